@@ -1,0 +1,25 @@
+# Compiler flags for every target of advgp, as one interface library.
+add_library(advgp_flags INTERFACE)
+target_compile_definitions(advgp_flags INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_options(advgp_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wcast-qual
+  -Wwrite-strings -Wpointer-arith
+  -ffp-contract=fast               # a*b+c in one rounding where the CPU has it; the only liberty taken with IEEE arithmetic
+  -fno-math-errno -fno-trapping-math) # lets sqrt and comparisons vectorise; results are unchanged
+if(ADVGP_WERROR)
+  target_compile_options(advgp_flags INTERFACE -Werror)
+endif()
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(advgp_flags INTERFACE $<$<CONFIG:Release>:-O3>)
+endif()
+if(ADVGP_SANITIZE)
+  target_compile_options(advgp_flags INTERFACE -fsanitize=${ADVGP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(advgp_flags INTERFACE -fsanitize=${ADVGP_SANITIZE})
+  # Function clones are chosen by a resolver that runs before a sanitizer is ready.
+  target_compile_definitions(advgp_flags INTERFACE GP_NO_CLONES)
+endif()
+if(ADVGP_COVERAGE)
+  target_compile_options(advgp_flags INTERFACE --coverage -O0)
+  target_link_options(advgp_flags INTERFACE --coverage)
+  target_compile_definitions(advgp_flags INTERFACE GP_NO_CLONES)
+endif()

@@ -1,0 +1,86 @@
+// alloc.c: aligned, zeroed allocation with the counters and switches that tests use.
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 }; // a cache line, and the widest vector of any CPU we run on
+
+static atomic_long calls, live, refused;
+static atomic_long passes_left = -1; // negative: unlimited
+static atomic_bool frozen;
+
+static bool refuse_this_call(void)
+{
+    if (atomic_load(&frozen)) return true;
+    long left = atomic_load(&passes_left);
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&passes_left, &left, left - 1)) return false;
+    return left == 0;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static bool too_large(size_t n, size_t size)
+{
+    return size && n > (SIZE_MAX / 2 - ALIGNMENT) / size;
+}
+
+void *gp_alloc(size_t n, size_t size)
+{
+    atomic_fetch_add(&calls, 1);
+    if (refuse_this_call()) {
+        atomic_fetch_add(&refused, 1);
+        return NULL;
+    }
+    if (too_large(n, size)) return NULL;
+    size_t bytes = n * size;
+    bytes = round_up(bytes > 0 ? bytes : 1);
+    void *p = aligned_alloc(ALIGNMENT, bytes);
+    if (!p) return NULL;
+    atomic_fetch_add(&live, 1);
+    return memset(p, 0, bytes);
+}
+
+void gp_free(void *p)
+{
+    if (!p) return;
+    atomic_fetch_sub(&live, 1);
+    free(p);
+}
+
+void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size)
+{
+    if (too_large(n, size) || round_up(n * size) > SIZE_MAX / 2 - carve->used) {
+        carve->overflowed = true;
+        return NULL;
+    }
+    void *piece = carve->base ? carve->base + carve->used : NULL;
+    carve->used += round_up(n * size);
+    return piece;
+}
+
+double *gp_carve_doubles(gp_carve *carve, size_t n)
+{
+    return gp_carve_bytes(carve, n, sizeof(double));
+}
+
+gp_alloc_counts gp_alloc_count(void)
+{
+    return (gp_alloc_counts){.calls = atomic_load(&calls), .live = atomic_load(&live), .refused = atomic_load(&refused)};
+}
+
+void gp_alloc_fail_after(long n)
+{
+    atomic_store(&passes_left, n);
+}
+
+void gp_alloc_freeze(bool on)
+{
+    atomic_store(&frozen, on);
+}

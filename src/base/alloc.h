@@ -1,0 +1,29 @@
+// alloc.h: the only door to the heap, and the way one block is cut into the arrays of a workspace.
+// Tests make the door fail at any call, count what is live, and close it during a training step.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+// Zeroed and aligned to 64 bytes; NULL when memory is exhausted or n * size overflows. n * size = 0 gives a valid pointer.
+void *gp_alloc(size_t n, size_t size);
+void gp_free(void *p); // NULL is fine
+
+// Cutting: a plan function is run twice over the same carve, first with base = NULL, where it only adds up `used`, then with
+// the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache line.
+typedef struct gp_carve {
+    char *base;
+    size_t used;     // bytes so far
+    bool overflowed; // a size did not fit into size_t: the plan must be refused
+} gp_carve;
+void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size); // NULL while measuring
+double *gp_carve_doubles(gp_carve *carve, size_t n);
+
+// For tests. Counters cover all threads.
+typedef struct gp_alloc_counts {
+    long calls;   // since the process started
+    long live;    // blocks not yet freed
+    long refused; // by fail_after or freeze
+} gp_alloc_counts;
+gp_alloc_counts gp_alloc_count(void);
+void gp_alloc_fail_after(long calls); // let that many calls pass, refuse all later ones; negative: never refuse
+void gp_alloc_freeze(bool frozen);    // refuse every call until thawed

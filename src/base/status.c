@@ -1,0 +1,61 @@
+// status.c: names and texts of the status codes, and the two functions that write an advgp_error.
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef ADVGP_VERSION
+#define ADVGP_VERSION "0.0.0" // the build passes the project's version
+#endif
+
+static const struct {
+    const char *name, *text;
+} entries[] = {
+#define X(name, text) {#name, text},
+    ADVGP_STATUS_LIST(X)
+#undef X
+};
+enum { N_ENTRIES = sizeof entries / sizeof *entries };
+
+const char *advgp_status_name(advgp_status status)
+{
+    return (unsigned)status < N_ENTRIES ? entries[status].name : "?";
+}
+
+const char *advgp_status_text(advgp_status status)
+{
+    return (unsigned)status < N_ENTRIES ? entries[status].text : "unknown status";
+}
+
+const char *advgp_version(void)
+{
+    return ADVGP_VERSION;
+}
+
+advgp_status gp_fail(advgp_error *err, advgp_status status, const char *format, ...)
+{
+    if (!err) return status;
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    vsnprintf(err->text, sizeof err->text, format, args); // a longer text is cut, never overrun
+    va_end(args);
+    return status;
+}
+
+advgp_status gp_wrap(advgp_error *err, advgp_status status, const char *format, ...)
+{
+    if (!err) return status;
+    char context[sizeof err->text];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(context, sizeof context, format, args);
+    va_end(args);
+    if (used < 0 || (size_t)used + 3 > sizeof err->text) return status; // no room for context: the cause matters more
+    memmove(err->text + used + 2, err->text, sizeof err->text - (size_t)used - 2);
+    memcpy(err->text, context, (size_t)used);
+    memcpy(err->text + used, ": ", 2);
+    err->text[sizeof err->text - 1] = 0;
+    return status;
+}
