@@ -72,7 +72,8 @@ double *gp_carve_doubles(gp_carve *carve, size_t n)
 
 gp_alloc_counts gp_alloc_count(void)
 {
-    return (gp_alloc_counts){.calls = atomic_load(&calls), .live = atomic_load(&live), .refused = atomic_load(&refused)};
+    return (gp_alloc_counts){
+        .calls = atomic_load(&calls), .live = atomic_load(&live), .refused = atomic_load(&refused)};
 }
 
 void gp_alloc_fail_after(long n)

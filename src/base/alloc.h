@@ -4,12 +4,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Zeroed and aligned to 64 bytes; NULL when memory is exhausted or n * size overflows. n * size = 0 gives a valid pointer.
+// Zeroed and aligned to 64 bytes; NULL when memory is exhausted or n * size overflows. n * size = 0 gives a valid
+// pointer.
 void *gp_alloc(size_t n, size_t size);
 void gp_free(void *p); // NULL is fine
 
-// Cutting: a plan function is run twice over the same carve, first with base = NULL, where it only adds up `used`, then with
-// the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache line.
+// Cutting: a plan function is run twice over the same carve, first with base = NULL, where it only adds up `used`, then
+// with the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache
+// line.
 typedef struct gp_carve {
     char *base;
     size_t used;     // bytes so far

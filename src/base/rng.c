@@ -1,4 +1,5 @@
-// rng.c: xoshiro256++ 1.0 (Blackman and Vigna, 2019; public domain algorithm), seeded by splitmix64 as its authors advise.
+// rng.c: xoshiro256++ 1.0 (Blackman and Vigna, 2019; public domain algorithm), seeded by splitmix64 as its authors
+// advise.
 #include "base/rng.h"
 
 #include <assert.h>

@@ -1,0 +1,62 @@
+// cholesky.c: the paper's map (11): phi = L^T k_m(x) with K_mm^-1 = L L^T, L lower triangular. L = R^-T where K_mm = R
+// R^T with R upper triangular, so K_mm itself is never inverted. phi_j depends on z_j .. z_m only.
+#include "feature/map.h"
+#include "linalg/dense.h"
+
+static advgp_status cholesky_features(const gp_map_shape *shape, size_t *M, advgp_error *err)
+{
+    (void)err;
+    *M = shape->m;
+    return ADVGP_OK;
+}
+
+static size_t cholesky_scratch(const gp_map_shape *shape)
+{
+    return shape->m * shape->m;
+}
+
+static advgp_status cholesky_make(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung,
+                                  gp_mat T, double *scratch, advgp_error *err)
+{
+    (void)rho;
+    const size_t m = shape->m;
+    gp_mat R = gp_mat_of(scratch, m, m);
+    if (!gp_cholesky_ladder(K, a0sq, rung, R))
+        return gp_fail(err, ADVGP_ENUMERIC,
+                       "K_mm of %zu inducing inputs has no Cholesky factor, even with relative jitter %g: "
+                       "are length-scales or inducing inputs extreme?",
+                       m, rung->jitter);
+    gp_invert_upper(R);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) T.p[i * m + j] = R.p[j * m + i]; // L = R^-T
+    return ADVGP_OK;
+}
+
+// dF = tr(D^T dL) and dL = -L Psi^T o (L^T dK L), hence G = -L (N o Psi) L^T with N = D^T L and Psi upper triangular:
+// 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: MATH.md 3.)
+static void cholesky_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
+                          double *g_rho, double *scratch)
+{
+    (void)K, (void)rho, (void)g_rho;
+    const size_t m = shape->m;
+    gp_trmm_left(GP_LOWER, GP_TRANSPOSED, T, D); // L^T D = N^T
+    gp_mat N = gp_mat_of(scratch, m, m);         // -(N o Psi)
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < i; j++) N.p[i * m + j] = 0;
+        N.p[i * m + i] = -0.5 * D.p[i * m + i];
+        for (size_t j = i + 1; j < m; j++) N.p[i * m + j] = -D.p[j * m + i];
+    }
+    gp_mat_copy(gp_ro(N), G);
+    gp_trmm_left(GP_LOWER, GP_AS_IS, T, G);
+    gp_trmm_right(GP_LOWER, GP_TRANSPOSED, T, G);
+}
+
+const gp_map gp_map_cholesky = {
+    .name = "cholesky",
+    .summary = "inverse Cholesky factor of K_mm: fastest, as exact as any map of the same inducing inputs",
+    .lower = true,
+    .features = cholesky_features,
+    .scratch = cholesky_scratch,
+    .make = cholesky_make,
+    .pull = cholesky_pull,
+};

@@ -1,0 +1,320 @@
+// features.c: the list of components and the trend: their place in theta, columns and features, and the products with
+// L~.
+#include "feature/features.h"
+#include "base/alloc.h"
+#include "linalg/dense.h"
+#include "linalg/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- construction
+// -----------------------------------------------------------------------------------------------------
+
+static advgp_status check_spec(const gp_feature_spec *spec, advgp_error *err)
+{
+    if (!spec) return gp_fail(err, ADVGP_EINVAL, "features: no specification given");
+    if (!spec->d) return gp_fail(err, ADVGP_EINVAL, "features: a model needs at least one input");
+    if (spec->n_components && !spec->components)
+        return gp_fail(err, ADVGP_EINVAL, "features: %zu components announced, none given", spec->n_components);
+    if (!spec->n_components && spec->trend == GP_TREND_NONE)
+        return gp_fail(err, ADVGP_EINVAL, "features: a model needs a component or a trend");
+    if (!(spec->jitter >= 0 && spec->jitter <= 1e-2))
+        return gp_fail(err, ADVGP_EINVAL, "features: relative jitter %g is not in 0 .. 0.01", spec->jitter);
+    for (size_t b = 0; b < spec->n_components; b++) {
+        const gp_component_spec *c = &spec->components[b];
+        if (!c->kernel || !c->map)
+            return gp_fail(err, ADVGP_EINVAL, "features: component %zu has no kernel or no map", b + 1);
+        if (!c->shape.m) return gp_fail(err, ADVGP_EINVAL, "features: component %zu has no inducing inputs", b + 1);
+        size_t M;
+        advgp_status st = c->map->features(&c->shape, &M, err);
+        if (st != ADVGP_OK) return gp_wrap(err, st, "features: component %zu", b + 1);
+    }
+    return ADVGP_OK;
+}
+
+// Where everything of component c goes. The same code measures and cuts (alloc.h).
+static void plan_component(gp_component *c, size_t d, gp_carve *carve)
+{
+    const size_t m = c->m;
+    c->eta = gp_carve_doubles(carve, d);
+    c->Z = gp_mat_of(gp_carve_doubles(carve, m * d), m, d);
+    c->distances = gp_mat_of(gp_carve_doubles(carve, (d + 2) * m), d + 2, m);
+    c->K = gp_mat_of(gp_carve_doubles(carve, m * m), m, m);
+    c->slope = gp_mat_of(gp_carve_doubles(carve, m * m), m, m);
+    c->T = gp_mat_of(gp_carve_doubles(carve, m * c->M), m, c->M);
+    c->rho = gp_carve_doubles(carve, m);
+    c->scratch = gp_carve_doubles(carve, c->map->scratch(&c->shape));
+}
+
+static size_t *copy_sizes(gp_carve *carve, const size_t *from, size_t n)
+{
+    size_t *to = gp_carve_bytes(carve, n, sizeof *to);
+    if (to && from) memcpy(to, from, n * sizeof *to);
+    return from ? to : NULL;
+}
+
+static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
+{
+    gp_component *list = gp_carve_bytes(carve, spec->n_components, sizeof *list);
+    size_t m_max = 0;
+    f->components = list;
+    f->n_cols = f->M = 0;
+    f->n_params = 1; // ln sigma
+    for (size_t b = 0; b < spec->n_components; b++) {
+        const gp_component_spec *s = &spec->components[b];
+        gp_component c = {.kernel = s->kernel, .map = s->map, .shape = s->shape, .m = s->shape.m};
+        (void)s->map->features(&s->shape, &c.M, NULL); // checked before
+        c.param = f->n_params, c.col = f->n_cols, c.feature = f->M;
+        size_t *group_m = copy_sizes(carve, s->shape.group_m, s->shape.n_groups);
+        size_t *group_rank = copy_sizes(carve, s->shape.group_rank, s->shape.n_groups);
+        if (carve->base) c.shape.group_m = group_m, c.shape.group_rank = group_rank;
+        plan_component(&c, spec->d, carve);
+        if (list) list[b] = c;
+        f->n_params += 1 + spec->d + c.m * spec->d + (c.map->has_rho ? c.m : 0);
+        f->n_cols += c.m;
+        f->M += c.M;
+        if (c.m > m_max) m_max = c.m;
+    }
+    f->n_kernel_cols = f->n_cols;
+    f->n_kernel_features = f->M;
+    f->trend_param = f->n_params;
+    if (spec->trend != GP_TREND_NONE) f->n_cols++, f->M++, f->n_params++;
+    if (spec->trend == GP_TREND_LINEAR) f->n_cols += spec->d, f->M += spec->d, f->n_params++;
+    f->D = gp_mat_of(gp_carve_doubles(carve, m_max * m_max), m_max, m_max);
+    f->G = gp_mat_of(gp_carve_doubles(carve, m_max * m_max), m_max, m_max);
+    f->J = gp_mat_of(gp_carve_doubles(carve, m_max * spec->d), m_max, spec->d);
+}
+
+advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, advgp_error *err)
+{
+    if (!out) return gp_fail(err, ADVGP_EINVAL, "features: nowhere to put the result");
+    *out = NULL;
+    advgp_status st = check_spec(spec, err);
+    if (st != ADVGP_OK) return st;
+    gp_features f = {.d = spec->d, .n_components = spec->n_components, .trend = spec->trend, .jitter = spec->jitter};
+    gp_carve carve = {0};
+    (void)gp_carve_bytes(&carve, 1, sizeof f);
+    plan(&f, spec, &carve);
+    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
+    if (!block)
+        return gp_fail(err, ADVGP_ENOMEM, "features: no memory for %zu inducing inputs in %zu components",
+                       f.n_kernel_cols, f.n_components);
+    carve = (gp_carve){.base = block};
+    gp_features *self = gp_carve_bytes(&carve, 1, sizeof f);
+    plan(&f, spec, &carve);
+    *self = f;
+    *out = self;
+    return ADVGP_OK;
+}
+
+void gp_features_free(gp_features *f)
+{
+    gp_free(f);
+}
+
+// ---- from theta to K_mm and T
+// -----------------------------------------------------------------------------------------
+
+static bool in_range(double x)
+{
+    return isfinite(x) && x > 0;
+}
+
+static advgp_status set_scales(gp_component *c, size_t d, const double *theta, advgp_error *err)
+{
+    c->a0sq = exp(2 * theta[0]);
+    if (!in_range(c->a0sq)) return gp_fail(err, ADVGP_ENUMERIC, "ln a0 = %g is out of range", theta[0]);
+    for (size_t k = 0; k < d; k++) {
+        c->eta[k] = exp(theta[1 + k]);
+        if (!in_range(c->eta[k]))
+            return gp_fail(err, ADVGP_ENUMERIC, "the length-scale of input %zu is out of range: ln eta = %g", k + 1,
+                           theta[1 + k]);
+    }
+    const double *Z = theta + 1 + d;
+    const size_t n = c->m * d;
+    if (!gp_all_finite(n, Z)) return gp_fail(err, ADVGP_ENUMERIC, "an inducing input is not finite");
+    memcpy(c->Z.p, Z, n * sizeof *Z);
+    if (c->map->has_rho) {
+        if (!gp_all_finite(c->m, Z + n)) return gp_fail(err, ADVGP_ENUMERIC, "a value of rho is not finite");
+        memcpy(c->rho, Z + n, c->m * sizeof *Z);
+    }
+    return ADVGP_OK;
+}
+
+static void set_distances(gp_component *c, size_t d)
+{
+    gp_mat R = c->distances;
+    for (size_t j = 0; j < c->m; j++) {
+        const double *z = c->Z.p + j * d;
+        double square = 0;
+        for (size_t k = 0; k < d; k++) {
+            square += c->eta[k] * z[k] * z[k];
+            R.p[(1 + k) * R.ld + j] = -2 * c->eta[k] * z[k];
+        }
+        R.p[j] = square;
+        R.p[(d + 1) * R.ld + j] = 1;
+    }
+}
+
+// By differences, not by the expanded square: m^2 d is little work, and equal inducing inputs get distance 0 exactly.
+static void set_K(gp_component *c, size_t d)
+{
+    for (size_t i = 0; i < c->m; i++) {
+        c->K.p[i * c->m + i] = 0;
+        for (size_t j = 0; j < i; j++) {
+            double s = 0;
+            for (size_t k = 0; k < d; k++) {
+                const double diff = c->Z.p[i * d + k] - c->Z.p[j * d + k];
+                s += c->eta[k] * diff * diff;
+            }
+            c->K.p[i * c->m + j] = c->K.p[j * c->m + i] = s;
+        }
+    }
+    c->kernel->eval(c->K, c->a0sq, c->slope.p);
+}
+
+static advgp_status set_component(gp_component *c, size_t d, double jitter, const double *theta, advgp_error *err)
+{
+    advgp_status st = set_scales(c, d, theta + c->param, err);
+    if (st != ADVGP_OK) return st;
+    set_distances(c, d);
+    set_K(c, d);
+    c->rung = (gp_rung){.jitter = jitter};
+    return c->map->make(&c->shape, gp_ro(c->K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
+}
+
+advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err)
+{
+    f->a0sq_sum = 0;
+    for (size_t b = 0; b < f->n_components; b++) {
+        advgp_status st = set_component(&f->components[b], f->d, f->jitter, theta, err);
+        if (st != ADVGP_OK) return gp_wrap(err, st, "component %zu", b + 1);
+        f->a0sq_sum += f->components[b].a0sq;
+    }
+    f->s_c = f->trend != GP_TREND_NONE ? exp(theta[f->trend_param]) : 0;
+    f->s_l = f->trend == GP_TREND_LINEAR ? exp(theta[f->trend_param + 1]) : 0;
+    if ((f->trend != GP_TREND_NONE && !in_range(f->s_c)) || (f->trend == GP_TREND_LINEAR && !in_range(f->s_l)))
+        return gp_fail(err, ADVGP_ENUMERIC, "the scale of the trend is out of range: s_c = %g, s_l = %g", f->s_c,
+                       f->s_l);
+    return ADVGP_OK;
+}
+
+// ---- columns of a block of rows
+// -----------------------------------------------------------------------------------------
+
+void gp_features_columns(const gp_features *f, gp_mat X1, gp_cmat Xsq, gp_mat K, double *slope)
+{
+    const size_t d = f->d, n_rows = X1.rows;
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        for (size_t i = 0; i < n_rows; i++) X1.p[i * X1.ld + d + 1] = gp_dot(d, Xsq.p + i * Xsq.ld, c->eta);
+        gp_mat part = gp_mat_part(K, 0, c->col, n_rows, c->m);
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(X1), gp_ro(c->distances), 0, part); // r^2, expanded
+        c->kernel->eval(part, c->a0sq, slope && c->kernel->slope_ratio == 0 ? slope + c->col : NULL);
+    }
+    const size_t n_trend = f->n_cols - f->n_kernel_cols; // 0, 1 or d+1: the first columns of X1
+    for (size_t i = 0; i < n_rows; i++)
+        memcpy(K.p + i * K.ld + f->n_kernel_cols, X1.p + i * X1.ld, n_trend * sizeof(double));
+}
+
+// h = g o k in place of g, and its sum. Eight partial sums keep the order fixed and let the loop vectorise.
+GP_CLONES static double times_row(size_t n, double *restrict g, const double *restrict k)
+{
+    double part[8] = {0}, sum = 0;
+    size_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (size_t l = 0; l < 8; l++) part[l] += g[j + l] *= k[j + l];
+    for (; j < n; j++) sum += g[j] *= k[j];
+    return sum + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));
+}
+
+void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slope, gp_mat G, gp_mat row_sums)
+{
+    for (size_t i = 0; i < G.rows; i++)
+        for (size_t b = 0; b < f->n_components; b++) {
+            const gp_component *c = &f->components[b];
+            const double *k = (c->kernel->slope_ratio != 0 ? K.p : slope) + i * K.ld + c->col;
+            row_sums.p[i * row_sums.ld + b] = times_row(c->m, G.p + i * G.ld + c->col, k);
+        }
+}
+
+double gp_features_residual(const gp_features *f, const double *phi)
+{
+    double sum = 0;
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        sum += fmax(0, c->a0sq - gp_dot(c->M, phi + c->feature, phi + c->feature));
+    }
+    return sum;
+}
+
+// ---- products with L~
+// -------------------------------------------------------------------------------------------------
+
+static double trend_scale(const gp_features *f, size_t t) // of trend feature t
+{
+    return t == 0 ? f->s_c : f->s_l;
+}
+
+static void scale_row(size_t n, double scale, const double *from, double *to)
+{
+    for (size_t j = 0; j < n; j++) to[j] = scale * from[j];
+}
+
+// Trend rows are the same in columns and features but for their scale, so L~ and L~^T treat them alike.
+static void left_trend(const gp_features *f, size_t first_in, size_t first_out, gp_cmat A, gp_mat out)
+{
+    for (size_t t = 0; t < f->M - f->n_kernel_features; t++)
+        scale_row(A.cols, trend_scale(f, t), A.p + (first_in + t) * A.ld, out.p + (first_out + t) * out.ld);
+}
+
+void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_cmat from = gp_cmat_part(A, c->feature, 0, c->M, A.cols);
+        gp_mat to = gp_mat_part(out, c->col, 0, c->m, A.cols);
+        if (c->map->lower) {
+            gp_mat_copy(from, to);
+            gp_trmm_left(GP_LOWER, GP_AS_IS, gp_ro(c->T), to);
+        } else {
+            gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(c->T), from, 0, to);
+        }
+    }
+    left_trend(f, f->n_kernel_features, f->n_kernel_cols, A, out);
+}
+
+void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_cmat from = gp_cmat_part(A, c->col, 0, c->m, A.cols);
+        gp_mat to = gp_mat_part(out, c->feature, 0, c->M, A.cols);
+        if (c->map->lower) {
+            gp_mat_copy(from, to);
+            gp_trmm_left(GP_LOWER, GP_TRANSPOSED, gp_ro(c->T), to);
+        } else {
+            gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(c->T), from, 0, to);
+        }
+    }
+    left_trend(f, f->n_kernel_cols, f->n_kernel_features, A, out);
+}
+
+void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_cmat from = gp_cmat_part(A, 0, c->col, A.rows, c->m);
+        gp_mat to = gp_mat_part(out, 0, c->feature, A.rows, c->M);
+        if (c->map->lower) {
+            gp_mat_copy(from, to);
+            gp_trmm_right(GP_LOWER, GP_AS_IS, gp_ro(c->T), to);
+        } else {
+            gp_gemm(GP_AS_IS, GP_AS_IS, 1, from, gp_ro(c->T), 0, to);
+        }
+    }
+    for (size_t i = 0; i < A.rows; i++)
+        for (size_t t = 0; t < f->M - f->n_kernel_features; t++)
+            out.p[i * out.ld + f->n_kernel_features + t] = trend_scale(f, t) * A.p[i * A.ld + f->n_kernel_cols + t];
+}

@@ -1,0 +1,41 @@
+// matern32.c: Matern 3/2, kappa(s) = (1 + t) exp(-t), t = sqrt(3 s). MATH.md 1.
+#include "kernel/kernel.h"
+#include "linalg/expv.h"
+#include "linalg/simd.h"
+
+#include <math.h>
+
+// The slope is taken in s = r^2, not in r: the 1/r of the chain rule cancels, so it is finite (-3/2) where a row meets
+// an inducing input.
+GP_CLONES static void matern32_row(size_t n, double a0sq, double *k, double *slope)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double t = sqrt(k[j] > 0 ? 3 * k[j] : 0 * k[j]);
+        const double e = a0sq * gp_exp_nonpositive(-t);
+        k[j] = (1 + t) * e;
+        slope[j] = -1.5 * e;
+    }
+}
+
+GP_CLONES static void matern32_row_value(size_t n, double a0sq, double *k)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double t = sqrt(k[j] > 0 ? 3 * k[j] : 0 * k[j]);
+        k[j] = (1 + t) * (a0sq * gp_exp_nonpositive(-t));
+    }
+}
+
+static void matern32_eval(gp_mat K, double a0sq, double *slope)
+{
+    for (size_t i = 0; i < K.rows; i++)
+        if (slope)
+            matern32_row(K.cols, a0sq, K.p + i * K.ld, slope + i * K.ld);
+        else
+            matern32_row_value(K.cols, a0sq, K.p + i * K.ld);
+}
+
+const gp_kernel gp_kernel_matern32 = {
+    .name = "matern32",
+    .summary = "Matern 3/2: functions with one derivative, rougher than ard-rbf",
+    .eval = matern32_eval,
+};

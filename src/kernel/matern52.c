@@ -1,0 +1,39 @@
+// matern52.c: Matern 5/2, kappa(s) = (1 + t + t^2/3) exp(-t), t = sqrt(5 s). MATH.md 1.
+#include "kernel/kernel.h"
+#include "linalg/expv.h"
+#include "linalg/simd.h"
+
+#include <math.h>
+
+GP_CLONES static void matern52_row(size_t n, double a0sq, double *k, double *slope)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double t = sqrt(k[j] > 0 ? 5 * k[j] : 0 * k[j]);
+        const double e = a0sq * gp_exp_nonpositive(-t);
+        k[j] = (1 + t + t * t / 3) * e;
+        slope[j] = -5.0 / 6 * (1 + t) * e;
+    }
+}
+
+GP_CLONES static void matern52_row_value(size_t n, double a0sq, double *k)
+{
+    for (size_t j = 0; j < n; j++) {
+        const double t = sqrt(k[j] > 0 ? 5 * k[j] : 0 * k[j]);
+        k[j] = (1 + t + t * t / 3) * (a0sq * gp_exp_nonpositive(-t));
+    }
+}
+
+static void matern52_eval(gp_mat K, double a0sq, double *slope)
+{
+    for (size_t i = 0; i < K.rows; i++)
+        if (slope)
+            matern52_row(K.cols, a0sq, K.p + i * K.ld, slope + i * K.ld);
+        else
+            matern52_row_value(K.cols, a0sq, K.p + i * K.ld);
+}
+
+const gp_kernel gp_kernel_matern52 = {
+    .name = "matern52",
+    .summary = "Matern 5/2: functions with two derivatives, between matern32 and ard-rbf",
+    .eval = matern52_eval,
+};

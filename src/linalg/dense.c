@@ -1,0 +1,121 @@
+// dense.c: CBLAS behind dense.h.
+#include "linalg/dense.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+static CBLAS_TRANSPOSE blas_op(gp_op op)
+{
+    return op == GP_TRANSPOSED ? CblasTrans : CblasNoTrans;
+}
+
+static CBLAS_UPLO blas_triangle(gp_triangle which)
+{
+    return which == GP_UPPER ? CblasUpper : CblasLower;
+}
+
+void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double beta, gp_mat C)
+{
+    const size_t inner = op_a == GP_TRANSPOSED ? A.rows : A.cols;
+    assert(C.rows == (op_a == GP_TRANSPOSED ? A.cols : A.rows));
+    assert(C.cols == (op_b == GP_TRANSPOSED ? B.rows : B.cols));
+    assert(inner == (op_b == GP_TRANSPOSED ? B.cols : B.rows));
+    if (!C.rows || !C.cols) return;
+    if (!inner) { // BLAS would read pointers that may be NULL; only beta C is left
+        for (size_t i = 0; i < C.rows; i++)
+            for (size_t j = 0; j < C.cols; j++) C.p[i * C.ld + j] = beta == 0 ? 0 : beta * C.p[i * C.ld + j];
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), (int)C.rows, (int)C.cols, (int)inner, alpha, A.p,
+                (int)A.ld, B.p, (int)B.ld, beta, C.p, (int)C.ld);
+}
+
+void gp_syrk_upper(gp_cmat A, double beta, gp_mat C)
+{
+    assert(C.rows == A.cols && C.cols == A.cols);
+    if (!A.cols || (!A.rows && beta == 1)) return;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)A.cols, (int)A.rows, 1, A.p, (int)A.ld, beta, C.p,
+                (int)C.ld);
+}
+
+void gp_gemv(gp_op op, double alpha, gp_cmat A, const double *x, double beta, double *y)
+{
+    const size_t n_out = op == GP_TRANSPOSED ? A.cols : A.rows;
+    const size_t n_in = op == GP_TRANSPOSED ? A.rows : A.cols;
+    if (!n_out) return;
+    if (!n_in) {
+        for (size_t i = 0; i < n_out; i++) y[i] = beta == 0 ? 0 : beta * y[i];
+        return;
+    }
+    cblas_dgemv(CblasRowMajor, blas_op(op), (int)A.rows, (int)A.cols, alpha, A.p, (int)A.ld, x, 1, beta, y, 1);
+}
+
+void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
+{
+    assert(T.rows == T.cols && T.rows == B.rows);
+    if (!B.rows || !B.cols) return;
+    cblas_dtrmm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
+                T.p, (int)T.ld, B.p, (int)B.ld);
+}
+
+void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
+{
+    assert(T.rows == T.cols && T.rows == B.cols);
+    if (!B.rows || !B.cols) return;
+    cblas_dtrmm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
+                T.p, (int)T.ld, B.p, (int)B.ld);
+}
+
+void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
+{
+    assert(T.rows == T.cols && T.rows == B.rows);
+    if (!B.rows || !B.cols) return;
+    cblas_dtrsm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
+                T.p, (int)T.ld, B.p, (int)B.ld);
+}
+
+void gp_mat_copy(gp_cmat from, gp_mat to)
+{
+    assert(from.rows == to.rows && from.cols == to.cols);
+    for (size_t i = 0; i < to.rows; i++) memcpy(to.p + i * to.ld, from.p + i * from.ld, to.cols * sizeof *to.p);
+}
+
+void gp_mat_zero(gp_mat A)
+{
+    for (size_t i = 0; i < A.rows; i++) memset(A.p + i * A.ld, 0, A.cols * sizeof *A.p);
+}
+
+void gp_mat_mirror_upper(gp_mat A)
+{
+    for (size_t i = 1; i < A.rows; i++)
+        for (size_t j = 0; j < i; j++) A.p[i * A.ld + j] = A.p[j * A.ld + i];
+}
+
+double gp_dot(size_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+bool gp_all_finite(size_t n, const double *x)
+{
+    // 0 * x is 0 for a finite x and NaN otherwise: one test for the whole array, and the loop vectorises.
+    double probe = 0;
+    for (size_t i = 0; i < n; i++) probe += 0 * x[i];
+    return probe == 0;
+}
+
+int gp_blas_threads(int n)
+{
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(n);
+    return before;
+}
+
+const char *gp_blas_name(void)
+{
+    return openblas_get_config();
+}

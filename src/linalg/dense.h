@@ -1,0 +1,32 @@
+// dense.h: the products of dense algebra that advgp needs, on CBLAS. The only place, with factor.c, that knows BLAS.
+// Views must not overlap unless a comment says so. Any dimension may be 0. Nothing here allocates or fails.
+#pragma once
+#include "linalg/mat.h"
+
+#include <stdbool.h>
+
+typedef enum gp_op { GP_AS_IS, GP_TRANSPOSED } gp_op;
+
+// C = alpha op(A) op(B) + beta C
+void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double beta, gp_mat C);
+// upper(C) = A^T A + beta upper(C); the strict lower part is not touched
+void gp_syrk_upper(gp_cmat A, double beta, gp_mat C);
+// y = alpha op(A) x + beta y
+void gp_gemv(gp_op op, double alpha, gp_cmat A, const double *x, double beta, double *y);
+
+// B = op(T) B and B = B op(T) with T square and triangular (its other triangle is not read).
+typedef enum gp_triangle { GP_LOWER, GP_UPPER } gp_triangle;
+void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+// B = op(T)^-1 B
+void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+
+void gp_mat_copy(gp_cmat from, gp_mat to); // equal shapes
+void gp_mat_zero(gp_mat A);
+void gp_mat_mirror_upper(gp_mat A); // lower(A) = upper(A)^T
+double gp_dot(size_t n, const double *x, const double *y);
+bool gp_all_finite(size_t n, const double *x);
+
+// BLAS threads of this process: programs that run workers of their own set 1. Returns the number in force before.
+int gp_blas_threads(int n);
+const char *gp_blas_name(void); // library, version and the CPU core it was tuned for

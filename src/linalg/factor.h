@@ -1,0 +1,35 @@
+// factor.h: factors of symmetric matrices: the reverse Cholesky factor K = R R^T with R UPPER triangular (MATH.md 2:
+// its inverse transpose is the paper's L), the jitter ladder that makes it exist, and the symmetric eigenproblem.
+#pragma once
+#include "linalg/mat.h"
+
+#include <stdbool.h>
+
+// Overwrites K (square, ld = cols, both triangles filled) by R, upper triangular with positive diagonal and zeros
+// below, such that K = R R^T. Returns false, with K destroyed, if a pivot is not above floor (>= 0); *bad_pivot, if not
+// NULL, is its index.
+bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot);
+
+// R = R^-1 for upper triangular R with a non-zero diagonal; the strict lower part is neither read nor written.
+void gp_invert_upper(gp_mat R);
+
+// sum of ln R_ii
+double gp_log_diagonal(gp_cmat R);
+
+// The ladder of MATH.md 8. K_mm + jitter * scale * I is tried with jitter, 10 jitter, ... up to 1e-2 (after 0 comes
+// 1e-10).
+typedef struct gp_rung {
+    double jitter; // relative, the one that held
+    int climbs;    // 0: the first one did
+} gp_rung;
+enum { GP_LADDER_MAX_CLIMBS = 12 };
+// The next rung, or false above the last.
+bool gp_rung_climb(gp_rung *rung);
+// R from K (left as it is) by the first rung that holds, starting at rung->jitter. False if none does or K is not
+// finite.
+bool gp_cholesky_ladder(gp_cmat K, double scale, gp_rung *rung, gp_mat R);
+
+// A = Q diag(lambda) Q^T, lambda ascending; A (square, ld = cols, both triangles filled) is overwritten: ROW j becomes
+// the j-th eigenvector. work has gp_eigen_work(n) doubles. False if the iteration failed or A is not finite.
+size_t gp_eigen_work(size_t n);
+bool gp_eigen(gp_mat A, double *lambda, double *work);

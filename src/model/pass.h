@@ -1,0 +1,56 @@
+// pass.h: one pass over rows: block after block, the statistics of q(w), the bound and its gradient. MATH.md 3.
+// Phi is never formed: sums run over kernel columns, and L~ is applied once at the end. For every map.
+//
+//     gp_pass_begin(pass, theta, GP_PASS_GRADIENT, err)   parameters -> K_mm, L~, M~
+//     gp_pass_add(pass, rows, err)                        as often as there are rows, in any pieces
+//     gp_pass_end(pass, &result, grad, err)               sums -> statistics, value, gradient
+//
+// A pass is one thread's workspace: it is sized once, and begin, add and end allocate nothing.
+#pragma once
+#include "base/status.h"
+#include "feature/features.h"
+#include "model/theta.h"
+
+// Rows of data, borrowed: X is n x d, y has n entries, w n weights or NULL for ones. Inputs and targets are
+// standardised by whoever reads the data; here they need only be finite. Rows of weight 0 are as if absent, whatever
+// they hold.
+typedef struct gp_rows {
+    gp_cmat X;
+    const double *y, *w;
+} gp_rows;
+gp_rows gp_rows_part(gp_rows rows, size_t first, size_t n);
+
+// Additive statistics of all rows seen, in the features of the pass's theta: all that q(w), the noise and the bound
+// need.
+typedef struct gp_stats {
+    gp_mat A;        // M x M: Phi^T W Phi, both triangles
+    double *b;       // [M]: Phi^T W y
+    double yy, n;    // y^T W y, sum of weights
+    double residual; // sum_i w_i (k_ii - |phi_i|^2) over the kernel features
+} gp_stats;
+
+typedef struct gp_pass gp_pass;
+
+// block_rows: rows taken together in one product; 0 chooses. features are borrowed and set by begin: one pass at a
+// time.
+advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out, advgp_error *err);
+void gp_pass_free(gp_pass *pass);
+
+typedef enum gp_pass_kind {
+    GP_PASS_STATS,   // statistics only: one large product a block instead of two
+    GP_PASS_GRADIENT // and everything for the gradient
+} gp_pass_kind;
+
+advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
+advgp_status gp_pass_add(gp_pass *pass, gp_rows rows, advgp_error *err);
+
+// Value of sum_i w_i g_i at theta (without h), and with a GRADIENT pass its gradient in all of theta (layout.size
+// entries). grad may be NULL, and must be for a STATS pass. Fails with ADVGP_ENUMERIC if anything is not finite.
+advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error *err);
+
+// begin, add, end over rows that are all in memory.
+advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_rows rows, double *sum_g,
+                         double *grad, advgp_error *err);
+
+const gp_stats *gp_pass_stats(const gp_pass *pass); // valid after end, until the next begin
+const gp_features *gp_pass_features(const gp_pass *pass);

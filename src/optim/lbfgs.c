@@ -1,0 +1,109 @@
+// lbfgs.c: libLBFGS behind lbfgs.h. The only file that knows its types.
+#include "optim/lbfgs.h"
+#include "base/alloc.h"
+#include "linalg/dense.h"
+
+#include <lbfgs.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct run {
+    gp_objective objective;
+    void *ctx;
+    double *best_x;
+    double best_value;
+    size_t iterations, evaluations;
+    advgp_status status; // not OK: the objective failed for good
+    advgp_error *err;
+} run;
+
+// Out of bounds counts as a very high value with the gradient kept as it is: the line search shortens its step.
+static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, const int n,
+                                const lbfgsfloatval_t step)
+{
+    (void)step;
+    run *r = instance;
+    double value = 0;
+    advgp_error why = {0};
+    r->evaluations++;
+    if (r->status != ADVGP_OK) return 0; // on the way out
+    advgp_status st = r->objective(r->ctx, x, (size_t)n, &value, g, &why);
+    if (st == ADVGP_OK && isfinite(value) && gp_all_finite((size_t)n, g)) {
+        if (value < r->best_value) {
+            r->best_value = value;
+            memcpy(r->best_x, x, (size_t)n * sizeof *x);
+        }
+        return value;
+    }
+    if (st != ADVGP_OK && st != ADVGP_ENUMERIC) {
+        r->status = st;
+        if (r->err) *r->err = why;
+    }
+    memset(g, 0, (size_t)n * sizeof *g);
+    return isfinite(r->best_value) ? r->best_value + 1e10 * (1 + fabs(r->best_value)) : HUGE_VAL;
+}
+
+static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g, const lbfgsfloatval_t fx,
+                    const lbfgsfloatval_t xnorm, const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n, int k,
+                    int ls)
+{
+    (void)x, (void)g, (void)fx, (void)xnorm, (void)gnorm, (void)step, (void)n, (void)ls;
+    run *r = instance;
+    r->iterations = (size_t)k;
+    return r->status != ADVGP_OK;
+}
+
+static const char *reason(int code)
+{
+    switch (code) { // libLBFGS's own list of outcomes
+    case LBFGS_SUCCESS:
+    case LBFGS_STOP:
+    case LBFGS_ALREADY_MINIMIZED:
+        return "converged";
+    case LBFGSERR_MAXIMUMITERATION:
+        return "iteration limit";
+    default:
+        return "no further descent";
+    }
+}
+
+advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, const gp_lbfgs_options *options,
+                      gp_lbfgs_result *result, advgp_error *err)
+{
+    if (!objective || !x || !n) return gp_fail(err, ADVGP_EINVAL, "lbfgs: no function or no variables given");
+    static const gp_lbfgs_options defaults = {0};
+    const gp_lbfgs_options *o = options ? options : &defaults;
+    lbfgs_parameter_t param;
+    lbfgs_parameter_init(&param);
+    param.m = o->memory ? (int)o->memory : 10;
+    param.max_iterations = (int)o->max_iterations;
+    param.epsilon = o->gradient_tol > 0 ? o->gradient_tol : 1e-5;
+    param.delta = o->value_tol;
+    param.past = o->value_tol > 0 ? 5 : 0;
+
+    run r = {.objective = objective, .ctx = ctx, .best_value = HUGE_VAL, .err = err};
+    advgp_status st = ADVGP_OK;
+    lbfgsfloatval_t *at = lbfgs_malloc((int)n); // libLBFGS wants its own alignment
+    r.best_x = gp_alloc(n, sizeof *r.best_x);
+    if (!at || !r.best_x) {
+        st = gp_fail(err, ADVGP_ENOMEM, "lbfgs: no memory for %zu variables", n);
+        goto done;
+    }
+    memcpy(at, x, n * sizeof *x);
+    lbfgsfloatval_t value;
+    const int code = lbfgs((int)n, at, &value, evaluate, progress, &r, &param);
+    if (isfinite(r.best_value)) memcpy(x, r.best_x, n * sizeof *x);
+    if (r.status != ADVGP_OK)
+        st = r.status; // the text is in err already
+    else if (code == LBFGSERR_OUTOFMEMORY)
+        st = gp_fail(err, ADVGP_ENOMEM, "lbfgs: no memory for %zu variables", n);
+    else if (!isfinite(r.best_value))
+        st = gp_fail(err, ADVGP_ENUMERIC, "lbfgs: the function is not finite at the start");
+    if (result)
+        *result = (gp_lbfgs_result){
+            .value = r.best_value, .iterations = r.iterations, .evaluations = r.evaluations, .stopped = reason(code)};
+done:
+    gp_free(r.best_x);
+    lbfgs_free(at);
+    return st;
+}
