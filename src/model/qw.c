@@ -145,6 +145,16 @@ advgp_status gp_qw_natural(gp_qw *qw, const gp_stats *stats, double scale, doubl
     return solve(qw, mu, U, err);
 }
 
+gp_cmat gp_qw_precision(const gp_qw *qw)
+{
+    return gp_ro(qw->P);
+}
+
+const double *gp_qw_shift(const gp_qw *qw)
+{
+    return qw->t;
+}
+
 static const double half_ln_2pi = 0.91893853320467274178;
 
 advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, double *mu, double *U, double *neg_elbo,
