@@ -27,6 +27,7 @@ struct gp_pass {
     gp_mat KY;     // B x (n_cols+1): [K~ y]; with weights, rows times sqrt(w)
     double *slope; // as KY
     gp_mat G;      // B x n_kernel_cols: then H
+    gp_mat PhiY;   // B x (M+1): [Phi y], in a pass for statistics
     gp_mat h1;     // B x n_components: row sums of H, component by component
     double *root;  // [B]: square roots of the weights
 
@@ -65,6 +66,7 @@ static void plan(gp_pass *p, gp_carve *carve)
     p->KY = carve_mat(carve, B, n_cols + 1);
     p->slope = gp_carve_doubles(carve, B * (n_cols + 1));
     p->G = carve_mat(carve, B, n_kernel);
+    p->PhiY = carve_mat(carve, B, M + 1);
     p->h1 = carve_mat(carve, B, f->n_components);
     p->root = gp_carve_doubles(carve, B);
     p->C = carve_mat(carve, n_cols + 1, n_cols + 1);
@@ -206,6 +208,18 @@ static void scale_rows(gp_pass *p, size_t B)
         }
 }
 
+// Statistics straight from Phi. C squares the condition of K_mm, and A would lose that many digits; a pass for
+// statistics is the last of a training, so it pays M^2 flops a row more and keeps them.
+static void add_features(gp_pass *p, gp_cmat KY)
+{
+    const gp_features *f = p->f;
+    const size_t B = KY.rows, M = f->M;
+    gp_mat PhiY = gp_mat_part(p->PhiY, 0, 0, B, M + 1);
+    gp_features_right(f, gp_cmat_part(KY, 0, 0, B, f->n_cols), gp_mat_part(PhiY, 0, 0, B, M));
+    for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
+    gp_syrk_upper(gp_ro(PhiY), 1, gp_mat_of(p->C.p, M + 1, M + 1));
+}
+
 static void add_block(gp_pass *p, size_t B, bool weighted)
 {
     const gp_features *f = p->f;
@@ -216,8 +230,11 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
 
     gp_features_columns(f, X1, Xsq, KY, gradient ? p->slope : NULL);
     if (weighted) scale_rows(p, B);
+    if (!gradient) {
+        add_features(p, gp_ro(KY));
+        return;
+    }
     gp_syrk_upper(gp_ro(KY), 1, p->C);
-    if (!gradient) return;
     gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(KY), gp_ro(p->weights), 0, G); // G = K~ M~ - y a^T
     gp_features_times_slope(f, gp_ro(KY), p->slope, G, h1);             // H = G o K'
     gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(G), gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
@@ -264,22 +281,39 @@ advgp_status gp_pass_add(gp_pass *pass, gp_rows rows, advgp_error *err)
 // ---- end
 // ----------------------------------------------------------------------------------------------------------------
 
-// A, b, yy, n and the residual from C: the only place where L~ meets the sums.
-static void make_stats(gp_pass *p)
+// A, b and yy from the sums over columns: the only place where L~ meets them.
+static void stats_from_columns(gp_pass *p)
 {
     const gp_features *f = p->f;
     const size_t n_cols = f->n_cols, M = f->M;
     gp_mat_mirror_upper(p->C);
-    gp_cmat C = gp_cmat_part(gp_ro(p->C), 0, 0, n_cols, n_cols);
     for (size_t i = 0; i < n_cols; i++) p->c[i] = p->C.p[n_cols * p->C.ld + i];
-    gp_features_right(f, C, p->CL);
+    gp_features_right(f, gp_cmat_part(gp_ro(p->C), 0, 0, n_cols, n_cols), p->CL);
     gp_features_left_t(f, gp_ro(p->CL), p->stats.A);
-    gp_mat_mirror_upper(p->stats.A);
     gp_features_left_t(f, gp_cmat_of(p->c, n_cols, 1), gp_mat_of(p->stats.b, M, 1));
     p->stats.yy = p->C.p[n_cols * p->C.ld + n_cols];
+}
+
+static void stats_from_features(gp_pass *p)
+{
+    const size_t M = p->f->M;
+    gp_mat C = gp_mat_of(p->C.p, M + 1, M + 1);
+    gp_mat_copy(gp_cmat_part(gp_ro(C), 0, 0, M, M), p->stats.A);
+    for (size_t j = 0; j < M; j++) p->stats.b[j] = C.p[j * C.ld + M];
+    p->stats.yy = C.p[M * C.ld + M];
+}
+
+static void make_stats(gp_pass *p)
+{
+    const gp_features *f = p->f;
+    if (p->kind == GP_PASS_GRADIENT)
+        stats_from_columns(p);
+    else
+        stats_from_features(p);
+    gp_mat_mirror_upper(p->stats.A);
     p->stats.n = p->n;
     p->stats.residual = p->n * f->a0sq_sum;
-    for (size_t j = 0; j < f->n_kernel_features; j++) p->stats.residual -= p->stats.A.p[j * M + j];
+    for (size_t j = 0; j < f->n_kernel_features; j++) p->stats.residual -= p->stats.A.p[j * f->M + j];
 }
 
 // sum of (y - phi mu)^2 + phi^T Sigma phi + residual: N holds A (S - E) - b mu^T, so yy - b mu + tr N + n a0^2.

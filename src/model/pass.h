@@ -1,5 +1,6 @@
 // pass.h: one pass over rows: block after block, the statistics of q(w), the bound and its gradient. MATH.md 3.
-// Phi is never formed: sums run over kernel columns, and L~ is applied once at the end. For every map.
+// For the gradient Phi is never formed, whatever the map: sums run over kernel columns, and L~ is applied once at the
+// end.
 //
 //     gp_pass_begin(pass, theta, GP_PASS_GRADIENT, err)   parameters -> K_mm, L~, M~
 //     gp_pass_add(pass, rows, err)                        as often as there are rows, in any pieces
@@ -37,8 +38,10 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
 void gp_pass_free(gp_pass *pass);
 
 typedef enum gp_pass_kind {
-    GP_PASS_STATS,   // statistics only: one large product a block instead of two
-    GP_PASS_GRADIENT // and everything for the gradient
+    GP_PASS_STATS,   // statistics only, by way of Phi: to full precision however close K_mm is to singular (the finish
+                     // pass)
+    GP_PASS_GRADIENT // and everything for the gradient; A loses the digits that cond K_mm costs, 1e-9 of it at jitter
+                     // 1e-6
 } gp_pass_kind;
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
