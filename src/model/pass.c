@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+// Widths of the large products are rounded up to this, with columns of zeros: BLAS is slow on the ragged edge.
+enum { WIDTH = 4 };
 enum { DEFAULT_BLOCK_ROWS = 256 }; // K and G of a block stay in a 1 MB cache up to m = 200 (bench/gradient)
 
 struct gp_pass {
@@ -19,20 +21,20 @@ struct gp_pass {
     double ln_sigma, beta;
     double *mu;     // [M]
     gp_mat U, SE;   // M x M: the factor of Sigma; S - E = mu mu^T + Sigma - E
-    gp_mat weights; // (n_cols+1) x n_kernel_cols: kernel columns of M~ = L~ (S - E) L~^T, then the row -a^T, a = L~ mu
+    gp_mat weights; // (n_cols+1) x n_kernel_cols, padded: M~ = L~ (S - E) L~^T, then the row -a^T, a = L~ mu
 
     // Of one block, B = block_rows:
     gp_mat X1;     // B x (d+2): [1 x .]
     gp_mat Xsq;    // B x d
-    gp_mat KY;     // B x (n_cols+1): [K~ y]; with weights, rows times sqrt(w)
+    gp_mat KY;     // B x (n_cols+1), padded: [K~ y]; with weights, rows times sqrt(w)
     double *slope; // as KY
-    gp_mat G;      // B x n_kernel_cols: then H
+    gp_mat G;      // B x n_kernel_cols, padded: then H
     gp_mat PhiY;   // B x (M+1): [Phi y], in a pass for statistics
     gp_mat h1;     // B x n_components: row sums of H, component by component
     double *root;  // [B]: square roots of the weights
 
     // Sums over all rows so far:
-    gp_mat C;   // (n_cols+1)^2, upper: [K~ y]^T W [K~ y]
+    gp_mat C;   // (n_cols+1)^2, padded, upper: [K~ y]^T W [K~ y]
     double n;   // sum of weights
     gp_mat HX;  // n_kernel_cols x (d+1): H^T [1 X]
     gp_mat hxx; // n_components x d
@@ -53,23 +55,29 @@ static gp_mat carve_mat(gp_carve *carve, size_t rows, size_t cols)
     return gp_mat_of(gp_carve_doubles(carve, rows * cols), rows, cols);
 }
 
+static size_t padded(size_t width)
+{
+    return (width + WIDTH - 1) / WIDTH * WIDTH;
+}
+
 static void plan(gp_pass *p, gp_carve *carve)
 {
     const gp_features *f = p->f;
     const size_t B = p->block_rows, M = f->M, n_cols = f->n_cols, n_kernel = f->n_kernel_cols, d = f->d;
+    const size_t width = padded(n_cols + 1);
     p->mu = gp_carve_doubles(carve, M);
     p->U = carve_mat(carve, M, M);
     p->SE = carve_mat(carve, M, M);
-    p->weights = carve_mat(carve, n_cols + 1, n_kernel);
+    p->weights = carve_mat(carve, width, padded(n_kernel));
     p->X1 = carve_mat(carve, B, d + 2);
     p->Xsq = carve_mat(carve, B, d);
-    p->KY = carve_mat(carve, B, n_cols + 1);
-    p->slope = gp_carve_doubles(carve, B * (n_cols + 1));
-    p->G = carve_mat(carve, B, n_kernel);
+    p->KY = carve_mat(carve, B, width);
+    p->slope = gp_carve_doubles(carve, B * width);
+    p->G = carve_mat(carve, B, padded(n_kernel));
     p->PhiY = carve_mat(carve, B, M + 1);
     p->h1 = carve_mat(carve, B, f->n_components);
     p->root = gp_carve_doubles(carve, B);
-    p->C = carve_mat(carve, n_cols + 1, n_cols + 1);
+    p->C = carve_mat(carve, width, width);
     p->HX = carve_mat(carve, n_kernel, d + 1);
     p->hxx = carve_mat(carve, f->n_components, d);
     p->CL = carve_mat(carve, n_cols, M);
@@ -137,7 +145,7 @@ static void set_weights(gp_pass *p)
         for (size_t j = 0; j < n_kernel; j++) right.p[i * n_kernel + j] = LS.p[j * M + i];
     gp_features_left(f, gp_ro(right), gp_mat_part(p->weights, 0, 0, n_cols, n_kernel));
     gp_features_left(f, gp_cmat_of(p->mu, M, 1), gp_mat_of(p->c, n_cols, 1)); // a
-    for (size_t j = 0; j < n_kernel; j++) p->weights.p[n_cols * n_kernel + j] = -p->c[j];
+    for (size_t j = 0; j < n_kernel; j++) p->weights.p[n_cols * p->weights.ld + j] = -p->c[j];
 }
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err)
@@ -224,8 +232,8 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
 {
     const gp_features *f = p->f;
     const bool gradient = p->kind == GP_PASS_GRADIENT;
-    gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, f->n_cols + 1);
-    gp_mat G = gp_mat_part(p->G, 0, 0, B, f->n_kernel_cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
+    gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
+    gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
 
     gp_features_columns(f, X1, Xsq, KY, gradient ? p->slope : NULL);
@@ -237,7 +245,8 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
     gp_syrk_upper(gp_ro(KY), 1, p->C);
     gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(KY), gp_ro(p->weights), 0, G); // G = K~ M~ - y a^T
     gp_features_times_slope(f, gp_ro(KY), p->slope, G, h1);             // H = G o K'
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(G), gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols),
+            gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
     gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
 }
 
