@@ -24,8 +24,7 @@ size_t gp_exact_n_hyper(const gp_exact_spec *spec)
     return 1 + spec->n_components * (1 + spec->d) + (spec->trend != GP_TREND_NONE) + (spec->trend == GP_TREND_LINEAR);
 }
 
-// ---- construction
-// -----------------------------------------------------------------------------------------------------
+// ---- construction -----------------------------------------------------------------------------------------
 
 static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_carve *carve)
 {
@@ -108,8 +107,7 @@ void gp_exact_free(gp_exact *exact)
     gp_free(exact);
 }
 
-// ---- covariance
-// -----------------------------------------------------------------------------------------------------------
+// ---- covariance -------------------------------------------------------------------------------------------
 
 static const double *component_hyper(const gp_exact *e, const double *hyper, size_t b)
 {
@@ -154,8 +152,7 @@ static void add_covariance(const gp_exact *e, const double *hyper, gp_cmat X, gp
             sum.p[i * sum.ld + j] += trend_covariance(e, hyper, X.p + i * X.ld, Z.p + j * Z.ld);
 }
 
-// ---- evidence
-// -----------------------------------------------------------------------------------------------------------
+// ---- evidence ---------------------------------------------------------------------------------------------
 
 // B = K^-1 - alpha alpha^T, so that the derivative of the evidence by any parameter is tr(B dK) / 2.
 static void make_B(gp_exact *e)
@@ -255,8 +252,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     return ADVGP_OK;
 }
 
-// ---- prediction
-// -------------------------------------------------------------------------------------------------------------
+// ---- prediction -------------------------------------------------------------------------------------------
 
 advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, double *var_f, double *var_y,
                               advgp_error *err)

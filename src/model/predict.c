@@ -23,8 +23,7 @@ struct gp_predict_work {
     gp_mat X1, Xsq, K, Phi, V;
 };
 
-// ---- predictor
-// ------------------------------------------------------------------------------------------------------------
+// ---- predictor --------------------------------------------------------------------------------------------
 
 static advgp_status fill(gp_predictor *p, const double *theta, advgp_error *err)
 {
@@ -83,8 +82,7 @@ const gp_features *gp_predictor_features(const gp_predictor *predictor)
     return predictor->f;
 }
 
-// ---- workspace
-// ------------------------------------------------------------------------------------------------------------
+// ---- workspace --------------------------------------------------------------------------------------------
 
 static gp_predict_work *plan_work(const gp_features *f, size_t B, gp_carve *carve)
 {
@@ -121,8 +119,7 @@ void gp_predict_work_free(gp_predict_work *work)
     gp_free(work);
 }
 
-// ---- prediction
-// -------------------------------------------------------------------------------------------------------------
+// ---- prediction -------------------------------------------------------------------------------------------
 
 static advgp_status check(const gp_predictor *p, const gp_predict_work *work, gp_cmat X, advgp_error *err)
 {

@@ -176,8 +176,7 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
     return ADVGP_OK;
 }
 
-// ---- noise
-// ------------------------------------------------------------------------------------------------------------
+// ---- noise ------------------------------------------------------------------------------------------------
 
 // The collapsed bound as a function of ln sigma, with A = Q diag(lambda) Q^T and c = Q^T b: O(M) a value.
 static double profile(const gp_qw *qw, const gp_stats *stats, double ln_sigma, double *slope)

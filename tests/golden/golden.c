@@ -16,8 +16,7 @@ static void *must_alloc(size_t n, size_t size)
     return p;
 }
 
-// ---- JSON
-// ---------------------------------------------------------------------------------------------------------------
+// ---- JSON -------------------------------------------------------------------------------------------------
 
 static size_t count_numbers(const json_t *value)
 {
@@ -70,8 +69,7 @@ size_t golden_size(const json_t *object, const char *key)
     return (size_t)golden_number(object, key);
 }
 
-// ---- the table of quantities
-// --------------------------------------------------------------------------------------------
+// ---- the table of quantities ------------------------------------------------------------------------------
 
 void golden_put(golden_table *table, const char *name, const double *value, size_t n)
 {
@@ -115,8 +113,7 @@ static const golden_quantity *find(const golden_table *table, const char *name)
     return NULL;
 }
 
-// ---- comparison
-// -----------------------------------------------------------------------------------------------------------
+// ---- comparison -------------------------------------------------------------------------------------------
 
 static void fail(golden_tally *tally, const char *file, const char *name, const char *format, double a, double b,
                  double c)
@@ -169,8 +166,7 @@ void golden_compare_relative(const char *file, const char *what, double got, dou
         fail(tally, file, what, "got %.17g, expected %.17g, relative tolerance %g", got, expected, rtol);
 }
 
-// ---- the model of a case
-// ----------------------------------------------------------------------------------------------------
+// ---- the model of a case ----------------------------------------------------------------------------------
 
 static const char *need_string(const json_t *c, const char *key)
 {

@@ -222,8 +222,7 @@ static void put_exact(work *w)
     gp_exact_free(e);
 }
 
-// ---- update rules
-// -----------------------------------------------------------------------------------------------------------
+// ---- update rules -----------------------------------------------------------------------------------------
 
 static void put_natural(work *w, const json_t *settings)
 {
@@ -304,8 +303,7 @@ static void put_adam(work *w, const json_t *settings, bool all)
     free(state.m), free(state.v);
 }
 
-// ---- the case
-// -----------------------------------------------------------------------------------------------------------------
+// ---- the case ---------------------------------------------------------------------------------------------
 
 static bool wants(const work *w, const char *prefix)
 {
