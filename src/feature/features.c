@@ -16,6 +16,8 @@ static advgp_status check_spec(const gp_feature_spec *spec, advgp_error *err)
     if (!spec->d) return gp_fail(err, ADVGP_EINVAL, "features: a model needs at least one input");
     if (spec->n_components && !spec->components)
         return gp_fail(err, ADVGP_EINVAL, "features: %zu components announced, none given", spec->n_components);
+    if (spec->trend != GP_TREND_NONE && spec->trend != GP_TREND_CONSTANT && spec->trend != GP_TREND_LINEAR)
+        return gp_fail(err, ADVGP_EINVAL, "features: there is no trend of number %d", (int)spec->trend);
     if (!spec->n_components && spec->trend == GP_TREND_NONE)
         return gp_fail(err, ADVGP_EINVAL, "features: a model needs a component or a trend");
     if (!(spec->jitter >= 0 && spec->jitter <= 1e-2))
@@ -184,6 +186,7 @@ static advgp_status set_component(gp_component *c, size_t d, double jitter, cons
 
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err)
 {
+    if (!f || !theta) return gp_fail(err, ADVGP_EINVAL, "features: no features or no parameters given");
     f->a0sq_sum = 0;
     for (size_t b = 0; b < f->n_components; b++) {
         advgp_status st = set_component(&f->components[b], f->d, f->jitter, theta, err);

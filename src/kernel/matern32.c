@@ -5,12 +5,19 @@
 
 #include <math.h>
 
+// t, but no further than where exp(-t) has become 0: an infinite distance gives 0, not infinity times 0.
+static inline double root(double s)
+{
+    const double t = sqrt(s > 0 ? 3 * s : 0 * s);
+    return t > 1000 ? 1000 : t;
+}
+
 // The slope is taken in s = r^2, not in r: the 1/r of the chain rule cancels, so it is finite (-3/2) where a row meets
 // an inducing input.
 GP_CLONES static void matern32_row(size_t n, double a0sq, double *k, double *slope)
 {
     for (size_t j = 0; j < n; j++) {
-        const double t = sqrt(k[j] > 0 ? 3 * k[j] : 0 * k[j]);
+        const double t = root(k[j]);
         const double e = a0sq * gp_exp_nonpositive(-t);
         k[j] = (1 + t) * e;
         slope[j] = -1.5 * e;
@@ -20,7 +27,7 @@ GP_CLONES static void matern32_row(size_t n, double a0sq, double *k, double *slo
 GP_CLONES static void matern32_row_value(size_t n, double a0sq, double *k)
 {
     for (size_t j = 0; j < n; j++) {
-        const double t = sqrt(k[j] > 0 ? 3 * k[j] : 0 * k[j]);
+        const double t = root(k[j]);
         k[j] = (1 + t) * (a0sq * gp_exp_nonpositive(-t));
     }
 }

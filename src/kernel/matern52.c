@@ -5,10 +5,17 @@
 
 #include <math.h>
 
+// t, but no further than where exp(-t) has become 0: an infinite distance gives 0, not infinity times 0.
+static inline double root(double s)
+{
+    const double t = sqrt(s > 0 ? 5 * s : 0 * s);
+    return t > 1000 ? 1000 : t;
+}
+
 GP_CLONES static void matern52_row(size_t n, double a0sq, double *k, double *slope)
 {
     for (size_t j = 0; j < n; j++) {
-        const double t = sqrt(k[j] > 0 ? 5 * k[j] : 0 * k[j]);
+        const double t = root(k[j]);
         const double e = a0sq * gp_exp_nonpositive(-t);
         k[j] = (1 + t + t * t / 3) * e;
         slope[j] = -5.0 / 6 * (1 + t) * e;
@@ -18,7 +25,7 @@ GP_CLONES static void matern52_row(size_t n, double a0sq, double *k, double *slo
 GP_CLONES static void matern52_row_value(size_t n, double a0sq, double *k)
 {
     for (size_t j = 0; j < n; j++) {
-        const double t = sqrt(k[j] > 0 ? 5 * k[j] : 0 * k[j]);
+        const double t = root(k[j]);
         k[j] = (1 + t + t * t / 3) * (a0sq * gp_exp_nonpositive(-t));
     }
 }

@@ -54,6 +54,8 @@ static advgp_status check_new(const gp_exact_spec *spec, gp_rows rows, size_t *n
 {
     if (!spec || !spec->d) return gp_fail(err, ADVGP_EINVAL, "exact: a model needs at least one input");
     if (spec->n_components && !spec->kernels) return gp_fail(err, ADVGP_EINVAL, "exact: no kernels given");
+    for (size_t b = 0; b < spec->n_components; b++)
+        if (!spec->kernels[b]) return gp_fail(err, ADVGP_EINVAL, "exact: component %zu has no kernel", b + 1);
     if (rows.X.rows && (!rows.X.p || !rows.y))
         return gp_fail(err, ADVGP_EINVAL, "exact: no inputs or no targets given");
     if (rows.X.cols != spec->d)
@@ -260,6 +262,9 @@ advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, do
     if (!exact || !exact->ready) return gp_fail(err, ADVGP_EINVAL, "exact: prediction before a successful evidence");
     if (X.rows && (!X.p || !mean || X.cols != exact->d))
         return gp_fail(err, ADVGP_EINVAL, "exact: inputs must be rows of %zu numbers", exact->d);
+    for (size_t i = 0; i < X.rows; i++)
+        if (!gp_all_finite(X.cols, X.p + i * X.ld))
+            return gp_fail(err, ADVGP_EDATA, "exact: row %zu has an input that is not finite", i);
     const size_t n = exact->n, chunk = 64;
     double *work = gp_alloc(2 * chunk * n + chunk, sizeof(double));
     if (!work) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory to predict from %zu rows", n);

@@ -165,6 +165,16 @@ static void variances(const gp_predictor *p, gp_predict_work *work, gp_cmat K, d
     }
 }
 
+// Inputs far beyond the data can overflow on the way; a NaN must not pass for a prediction.
+static advgp_status check_block(size_t first, size_t B, const double *mean, const double *var_f, const double *var_y,
+                                advgp_error *err)
+{
+    for (size_t i = first; i < first + B; i++)
+        if (!isfinite(mean[i]) || (var_f && !isfinite(var_f[i])) || (var_y && !isfinite(var_y[i])))
+            return gp_fail(err, ADVGP_ENUMERIC, "predict: row %zu has inputs too large for double precision", i);
+    return ADVGP_OK;
+}
+
 advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err)
 {
@@ -177,6 +187,8 @@ advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp
         gp_gemv(GP_AS_IS, 1, gp_ro(K), predictor->a, 0, mean + first);
         if (var_f || var_y)
             variances(predictor, work, gp_ro(K), var_f ? var_f + first : NULL, var_y ? var_y + first : NULL);
+        st = check_block(first, B, mean, var_f, var_y, err);
+        if (st != ADVGP_OK) return st;
     }
     return ADVGP_OK;
 }

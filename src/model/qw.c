@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "linalg/dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -178,28 +179,51 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 
 // ---- noise ------------------------------------------------------------------------------------------------
 
-// The collapsed bound as a function of ln sigma, with A = Q diag(lambda) Q^T and c = Q^T b: O(M) a value.
-static double profile(const gp_qw *qw, const gp_stats *stats, double ln_sigma, double *slope)
+// The collapsed bound as a function of ln sigma, with A = Q diag(lambda) Q^T and c = Q^T b: O(M) a value. Written as a
+// sum of terms that are not negative: yy - sum beta c^2 / (1 + beta lambda), as it stands in MATH.md, is a difference
+// whose rounding, times beta, would make tiny sigmas look arbitrarily good. Here lambda[k] and fit[k] = c_k^2 /
+// lambda_k, the part of yy that feature direction k explains; rest is what no direction explains, the residual
+// included.
+static double profile(const gp_qw *qw, const gp_stats *stats, double rest, double ln_sigma, double *slope)
 {
     const double beta = exp(-2 * ln_sigma);
-    double value = stats->n * (half_ln_2pi + ln_sigma) + 0.5 * beta * (stats->yy + stats->residual);
-    double derivative = stats->n - beta * (stats->yy + stats->residual);
+    double value = stats->n * (half_ln_2pi + ln_sigma) + 0.5 * beta * rest;
+    double derivative = stats->n - beta * rest;
     for (size_t k = 0; k < qw->M; k++) {
-        const double bl = beta * qw->lambda[k], p = 1 + bl, bc = beta * qw->c[k];
-        value += 0.5 * (log1p(bl) - bc * bc / p);
-        derivative += bc * bc * (2 + bl) / (p * p) - bl / p;
+        const double bl = beta * qw->lambda[k], p = 1 + bl, bf = beta * qw->c[k];
+        value += 0.5 * (log1p(bl) + bf / p);
+        derivative -= bl / p + bf / (p * p);
     }
     *slope = derivative;
     return value;
 }
 
+// lambda and fit (in c) from the statistics; returns rest. From the largest direction to the smallest, none explains
+// more than the ones before it left, and those at the level of rounding explain nothing; what is left in the end counts
+// at least as much as the rounding of the sums it is taken from.
+static double explain(gp_qw *qw, const gp_stats *stats)
+{
+    const size_t M = qw->M;
+    const double noise = (double)M * DBL_EPSILON * fmax(0, qw->lambda[M - 1]);
+    double trace = 0, left = stats->yy;
+    gp_gemv(GP_AS_IS, 1, gp_ro(qw->Q), stats->b, 0, qw->c);
+    for (size_t k = M; k-- > 0;) { // ascending order, from its end
+        const bool real = qw->lambda[k] > noise;
+        qw->c[k] = real ? fmin(left, qw->c[k] * qw->c[k] / qw->lambda[k]) : 0;
+        qw->lambda[k] = real ? qw->lambda[k] : 0;
+        trace += qw->lambda[k];
+        left -= qw->c[k];
+    }
+    return left + fmax(0, stats->residual) + DBL_EPSILON * (stats->yy + trace);
+}
+
 // The slope changes sign between lo and hi: halve until they are neighbours in double precision, or nearly.
-static double bisect(const gp_qw *qw, const gp_stats *stats, double lo, double hi)
+static double bisect(const gp_qw *qw, const gp_stats *stats, double rest, double lo, double hi)
 {
     for (int i = 0; i < 100 && hi - lo > 1e-15 * (1 + fabs(lo)); i++) {
         double slope;
         const double mid = 0.5 * (lo + hi);
-        (void)profile(qw, stats, mid, &slope);
+        (void)profile(qw, stats, rest, mid, &slope);
         if (slope > 0)
             hi = mid;
         else
@@ -216,28 +240,28 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->n > 0)) return gp_fail(err, ADVGP_EDATA, "best noise: there are no rows");
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
-    const size_t M = qw->M;
     gp_mat_copy(gp_ro(stats->A), qw->Q);
     if (!gp_eigen(qw->Q, qw->lambda, qw->work))
         return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
-    for (size_t k = 0; k < M; k++)
-        qw->lambda[k] = fmax(0, qw->lambda[k]); // A has no negative direction but for rounding
-    gp_gemv(GP_AS_IS, 1, gp_ro(qw->Q), stats->b, 0, qw->c);
+    const double rest = explain(qw, stats);
 
-    // Scan for the lowest value: the profile can have more than one valley. Sigma lies below the targets' own size, and
-    // 12 decades below it nothing is left of double precision.
-    const double top = 0.5 * log(stats->yy / stats->n) + 1, bottom = top - 1 - 12 * log(10);
+    // Scan for the lowest value: the profile can have more than one valley. It rises for every sigma^2 above
+    // (yy + residual + tr A) / n (set the slope to 0, and 1 for every denominator), and 12 decades below the targets'
+    // own size nothing is left of double precision.
+    double all = rest;
+    for (size_t k = 0; k < qw->M; k++) all += qw->c[k] + qw->lambda[k];
+    const double top = 0.5 * log(all / stats->n) + 0.1, bottom = 0.5 * log(stats->yy / stats->n) - 12 * log(10);
     enum { STEPS = 400 };
     double best = 0, best_value = INFINITY, slope;
     for (int i = 0; i <= STEPS; i++) {
         const double at = bottom + (top - bottom) * i / STEPS;
-        const double value = profile(qw, stats, at, &slope);
+        const double value = profile(qw, stats, rest, at, &slope);
         if (value < best_value) best_value = value, best = at;
     }
     if (!isfinite(best_value)) return gp_fail(err, ADVGP_ENUMERIC, "best noise: the bound is not finite for any noise");
     const double step = (top - bottom) / STEPS;
-    *ln_sigma = bisect(qw, stats, fmax(bottom, best - step), fmin(top, best + step));
-    if (neg_elbo) *neg_elbo = profile(qw, stats, *ln_sigma, &slope);
+    *ln_sigma = bisect(qw, stats, rest, fmax(bottom, best - step), fmin(top, best + step));
+    if (neg_elbo) *neg_elbo = profile(qw, stats, rest, *ln_sigma, &slope);
     return ADVGP_OK;
 }
 

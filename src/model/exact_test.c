@@ -1,0 +1,337 @@
+// exact_test.c: the exact Gaussian process against plain loops and differences, and the law that ties it to the bound:
+// the collapsed bound equals the evidence at Z = X without jitter, and never falls below it elsewhere.
+#include "fixture.h"
+#include "model/exact.h"
+#include "model/qw.h"
+
+typedef struct exact_problem {
+    problem p; // its Z is not used here
+    const gp_kernel *kernels[REF_MAX_COMPONENTS];
+    gp_exact_spec spec;
+    double *hyper;
+    size_t n_hyper;
+} exact_problem;
+
+static void exact_problem_init(exact_problem *e, uint64_t seed, problem_options options)
+{
+    *e = (exact_problem){0};
+    problem_init(&e->p, seed, options);
+    const problem *p = &e->p;
+    for (size_t b = 0; b < p->spec.n_components; b++) e->kernels[b] = p->components[b].kernel;
+    e->spec = (gp_exact_spec){
+        .d = p->d, .n_components = p->spec.n_components, .kernels = e->kernels, .trend = p->spec.trend};
+    e->n_hyper = gp_exact_n_hyper(&e->spec);
+    e->hyper = doubles(e->n_hyper);
+    double *h = e->hyper;
+    const double *t = p->theta;
+    *h++ = *t++; // ln sigma
+    for (size_t b = 0; b < p->spec.n_components; b++) {
+        const size_t m = p->components[b].shape.m;
+        memcpy(h, t, (1 + p->d) * sizeof *h);
+        h += 1 + p->d;
+        t += 1 + p->d + m * p->d + (p->components[b].map->has_rho ? m : 0);
+    }
+    for (int i = 0; i < (int)p->spec.trend; i++) *h++ = *t++;
+    assert_ptr_equal(h, e->hyper + e->n_hyper);
+}
+
+static void exact_problem_fini(exact_problem *e)
+{
+    free(e->hyper);
+    problem_fini(&e->p);
+}
+
+static gp_exact *exact_of(const exact_problem *e)
+{
+    gp_exact *exact = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_exact_new(&e->spec, e->p.rows, &exact, &err), e->p.label);
+    return exact;
+}
+
+static double evidence(void *ctx, const double *hyper)
+{
+    advgp_error err = {0};
+    double value = NAN, jitter = NAN;
+    CHECK_OK(gp_exact_evidence(ctx, hyper, &value, NULL, &jitter, &err), "evidence");
+    assert_true(jitter == 0);
+    return value;
+}
+
+static double collapsed(const problem *p)
+{
+    advgp_error err = {0};
+    engine e = engine_new(p, 0);
+    gp_qw *qw = NULL;
+    double value = NAN;
+    (void)run_pass(e, p->theta, p->rows, NULL, p->label);
+    CHECK_OK(gp_qw_new(p->layout.M, &qw, &err), p->label);
+    CHECK_OK(gp_qw_optimal(qw, gp_pass_stats(e.pass), p->theta[0], NULL, NULL, &value, &err), p->label);
+    for (size_t b = 0; b < e.f->n_components; b++) assert_int_equal(e.f->components[b].rung.climbs, 0);
+    gp_qw_free(qw);
+    engine_free(e);
+    return value;
+}
+
+// What separates the bound of weighted rows, where a weight counts a row so often, from the evidence with noise
+// sigma^2 / w_i, at equal fit: the two differ in the normalising constants alone.
+static double weight_constant(const problem *p)
+{
+    double sum = 0;
+    for (size_t i = 0; p->w && i < p->n; i++)
+        if (p->w[i] > 0) sum += (p->w[i] - 1) * (0.5 * log(2 * acos(-1)) + p->theta[0]) + 0.5 * log(p->w[i]);
+    return sum;
+}
+
+static double covariance(const exact_problem *e, const double *x, const double *z)
+{
+    const size_t d = e->p.d;
+    const double *h = e->hyper + 1;
+    double sum = 0;
+    for (size_t b = 0; b < e->spec.n_components; b++, h += 1 + d) {
+        double s = 0;
+        for (size_t k = 0; k < d; k++) s += exp(h[1 + k]) * (x[k] - z[k]) * (x[k] - z[k]);
+        const double t3 = sqrt(3 * s), t5 = sqrt(5 * s);
+        sum += exp(2 * h[0]) * (e->kernels[b] == &gp_kernel_ard_rbf    ? exp(-s / 2)
+                                : e->kernels[b] == &gp_kernel_matern32 ? (1 + t3) * exp(-t3)
+                                                                       : (1 + t5 + t5 * t5 / 3) * exp(-t5));
+    }
+    if (e->spec.trend != GP_TREND_NONE) sum += exp(2 * h[0]);
+    if (e->spec.trend == GP_TREND_LINEAR)
+        for (size_t k = 0; k < d; k++) sum += exp(2 * h[1]) * x[k] * z[k];
+    return sum;
+}
+
+// Lower Cholesky factor in place, and L^-1 b in b; returns sum ln L_ii.
+static double solve_lower(size_t n, double *K, double *b)
+{
+    double log_det = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = K[i * n + j];
+            for (size_t k = 0; k < j; k++) sum -= K[i * n + k] * K[j * n + k];
+            K[i * n + j] = i == j ? sqrt(sum) : sum / K[j * n + j];
+        }
+        log_det += log(K[i * n + i]);
+        for (size_t k = 0; k < i; k++) b[i] -= K[i * n + k] * b[k];
+        b[i] /= K[i * n + i];
+    }
+    return log_det;
+}
+
+static void evidence_and_prediction_equal_plain_loops(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        exact_problem e;
+        advgp_error err = {0};
+        exact_problem_init(&e, seed,
+                           (problem_options){.n = 1 + seed % 17,
+                                             .d = 1 + seed % 3,
+                                             .n_components = 1 + seed % 3,
+                                             .trend = (gp_trend)(seed % 3),
+                                             .weighted = seed % 2});
+        const problem *p = &e.p;
+        if (p->w && p->w[0] == 0) p->w[0] = 1; // at least one row
+        size_t n = 0, *at = calloc(p->n, sizeof *at);
+        for (size_t i = 0; i < p->n; i++)
+            if (!p->w || p->w[i] > 0) at[n++] = i;
+        double *K = doubles(n * n), *b = doubles(n), square = 0, nlml;
+        for (size_t i = 0; i < n; i++) {
+            for (size_t j = 0; j < n; j++) K[i * n + j] = covariance(&e, p->X + at[i] * p->d, p->X + at[j] * p->d);
+            K[i * n + i] += exp(2 * e.hyper[0]) / (p->w ? p->w[at[i]] : 1);
+            b[i] = p->y[at[i]];
+        }
+        const double log_det = solve_lower(n, K, b);
+        for (size_t i = 0; i < n; i++) square += b[i] * b[i];
+        gp_exact *exact = exact_of(&e);
+        CHECK_OK(gp_exact_evidence(exact, e.hyper, &nlml, NULL, NULL, &err), p->label);
+        CHECK_CLOSE(0.5 * square + log_det + 0.5 * (double)n * log(2 * acos(-1)), nlml, 1e-11, p->label);
+
+        enum { NEW = 70 }; // more than one chunk
+        double *X = doubles(NEW * p->d), mean[NEW], var_f[NEW], var_y[NEW], want[NEW], want_f[NEW], want_y[NEW];
+        for (size_t i = 0; i < NEW; i++) {
+            for (size_t k = 0; k < p->d; k++) X[i * p->d + k] = gp_rng_normal(&e.p.rng);
+            double *k = doubles(n);
+            want[i] = 0;
+            want_f[i] = covariance(&e, X + i * p->d, X + i * p->d);
+            for (size_t r = 0; r < n; r++) {
+                k[r] = covariance(&e, X + i * p->d, p->X + at[r] * p->d);
+                for (size_t l = 0; l < r; l++) k[r] -= K[r * n + l] * k[l];
+                k[r] /= K[r * n + r];
+                want[i] += k[r] * b[r];
+                want_f[i] -= k[r] * k[r];
+            }
+            want_y[i] = want_f[i] + exp(2 * e.hyper[0]);
+            free(k);
+        }
+        CHECK_OK(gp_exact_predict(exact, gp_cmat_of(X, NEW, p->d), mean, var_f, var_y, &err), p->label);
+        CHECK_ARRAY(NEW, want, mean, 1e-10, p->label);
+        CHECK_ARRAY(NEW, want_f, var_f, 1e-10, p->label);
+        CHECK_ARRAY(NEW, want_y, var_y, 1e-10, p->label);
+        gp_exact_free(exact);
+        free(at), free(K), free(b), free(X);
+        exact_problem_fini(&e);
+    }
+}
+
+static void the_gradient_of_the_evidence_matches_differences(void **state)
+{
+    (void)state;
+    uint64_t seed = 100;
+    for (const gp_kernel *const *kernel = gp_kernels; *kernel; kernel++)
+        for (int trend = 0; trend <= 2; trend++)
+            for (size_t components = 1; components <= 3; components++)
+                for (int weighted = 0; weighted <= 1; weighted++) {
+                    exact_problem e;
+                    advgp_error err = {0};
+                    exact_problem_init(&e, ++seed,
+                                       (problem_options){.n = 5 + seed % 20,
+                                                         .d = 1 + seed % 3,
+                                                         .n_components = components,
+                                                         .kernel = *kernel,
+                                                         .trend = (gp_trend)trend,
+                                                         .weighted = weighted});
+                    gp_exact *exact = exact_of(&e);
+                    double *grad = doubles(e.n_hyper), value;
+                    CHECK_OK(gp_exact_evidence(exact, e.hyper, &value, grad, NULL, &err), e.p.label);
+                    CHECK_CLOSE(evidence(exact, e.hyper), value, 1e-14, e.p.label);
+                    for (size_t i = 0; i < e.n_hyper; i++) {
+                        const double expected = differentiate(evidence, exact, e.hyper, i, 1e-3);
+                        CHECK_CLOSE(expected, grad[i], 1e-7, e.p.label);
+                    }
+                    gp_exact_free(exact);
+                    free(grad);
+                    exact_problem_fini(&e);
+                }
+}
+
+static void the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows(void **state)
+{
+    (void)state;
+    uint64_t seed = 300;
+    static const gp_map *const maps[] = {&gp_map_cholesky, &gp_map_nystrom}; // the maps that keep all of K_mm
+    for (const gp_kernel *const *kernel = gp_kernels; *kernel; kernel++)
+        for (size_t map = 0; map < 2; map++)
+            for (size_t components = 1; components <= 3; components++)
+                for (int trend = 0; trend <= 2; trend++) {
+                    exact_problem e;
+                    // Few rows in several dimensions: without jitter, the condition of K_mm must stay modest by itself.
+                    exact_problem_init(&e, ++seed,
+                                       (problem_options){.n = 2 + seed % 8,
+                                                         .d = 4,
+                                                         .n_components = components,
+                                                         .kernel = *kernel,
+                                                         .map = maps[map],
+                                                         .trend = (gp_trend)trend,
+                                                         .weighted = seed % 2,
+                                                         .full_rank = true,
+                                                         .z_is_x = true,
+                                                         .jitter = -1});
+                    if (e.p.w) e.p.w[0] = 2.5; // some row counts
+                    gp_exact *exact = exact_of(&e);
+                    const double expected = evidence(exact, e.hyper) + weight_constant(&e.p);
+                    CHECK_CLOSE(expected, collapsed(&e.p), 1e-9, e.p.label);
+                    gp_exact_free(exact);
+                    exact_problem_fini(&e);
+                }
+}
+
+static void the_bound_never_falls_below_the_evidence(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 400; seed < 520; seed++) {
+        exact_problem e;
+        exact_problem_init(&e, seed,
+                           (problem_options){.n = 1 + seed % 30,
+                                             .d = 1 + seed % 4,
+                                             .n_components = 1 + seed % 3,
+                                             .map = gp_maps[seed % 4],
+                                             .trend = (gp_trend)(seed % 3),
+                                             .weighted = seed % 2});
+        if (e.p.w) e.p.w[0] = 0.7;
+        gp_exact *exact = exact_of(&e);
+        const double least = evidence(exact, e.hyper) + weight_constant(&e.p), bound = collapsed(&e.p);
+        CHECK(bound >= least - 1e-9 * (1 + fabs(least)), e.p.label, "-bound %.15g, -ln evidence %.15g", bound, least);
+        gp_exact_free(exact);
+        exact_problem_fini(&e);
+    }
+}
+
+static void wrong_calls_are_refused_with_a_message(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    exact_problem e;
+    exact_problem_init(&e, 7, (problem_options){.n = 6, .d = 2, .n_components = 1});
+    gp_exact *exact = NULL;
+    double mean[6], value;
+    const gp_rows rows = e.p.rows;
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, rows, NULL, &err), "no out");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(NULL, rows, &exact, &err), "no spec");
+    gp_exact_spec bad = e.spec;
+    bad.d = 0;
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&bad, rows, &exact, &err), "no inputs");
+    bad = e.spec, bad.kernels = NULL;
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&bad, rows, &exact, &err), "no kernels");
+    const gp_kernel *no_kernel[] = {NULL};
+    bad = e.spec, bad.kernels = no_kernel;
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&bad, rows, &exact, &err), "a kernel that is none");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_rows){.X = gp_cmat_of(e.p.X, 4, 3), .y = e.p.y}, &exact, &err),
+                "columns");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_rows){.X = rows.X}, &exact, &err), "no y");
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = gp_cmat_of(e.p.X, 0, 2), .y = e.p.y}, &exact, &err),
+                "no rows");
+    double weights[6] = {0};
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
+                "all weights 0");
+    static const double poison[] = {NAN, INFINITY, -INFINITY, -1};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < 6; k++) weights[k] = k == 3 ? poison[i] : 1;
+        CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
+                    "bad weight");
+        if (poison[i] == -1) continue;
+        double held = e.p.y[2];
+        e.p.y[2] = poison[i];
+        CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, rows, &exact, &err), "bad y");
+        e.p.y[2] = held, held = e.p.X[5], e.p.X[5] = poison[i];
+        CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, rows, &exact, &err), "bad x");
+        e.p.X[5] = held;
+    }
+    assert_null(exact);
+    exact = exact_of(&e);
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, rows.X, mean, NULL, NULL, &err), "before evidence");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(NULL, rows.X, mean, NULL, NULL, &err), "no model");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_evidence(NULL, e.hyper, &value, NULL, NULL, &err), "no model");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_evidence(exact, NULL, &value, NULL, NULL, &err), "no hyper");
+    for (size_t i = 0; i < e.n_hyper; i++) {
+        const double held = e.hyper[i];
+        e.hyper[i] = NAN;
+        CHECK_FAILS(ADVGP_ENUMERIC, gp_exact_evidence(exact, e.hyper, &value, NULL, NULL, &err), "NaN in hyper");
+        e.hyper[i] = 1e4;
+        if (i < 2) CHECK_FAILS(ADVGP_ENUMERIC, gp_exact_evidence(exact, e.hyper, &value, NULL, NULL, &err), "overflow");
+        e.hyper[i] = held;
+    }
+    (void)evidence(exact, e.hyper);
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, gp_cmat_of(e.p.X, 4, 3), mean, NULL, NULL, &err), "columns");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, rows.X, NULL, NULL, NULL, &err), "no mean");
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, gp_cmat_of(NULL, 4, 2), mean, NULL, NULL, &err), "no X");
+    CHECK_OK(gp_exact_predict(exact, gp_cmat_of(NULL, 0, 2), NULL, NULL, NULL, &err), "no rows are fine");
+    double spoiled[2] = {NAN, 0};
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_predict(exact, gp_cmat_of(spoiled, 1, 2), mean, NULL, NULL, &err), "NaN in X");
+    gp_exact_free(exact);
+    gp_exact_free(NULL);
+    exact_problem_fini(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evidence_and_prediction_equal_plain_loops),
+        cmocka_unit_test(the_gradient_of_the_evidence_matches_differences),
+        cmocka_unit_test(the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows),
+        cmocka_unit_test(the_bound_never_falls_below_the_evidence),
+        cmocka_unit_test(wrong_calls_are_refused_with_a_message),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

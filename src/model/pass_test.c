@@ -1,0 +1,375 @@
+// pass_test.c: the pass against the plain reference at every odd size, and the laws its sums obey.
+#include "fixture.h"
+
+// Long double reference, condition of K_mm below about 1e4 (fixture.c), condition squared in C: 1e-10 leaves two
+// digits.
+static const double tolerance = 1e-10;
+
+static void compare(const problem *p, size_t block_rows, size_t piece)
+{
+    advgp_error err = {0};
+    const size_t M = p->layout.M;
+    engine e = engine_new(p, block_rows);
+    double *grad = doubles(p->layout.size), *expected = doubles(p->layout.size), value, residual;
+    double *A = doubles(M * M), *b = doubles(M);
+    CHECK_OK(gp_pass_begin(e.pass, p->theta, GP_PASS_GRADIENT, &err), p->label);
+    for (size_t first = 0; first < p->n; first += piece)
+        CHECK_OK(gp_pass_add(e.pass, gp_rows_part(p->rows, first, p->n - first < piece ? p->n - first : piece), &err),
+                 p->label);
+    CHECK_OK(gp_pass_end(e.pass, &value, grad, &err), p->label);
+    for (size_t c = 0; c < e.f->n_components; c++) assert_int_equal(e.f->components[c].rung.climbs, 0);
+
+    const double plain = ref_sum_g(&p->model, p->theta, p->plain, expected);
+    CHECK_CLOSE(plain, value, tolerance, p->label);
+    CHECK_ARRAY(p->layout.size, expected, grad, tolerance, p->label);
+    const gp_stats *stats = gp_pass_stats(e.pass);
+    ref_stats(&p->model, p->theta, p->plain, A, b, &residual);
+    CHECK_ARRAY(M * M, A, stats->A.p, tolerance, p->label);
+    CHECK_ARRAY(M, b, stats->b, tolerance, p->label);
+    CHECK_CLOSE(residual, stats->residual, tolerance, p->label);
+    double yy = 0, n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const double w = p->w ? p->w[i] : 1;
+        n += w, yy += w * p->y[i] * p->y[i];
+    }
+    CHECK_CLOSE(yy, stats->yy, 1e-13, p->label);
+    CHECK_CLOSE(n, stats->n, 1e-13, p->label);
+    // A pass for statistics alone must agree with one for the gradient to the last bit: the sums are the same.
+    const double alone = run_pass(e, p->theta, p->rows, NULL, p->label);
+    CHECK_CLOSE(value, alone, 1e-13, p->label);
+    free(grad), free(expected), free(A), free(b);
+    engine_free(e);
+}
+
+static void the_pass_equals_the_reference_for_every_kernel_and_map(void **state)
+{
+    (void)state;
+    uint64_t seed = 1000;
+    for (const gp_kernel *const *kernel = gp_kernels; *kernel; kernel++)
+        for (const gp_map *const *map = gp_maps; *map; map++)
+            for (int trend = 0; trend <= 2; trend++)
+                for (int weighted = 0; weighted <= 1; weighted++) {
+                    gp_rng rng = gp_rng_seeded(++seed, 7);
+                    problem p;
+                    problem_init(&p, seed,
+                                 (problem_options){.n = 1 + gp_rng_below(&rng, 40),
+                                                   .d = 1 + gp_rng_below(&rng, 4),
+                                                   .n_components = 1,
+                                                   .kernel = *kernel,
+                                                   .map = *map,
+                                                   .trend = (gp_trend)trend,
+                                                   .weighted = weighted});
+                    compare(&p, 7, 11);
+                    problem_fini(&p);
+                }
+}
+
+static void the_pass_equals_the_reference_for_mixed_components(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        gp_rng rng = gp_rng_seeded(seed, 8);
+        problem p;
+        problem_init(&p, seed,
+                     (problem_options){.n = 1 + gp_rng_below(&rng, 60),
+                                       .d = 1 + gp_rng_below(&rng, 5),
+                                       .n_components = 1 + gp_rng_below(&rng, 4),
+                                       .trend = (gp_trend)gp_rng_below(&rng, 3),
+                                       .weighted = gp_rng_below(&rng, 2)});
+        static const size_t blocks[] = {1, 7, 256, 0};
+        compare(&p, blocks[gp_rng_below(&rng, 4)], 1 + gp_rng_below(&rng, 70));
+        problem_fini(&p);
+    }
+}
+
+static void the_pass_equals_the_reference_at_the_smallest_sizes(void **state)
+{
+    (void)state;
+    uint64_t seed = 3000;
+    static const size_t rows[] = {1, 2, 8, 9};
+    for (const gp_map *const *map = gp_maps; *map; map++)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t block = 1; block <= 8; block += 7) {
+                problem p;
+                problem_init(
+                    &p, ++seed,
+                    (problem_options){.n = rows[i], .d = 1, .n_components = 1, .m = 1, .map = *map, .weighted = i % 2});
+                compare(&p, block, 1);
+                problem_fini(&p);
+            }
+}
+
+static void the_pass_equals_the_reference_where_blocks_and_vectors_do_not_divide(void **state)
+{
+    (void)state;
+    // m above and below multiples of 4, 8 and 16, rows above and below multiples of the default block
+    static const size_t m[] = {7, 8, 9, 15, 17, 33}, n[] = {255, 256, 257, 300, 13, 65};
+    for (size_t i = 0; i < 6; i++) {
+        problem p;
+        problem_init(&p, 4000 + i,
+                     (problem_options){.n = n[i],
+                                       .d = 3 + i,
+                                       .n_components = 1,
+                                       .m = m[i],
+                                       .kernel = gp_kernels[i % 3],
+                                       .map = &gp_map_cholesky,
+                                       .trend = (gp_trend)(i % 3),
+                                       .weighted = i % 2});
+        compare(&p, 0, 1000);
+        problem_fini(&p);
+    }
+}
+
+static void a_model_of_trend_alone_is_linear_regression(void **state)
+{
+    (void)state;
+    for (int trend = 1; trend <= 2; trend++) {
+        problem p;
+        problem_init(&p, 5000 + (uint64_t)trend,
+                     (problem_options){.n = 23, .d = 3, .trend = (gp_trend)trend, .weighted = true});
+        compare(&p, 7, 5);
+        problem_fini(&p);
+    }
+}
+
+// ---- laws
+
+static void pass_of(engine e, const problem *p, gp_rows rows, double *value, double *grad)
+{
+    *value = run_pass(e, p->theta, rows, grad, p->label);
+}
+
+static void a_row_of_weight_zero_is_as_if_absent(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        problem p;
+        problem_init(
+            &p, seed,
+            (problem_options){.n = 37, .d = 2, .n_components = 2, .trend = (gp_trend)(seed % 3), .weighted = true});
+        const size_t size = p.layout.size;
+        double *X = doubles(p.n * p.d), *y = doubles(p.n), *w = doubles(p.n);
+        double *with = doubles(size), *without = doubles(size), value_with, value_without;
+        size_t kept = 0;
+        for (size_t i = 0; i < p.n; i++) {
+            if (p.w[i] == 0) { // whatever they hold
+                p.y[i] = NAN;
+                p.X[i * p.d] = INFINITY;
+                continue;
+            }
+            memcpy(X + kept * p.d, p.X + i * p.d, p.d * sizeof *X);
+            y[kept] = p.y[i], w[kept++] = p.w[i];
+        }
+        assert_true(kept < p.n);
+        engine e = engine_new(&p, 5);
+        pass_of(e, &p, p.rows, &value_with, with);
+        pass_of(e, &p, (gp_rows){.X = gp_cmat_of(X, kept, p.d), .y = y, .w = w}, &value_without, without);
+        CHECK_BITS(1, &value_without, &value_with, p.label);
+        CHECK_BITS(size, without, with, p.label);
+        engine_free(e);
+        free(X), free(y), free(w), free(with), free(without);
+        problem_fini(&p);
+    }
+}
+
+static void an_integer_weight_is_a_repeated_row(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 21; seed <= 32; seed++) {
+        problem p;
+        problem_init(
+            &p, seed,
+            (problem_options){.n = 19, .d = 3, .n_components = 2, .trend = (gp_trend)(seed % 3), .weighted = true});
+        const size_t size = p.layout.size;
+        double *X = doubles(4 * p.n * p.d), *y = doubles(4 * p.n);
+        double *weighted = doubles(size), *repeated = doubles(size), v_weighted, v_repeated;
+        size_t total = 0;
+        for (size_t i = 0; i < p.n; i++) {
+            p.w[i] = (double)(i % 5);
+            for (size_t k = 0; k < i % 5; k++, total++) {
+                memcpy(X + total * p.d, p.X + i * p.d, p.d * sizeof *X);
+                y[total] = p.y[i];
+            }
+        }
+        engine e = engine_new(&p, 8);
+        pass_of(e, &p, p.rows, &v_weighted, weighted);
+        pass_of(e, &p, (gp_rows){.X = gp_cmat_of(X, total, p.d), .y = y}, &v_repeated, repeated);
+        CHECK_CLOSE(v_repeated, v_weighted, 1e-12, p.label);
+        CHECK_ARRAY(size, repeated, weighted, 1e-11, p.label);
+        engine_free(e);
+        free(X), free(y), free(weighted), free(repeated);
+        problem_fini(&p);
+    }
+}
+
+static void the_statistics_of_two_halves_add_up(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 41; seed <= 52; seed++) {
+        problem p;
+        problem_init(
+            &p, seed,
+            (problem_options){.n = 45, .d = 2, .n_components = 3, .trend = (gp_trend)(seed % 3), .weighted = seed % 2});
+        const size_t M = p.layout.M, half = 17;
+        engine all = engine_new(&p, 0), first = engine_new(&p, 0), second = engine_new(&p, 0);
+        double *g = doubles(p.layout.size), *g1 = doubles(p.layout.size), *g2 = doubles(p.layout.size);
+        const double value = run_pass(all, p.theta, p.rows, g, p.label);
+        const double v1 = run_pass(first, p.theta, gp_rows_part(p.rows, 0, half), g1, p.label);
+        const double v2 = run_pass(second, p.theta, gp_rows_part(p.rows, half, p.n - half), g2, p.label);
+        const gp_stats *s = gp_pass_stats(all.pass), *s1 = gp_pass_stats(first.pass), *s2 = gp_pass_stats(second.pass);
+        for (size_t i = 0; i < M * M; i++) s1->A.p[i] += s2->A.p[i];
+        for (size_t i = 0; i < M; i++) s1->b[i] += s2->b[i];
+        for (size_t i = 0; i < p.layout.size; i++) g1[i] += g2[i];
+        CHECK_ARRAY(M * M, s->A.p, s1->A.p, 1e-12, p.label);
+        CHECK_ARRAY(M, s->b, s1->b, 1e-12, p.label);
+        CHECK_CLOSE(s->yy, s1->yy + s2->yy, 1e-13, p.label);
+        CHECK_CLOSE(s->n, s1->n + s2->n, 1e-13, p.label);
+        CHECK_CLOSE(s->residual, s1->residual + s2->residual, 1e-11, p.label);
+        CHECK_CLOSE(value, v1 + v2, 1e-12, p.label);
+        CHECK_ARRAY(p.layout.size, g, g1, 1e-11, p.label);
+        free(g), free(g1), free(g2);
+        engine_free(all), engine_free(first), engine_free(second);
+        problem_fini(&p);
+    }
+}
+
+static void the_same_rows_twice_give_the_same_bits(void **state)
+{
+    (void)state;
+    problem p;
+    problem_init(&p, 60,
+                 (problem_options){.n = 100, .d = 3, .n_components = 3, .trend = GP_TREND_LINEAR, .weighted = true});
+    engine one = engine_new(&p, 16), other = engine_new(&p, 16);
+    double *g1 = doubles(p.layout.size), *g2 = doubles(p.layout.size);
+    const double v1 = run_pass(one, p.theta, p.rows, g1, p.label);
+    (void)run_pass(other, p.theta, gp_rows_part(p.rows, 3, 50), g2, p.label); // leaves its traces in the workspace
+    const double v2 = run_pass(other, p.theta, p.rows, g2, p.label);
+    CHECK_BITS(1, &v1, &v2, p.label);
+    CHECK_BITS(p.layout.size, g1, g2, p.label);
+    free(g1), free(g2);
+    engine_free(one), engine_free(other);
+    problem_fini(&p);
+}
+
+// Components come in any order: the bound is the same and the gradient is permuted with them. q(w) is permuted too, so
+// its U is taken diagonal, where permuting keeps it triangular.
+static void permuting_components_permutes_the_results(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 71; seed <= 80; seed++) {
+        problem p, swapped;
+        const problem_options o = {
+            .n = 31, .d = 2, .n_components = 2, .trend = (gp_trend)(seed % 3), .weighted = seed % 2};
+        problem_init(&p, seed, o);
+        problem_init(&swapped, seed, o);
+        engine e = engine_new(&p, 0);
+        const size_t M = p.layout.M;
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = i + 1; j < M; j++) p.theta[p.layout.U + gp_packed_index(M, i, j)] = 0;
+        const gp_component *c0 = &e.f->components[0], *c1 = &e.f->components[1];
+        const size_t n0 = c1->param - c0->param, n1 = e.f->trend_param - c1->param;
+        swapped.components[0] = p.components[1], swapped.components[1] = p.components[0];
+        swapped.model.c[0] = p.model.c[1], swapped.model.c[1] = p.model.c[0];
+
+        size_t *from = calloc(p.layout.size, sizeof *from); // swapped.theta[i] = theta[from[i]]
+        size_t *feature = calloc(M, sizeof *feature);
+        for (size_t i = 0; i < p.layout.size; i++) from[i] = i;
+        for (size_t i = 0; i < n1; i++) from[1 + i] = 1 + n0 + i;
+        for (size_t i = 0; i < n0; i++) from[1 + n1 + i] = 1 + i;
+        for (size_t j = 0; j < M; j++) feature[j] = j < c1->M ? c0->M + j : j < c0->M + c1->M ? j - c1->M : j;
+        for (size_t j = 0; j < M; j++) {
+            from[p.layout.n_rest + j] = p.layout.n_rest + feature[j];
+            from[p.layout.U + gp_packed_index(M, j, j)] = p.layout.U + gp_packed_index(M, feature[j], feature[j]);
+        }
+        for (size_t i = 0; i < p.layout.size; i++) swapped.theta[i] = p.theta[from[i]];
+        engine other = engine_new(&swapped, 0);
+        double *g = doubles(p.layout.size), *permuted = doubles(p.layout.size), *got = doubles(p.layout.size);
+        const double value = run_pass(e, p.theta, p.rows, g, p.label);
+        const double again = run_pass(other, swapped.theta, swapped.rows, got, p.label);
+        for (size_t i = 0; i < p.layout.size; i++) permuted[i] = g[from[i]];
+        for (size_t i = 0; i < M; i++) // off the diagonal of U the gradient of a permuted U has another place
+            for (size_t j = i + 1; j < M; j++) {
+                const size_t at = p.layout.U + gp_packed_index(M, i, j);
+                permuted[at] = got[at] = 0;
+            }
+        CHECK_CLOSE(value, again, 1e-12, p.label);
+        CHECK_ARRAY(p.layout.size, permuted, got, 1e-11, p.label);
+        free(from), free(feature), free(g), free(permuted), free(got);
+        engine_free(e), engine_free(other);
+        problem_fini(&p), problem_fini(&swapped);
+    }
+}
+
+// ---- bad input
+
+static void wrong_calls_are_refused_with_a_message(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    problem p;
+    problem_init(&p, 90, (problem_options){.n = 5, .d = 2, .n_components = 1});
+    engine e = engine_new(&p, 0);
+    gp_pass *none = (gp_pass *)&err;
+    double *grad = doubles(p.layout.size), value;
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_new(e.f, 0, NULL, &err), "no out");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_new(NULL, 0, &none, &err), "no features");
+    assert_null(none);
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_begin(NULL, p.theta, GP_PASS_STATS, &err), "no pass");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_begin(e.pass, NULL, GP_PASS_STATS, &err), "no theta");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(NULL, p.rows, &err), "no pass");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, p.rows, &err), "before begin");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_end(NULL, &value, NULL, &err), "no pass");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_end(e.pass, &value, NULL, &err), "before begin");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_run(NULL, p.theta, GP_PASS_STATS, p.rows, &value, NULL, &err), "no pass");
+    CHECK_OK(gp_pass_begin(e.pass, p.theta, GP_PASS_STATS, &err), "begin");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_end(e.pass, &value, grad, &err), "gradient of a pass for statistics");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(p.X, 3, 1), .y = p.y}, &err), "columns");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(NULL, 3, 2), .y = p.y}, &err), "no X");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(p.X, 3, 2)}, &err), "no y");
+    CHECK_OK(gp_pass_add(e.pass, (gp_rows){0}, &err), "no rows are fine");
+    CHECK_OK(gp_pass_add(e.pass, p.rows, &err), "after refused calls the pass goes on");
+    CHECK_OK(gp_pass_end(e.pass, &value, NULL, &err), "end");
+    CHECK_CLOSE(ref_sum_g(&p.model, p.theta, p.plain, NULL), value, tolerance, p.label);
+    CHECK_OK(gp_pass_run(e.pass, p.theta, GP_PASS_STATS, p.rows, NULL, NULL, &err), "results may be left out");
+    assert_int_equal(gp_pass_begin(e.pass, NULL, GP_PASS_STATS, NULL), ADVGP_EINVAL); // err may be NULL
+    assert_ptr_equal(gp_pass_features(e.pass), e.f);
+    gp_pass_free(NULL);
+    free(grad);
+    engine_free(e);
+    problem_fini(&p);
+}
+
+static void a_block_too_large_for_memory_is_refused(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    problem p;
+    problem_init(&p, 91, (problem_options){.n = 5, .d = 2, .n_components = 1, .m = 3});
+    engine e = engine_new(&p, 0);
+    gp_pass *pass = NULL;
+    // Powers of two are the ones whose products with the number of columns come round to small numbers.
+    for (int bits = 50; bits < 64; bits++)
+        CHECK_FAILS(ADVGP_ENOMEM, gp_pass_new(e.f, (size_t)1 << bits, &pass, &err), "huge block");
+    CHECK_FAILS(ADVGP_ENOMEM, gp_pass_new(e.f, SIZE_MAX, &pass, &err), "huge block");
+    engine_free(e);
+    problem_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pass_equals_the_reference_for_every_kernel_and_map),
+        cmocka_unit_test(the_pass_equals_the_reference_for_mixed_components),
+        cmocka_unit_test(the_pass_equals_the_reference_at_the_smallest_sizes),
+        cmocka_unit_test(the_pass_equals_the_reference_where_blocks_and_vectors_do_not_divide),
+        cmocka_unit_test(a_model_of_trend_alone_is_linear_regression),
+        cmocka_unit_test(a_row_of_weight_zero_is_as_if_absent),
+        cmocka_unit_test(an_integer_weight_is_a_repeated_row),
+        cmocka_unit_test(the_statistics_of_two_halves_add_up),
+        cmocka_unit_test(the_same_rows_twice_give_the_same_bits),
+        cmocka_unit_test(permuting_components_permutes_the_results),
+        cmocka_unit_test(wrong_calls_are_refused_with_a_message),
+        cmocka_unit_test(a_block_too_large_for_memory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
