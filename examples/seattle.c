@@ -42,6 +42,7 @@ static void read_days(const char *path)
     for (size_t i = 0; fgets(line, sizeof line, f);) {
         int year, month, day;
         double rain, high, low, wind;
+        // NOLINTNEXTLINE(cert-err34-c): the file is pinned by hash, and a line that does not fit is skipped
         if (sscanf(line, "%d-%d-%d,%lf,%lf,%lf,%lf", &year, &month, &day, &rain, &high, &low, &wind) != 7) continue;
         if (month < 1 || month > 12) continue;
         days *to = i++ % 5 == 4 ? &test : &train;

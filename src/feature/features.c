@@ -97,11 +97,9 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof f);
     plan(&f, spec, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
+    if (!gp_carve_take(&carve))
         return gp_fail(err, ADVGP_ENOMEM, "features: no memory for %zu inducing inputs in %zu components",
                        f.n_kernel_cols, f.n_components);
-    carve = (gp_carve){.base = block};
     gp_features *self = gp_carve_bytes(&carve, 1, sizeof f);
     plan(&f, spec, &carve);
     *self = f;

@@ -87,10 +87,9 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_rows rows, gp_exact **ou
     if (st != ADVGP_OK) return st;
     gp_carve carve = {0};
     (void)plan(spec, n, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
-        return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, (double)carve.used / 1e9);
-    carve = (gp_carve){.base = block};
+    const double gigabytes = (double)carve.used / 1e9;
+    if (!gp_carve_take(&carve))
+        return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, gigabytes);
     gp_exact *e = plan(spec, n, &carve);
     for (size_t b = 0; b < spec->n_components; b++) e->kernels[b] = spec->kernels[b];
     for (size_t i = 0, j = 0; i < rows.X.rows; i++) {

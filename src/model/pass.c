@@ -103,11 +103,9 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
+    if (!gp_carve_take(&carve))
         return gp_fail(err, ADVGP_ENOMEM, "pass: no memory for %zu features in blocks of %zu rows", features->M,
                        shape.block_rows);
-    carve = (gp_carve){.base = block};
     gp_pass *self = gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
     *self = shape;

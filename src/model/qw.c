@@ -36,9 +36,7 @@ advgp_status gp_qw_new(size_t M, gp_qw **out, advgp_error *err)
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
-    carve = (gp_carve){.base = block};
+    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
     gp_qw *self = gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
     *self = shape;
