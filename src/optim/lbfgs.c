@@ -12,12 +12,28 @@ typedef struct run {
     void *ctx;
     double *best_x;
     double best_value;
+    double *start_gradient; // where the present line starts
+    double start_value;     // infinite until the function was finite once
     size_t iterations, evaluations;
     advgp_status status; // not OK: the objective failed for good
     advgp_error *err;
 } run;
 
-// Out of bounds counts as a very high value with the gradient kept as it is: the line search shortens its step.
+// Out of bounds: as if the line rose again to just above its start with the slope it began with, turned round. The line
+// search then fits a parabola and halves its step. (A huge value with no slope makes it interpolate to next to nothing
+// and give up.)
+static double out_of_bounds(const run *r, int n, lbfgsfloatval_t *g)
+{
+    for (int i = 0; i < n; i++) g[i] = isfinite(r->start_value) ? -r->start_gradient[i] : 0;
+    return isfinite(r->start_value) ? r->start_value + 1e-8 * (1 + fabs(r->start_value)) : HUGE_VAL;
+}
+
+static void start_line(run *r, int n, double value, const lbfgsfloatval_t *g)
+{
+    r->start_value = value;
+    memcpy(r->start_gradient, g, (size_t)n * sizeof *g);
+}
+
 static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, const int n,
                                 const lbfgsfloatval_t step)
 {
@@ -29,6 +45,7 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsf
     if (r->status != ADVGP_OK) return 0; // on the way out
     advgp_status st = r->objective(r->ctx, x, (size_t)n, &value, g, &why);
     if (st == ADVGP_OK && isfinite(value) && gp_all_finite((size_t)n, g)) {
+        if (!isfinite(r->start_value)) start_line(r, n, value, g);
         if (value < r->best_value) {
             r->best_value = value;
             memcpy(r->best_x, x, (size_t)n * sizeof *x);
@@ -39,17 +56,17 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsf
         r->status = st;
         if (r->err) *r->err = why;
     }
-    memset(g, 0, (size_t)n * sizeof *g);
-    return isfinite(r->best_value) ? r->best_value + 1e10 * (1 + fabs(r->best_value)) : HUGE_VAL;
+    return out_of_bounds(r, n, g);
 }
 
 static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g, const lbfgsfloatval_t fx,
                     const lbfgsfloatval_t xnorm, const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n, int k,
                     int ls)
 {
-    (void)x, (void)g, (void)fx, (void)xnorm, (void)gnorm, (void)step, (void)n, (void)ls;
+    (void)x, (void)xnorm, (void)gnorm, (void)step, (void)ls;
     run *r = instance;
     r->iterations = (size_t)k;
+    start_line(r, n, fx, g);
     return r->status != ADVGP_OK;
 }
 
@@ -81,10 +98,11 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
     param.delta = o->value_tol;
     param.past = o->value_tol > 0 ? 5 : 0;
 
-    run r = {.objective = objective, .ctx = ctx, .best_value = HUGE_VAL, .err = err};
+    run r = {.objective = objective, .ctx = ctx, .best_value = HUGE_VAL, .start_value = HUGE_VAL, .err = err};
     advgp_status st = ADVGP_OK;
     lbfgsfloatval_t *at = lbfgs_malloc((int)n); // libLBFGS wants its own alignment
-    r.best_x = gp_alloc(n, sizeof *r.best_x);
+    r.best_x = gp_alloc(n, 2 * sizeof *r.best_x);
+    r.start_gradient = r.best_x ? r.best_x + n : NULL;
     if (!at || !r.best_x) {
         st = gp_fail(err, ADVGP_ENOMEM, "lbfgs: no memory for %zu variables", n);
         goto done;

@@ -1,0 +1,176 @@
+// factor_test.c: factors checked by what defines them, on random matrices of every size around LAPACK's blocks.
+#include "fixture.h"
+#include "linalg/factor.h"
+
+// B B^T + shift I, both triangles.
+static double *positive_matrix(gp_rng *rng, size_t n, double shift)
+{
+    double *B = doubles(n * n), *K = doubles(n * n);
+    for (size_t i = 0; i < n * n; i++) B[i] = gp_rng_normal(rng);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            K[i * n + j] = gp_dot(n, B + i * n, B + j * n) / (double)n + (i == j ? shift : 0);
+    free(B);
+    return K;
+}
+
+static const size_t sizes[] = {0, 1, 2, 3, 4, 7, 16, 33, 64, 65, 130, 200};
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
+
+static void check_factor(size_t n, const double *K, const double *R, double tol, const char *label)
+{
+    double *product = doubles(n * n);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(R[i * n + i] > 0, label, "diagonal %zu: %g", i, R[i * n + i]);
+        for (size_t j = 0; j < i; j++) CHECK(R[i * n + j] == 0, label, "below the diagonal: %g", R[i * n + j]);
+        for (size_t j = 0; j < n; j++) product[i * n + j] = gp_dot(n, R + i * n, R + j * n);
+    }
+    CHECK_ARRAY(n * n, K, product, tol, label);
+    free(product);
+}
+
+static void the_reverse_factor_is_upper_and_multiplies_back(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < N_SIZES; s++) {
+        const size_t n = sizes[s];
+        gp_rng rng = gp_rng_seeded(s, 1);
+        double *K = positive_matrix(&rng, n, 0.1), *R = doubles(n * n), *inverse = doubles(n * n);
+        char label[64];
+        snprintf(label, sizeof label, "n %zu, seed %zu", n, s);
+        memcpy(R, K, n * n * sizeof *R);
+        assert_true(gp_reverse_cholesky(gp_mat_of(R, n, n), 0, NULL));
+        check_factor(n, K, R, 1e-13 * (double)(n + 1), label);
+
+        double log_det = 0;
+        for (size_t i = 0; i < n; i++) log_det += log(R[i * n + i]);
+        CHECK_CLOSE(log_det, gp_log_diagonal(gp_cmat_of(R, n, n)), 1e-14, label);
+
+        // The inverse leaves the strict lower part alone, and R R^-1 = I.
+        memcpy(inverse, R, n * n * sizeof *R);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < i; j++) inverse[i * n + j] = 77;
+        gp_invert_upper(gp_mat_of(inverse, n, n));
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                if (j < i) {
+                    assert_true(inverse[i * n + j] == 77);
+                    continue;
+                }
+                double sum = 0;
+                for (size_t k = i; k <= j; k++) sum += R[i * n + k] * inverse[k * n + j];
+                CHECK_CLOSE(i == j, sum, 1e-12, label);
+            }
+        free(K), free(R), free(inverse);
+    }
+}
+
+static void a_matrix_that_is_not_positive_is_refused_with_its_pivot(void **state)
+{
+    (void)state;
+    for (size_t bad = 0; bad < 6; bad++) {
+        double K[36] = {0};
+        for (size_t i = 0; i < 6; i++) K[i * 7] = i == bad ? -1 : 1;
+        size_t pivot = 99;
+        assert_false(gp_reverse_cholesky(gp_mat_of(K, 6, 6), 0, &pivot));
+        assert_int_equal(pivot, bad);
+        memset(K, 0, sizeof K);
+        for (size_t i = 0; i < 6; i++) K[i * 7] = i == bad ? 1e-5 : 1;
+        double copy[36];
+        memcpy(copy, K, sizeof K);
+        assert_true(gp_reverse_cholesky(gp_mat_of(copy, 6, 6), 0.9e-5, NULL));
+        assert_false(gp_reverse_cholesky(gp_mat_of(K, 6, 6), 1.1e-5, &pivot)); // above zero, below the floor
+        assert_int_equal(pivot, bad);
+    }
+    static const double poison[] = {NAN, INFINITY};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t bad = 0; bad < 9; bad++) {
+            double K[9] = {2, 1, 0.5, 1, 2, 1, 0.5, 1, 2};
+            K[bad] = K[bad % 3 * 3 + bad / 3] = poison[k];
+            assert_false(gp_reverse_cholesky(gp_mat_of(K, 3, 3), 0, NULL));
+        }
+}
+
+static void the_ladder_climbs_by_tens_up_to_a_hundredth(void **state)
+{
+    (void)state;
+    gp_rung rung = {.jitter = 1e-6};
+    for (int i = 1; i <= 4; i++) {
+        assert_true(gp_rung_climb(&rung));
+        CHECK_CLOSE(1, rung.jitter / pow(10, i - 6), 1e-12, "climb");
+        assert_int_equal(rung.climbs, i);
+    }
+    assert_false(gp_rung_climb(&rung));
+    CHECK_CLOSE(1e-2, rung.jitter, 1e-12, "the last rung is kept");
+    rung = (gp_rung){.jitter = 0};
+    assert_true(gp_rung_climb(&rung));
+    assert_true(rung.jitter == 1e-10);
+    int climbs = 1;
+    while (gp_rung_climb(&rung)) climbs++;
+    assert_int_equal(climbs, 9); // 1e-10 .. 1e-2
+}
+
+// A matrix whose smallest eigenvalue is -deficit needs the first rung above it, and no more.
+static void the_ladder_stops_at_the_first_rung_that_holds(void **state)
+{
+    (void)state;
+    static const double deficit[] = {0, 3e-6, 3e-5, 3e-4, 3e-3};
+    for (int i = 0; i < 5; i++) {
+        // [1, 1 + deficit; 1 + deficit, 1] has the eigenvalue -deficit
+        double K[4] = {2, 2 * (1 + deficit[i]), 2 * (1 + deficit[i]), 2}, held[4], R[4];
+        memcpy(held, K, sizeof K);
+        gp_rung rung = {.jitter = 1e-6};
+        assert_true(gp_cholesky_ladder(gp_cmat_of(K, 2, 2), 2, &rung, gp_mat_of(R, 2, 2)));
+        assert_int_equal(rung.climbs, i);
+        CHECK_CLOSE(1, rung.jitter / pow(10, i - 6), 1e-12, "rung");
+        CHECK_BITS(4, held, K, "K is left as it is");
+        held[0] += 2 * rung.jitter, held[3] += 2 * rung.jitter;
+        check_factor(2, held, R, 1e-13, "ladder");
+    }
+    double K[4] = {2, 2.1, 2.1, 2}, R[4];
+    gp_rung rung = {.jitter = 1e-6};
+    assert_false(gp_cholesky_ladder(gp_cmat_of(K, 2, 2), 2, &rung, gp_mat_of(R, 2, 2)));
+    CHECK_CLOSE(1e-2, rung.jitter, 1e-12, "where it ended");
+    K[1] = K[2] = NAN;
+    rung = (gp_rung){.jitter = 1e-6};
+    assert_false(gp_cholesky_ladder(gp_cmat_of(K, 2, 2), 2, &rung, gp_mat_of(R, 2, 2)));
+    rung = (gp_rung){0};
+    assert_true(gp_cholesky_ladder(gp_cmat_of(NULL, 0, 0), 1, &rung, gp_mat_of(NULL, 0, 0)));
+}
+
+static void eigenvectors_are_rows_orthonormal_and_ascending(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < N_SIZES; s++) {
+        const size_t n = sizes[s];
+        gp_rng rng = gp_rng_seeded(s, 2);
+        double *K = positive_matrix(&rng, n, -0.2), *Q = doubles(n * n), *lambda = doubles(n);
+        double *work = doubles(gp_eigen_work(n));
+        char label[64];
+        snprintf(label, sizeof label, "n %zu, seed %zu", n, s);
+        memcpy(Q, K, n * n * sizeof *Q);
+        assert_true(gp_eigen(gp_mat_of(Q, n, n), lambda, work));
+        for (size_t a = 0; a < n; a++) {
+            if (a) CHECK(lambda[a - 1] <= lambda[a], label, "%g before %g", lambda[a - 1], lambda[a]);
+            for (size_t b = 0; b < n; b++) CHECK_CLOSE(a == b, gp_dot(n, Q + a * n, Q + b * n), 1e-12, label);
+            for (size_t i = 0; i < n; i++) // K q = lambda q
+                CHECK_CLOSE(lambda[a] * Q[a * n + i], gp_dot(n, K + i * n, Q + a * n), 1e-12, label);
+        }
+        free(K), free(Q), free(lambda), free(work);
+    }
+    double A[4] = {1, NAN, NAN, 1}, lambda[2], work[200];
+    assert_true(gp_eigen_work(2) <= 200);
+    assert_false(gp_eigen(gp_mat_of(A, 2, 2), lambda, work));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reverse_factor_is_upper_and_multiplies_back),
+        cmocka_unit_test(a_matrix_that_is_not_positive_is_refused_with_its_pivot),
+        cmocka_unit_test(the_ladder_climbs_by_tens_up_to_a_hundredth),
+        cmocka_unit_test(the_ladder_stops_at_the_first_rung_that_holds),
+        cmocka_unit_test(eigenvectors_are_rows_orthonormal_and_ascending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
