@@ -2,6 +2,7 @@
 #include "base/option.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { WIDTH = 100, LEFT = 30 }; // columns of a page, and of it what names the option
 
@@ -14,8 +15,9 @@ void gp_option_form(const gp_option *option, gp_text *out)
 
 void gp_option_note(const gp_option *option, gp_text *out)
 {
-    if (option->unit) gp_text_add(out, "%s", option->unit);
-    const char *comma = option->unit ? ", " : "";
+    bool said = !option->unit || (option->value && strcasecmp(option->unit, option->value) == 0); // --time SECONDS
+    if (!said) gp_text_add(out, "%s", option->unit);
+    const char *comma = said ? "" : ", ";
     if (option->required)
         gp_text_add(out, "%srequired", comma);
     else if (option->kind == GP_OPTION_LIST)
