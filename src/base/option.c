@@ -14,7 +14,7 @@
 
 advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *err)
 {
-    const gp_verb *nearest = NULL;
+    const gp_verb *nearest = &gp_verbs[0];
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < gp_verbs_size; i++) {
         size_t distance = gp_text_distance(name, gp_verbs[i].name);
@@ -364,7 +364,7 @@ advgp_status gp_options_new(const char *verb, gp_options **out, advgp_error *err
     *out = NULL;
     const gp_verb *found;
     advgp_status st = gp_verb_find(verb, &found, err);
-    if (st != ADVGP_OK) return st;
+    if (!found) return st;
     gp_options *options = gp_alloc(1, sizeof *options);
     if (options) options->values = gp_alloc(gp_option_table_size, sizeof *options->values);
     if (!options || !options->values) {
@@ -383,7 +383,7 @@ advgp_status gp_options_new(const char *verb, gp_options **out, advgp_error *err
 void gp_options_free(gp_options *options)
 {
     if (!options) return;
-    for (size_t i = 0; i < options->n_values; i++) value_fini(&options->values[i]);
+    for (size_t i = 0; options->values && i < options->n_values; i++) value_fini(&options->values[i]);
     gp_free(options->values);
     gp_free(options->operands);
     gp_free(options);
@@ -391,49 +391,52 @@ void gp_options_free(gp_options *options)
 
 // ---- asking ---------------------------------------------------------------------------------------------------------
 
-static const gp_option_value *asked(const gp_options *options, const char *key)
+enum { ANY_KIND = -1, NUMBER = 1 << GP_OPTION_INTEGER | 1 << GP_OPTION_REAL };
+
+static const gp_option_value *asked(const gp_options *options, const char *key, int kinds)
 {
     static const gp_option_value nothing;
     const gp_option_value *slot = gp_options_slot(options, key);
-    assert(slot && "no such option for this verb");
-    return slot ? slot : &nothing;
+    bool known = slot && (1 << slot->option->kind & kinds);
+    assert(known && "no such option of this kind for this verb");
+    return known ? slot : &nothing;
 }
 
 bool gp_options_flag(const gp_options *options, const char *key)
 {
-    return asked(options, key)->flag;
+    return asked(options, key, 1 << GP_OPTION_FLAG)->flag;
 }
 
 int64_t gp_options_int(const gp_options *options, const char *key)
 {
-    return asked(options, key)->integer;
+    return asked(options, key, 1 << GP_OPTION_INTEGER)->integer;
 }
 
 double gp_options_real(const gp_options *options, const char *key)
 {
-    return asked(options, key)->real;
+    return asked(options, key, NUMBER)->real;
 }
 
 const char *gp_options_text(const gp_options *options, const char *key)
 {
-    return asked(options, key)->text;
+    return asked(options, key, ANY_KIND)->text;
 }
 
 bool gp_options_is(const gp_options *options, const char *key, const char *word)
 {
-    const gp_option_value *value = asked(options, key);
-    assert(is_a_word(value->option, word));
+    const gp_option_value *value = asked(options, key, ANY_KIND);
+    assert(is_a_word(value->option, word) && "not a word of this option");
     return value->word && strcmp(value->word, word) == 0;
 }
 
 size_t gp_options_list(const gp_options *options, const char *key, char *const **items)
 {
-    const gp_option_value *value = asked(options, key);
+    const gp_option_value *value = asked(options, key, 1 << GP_OPTION_LIST);
     *items = value->items;
     return value->n_items;
 }
 
 bool gp_options_given(const gp_options *options, const char *key)
 {
-    return asked(options, key)->origin != GP_FROM_DEFAULT;
+    return asked(options, key, ANY_KIND)->origin != GP_FROM_DEFAULT;
 }

@@ -35,22 +35,22 @@ extern const char *const gp_group_titles[GP_N_GROUPS];
 // One row of the table. A name may have several rows where verbs differ in default or meaning, but one row per verb.
 typedef struct gp_option {
     const char *name;  // without dashes
-    char letter;       // short form, 0: none
     const char *alias; // second name, NULL: none
     gp_option_kind kind;
     unsigned verbs; // bits of the verbs that take it
     gp_option_group group;
-    const char *value;    // what stands for the value in help: N, FILE, COL, ...; NULL for flags and choices
-    const char *fallback; // the default, as a user would write it; NULL: no value unless given
-    double min, max;      // both allowed; for numbers
-    const char *unit;     // seconds, rows, ...; NULL: none
-    const char *words;    // "natural|prox": the choices, or the words allowed instead of a number or path
+    char letter;            // short form, 0: none
+    bool required;          // on the command line
+    bool command_line_only; // no key of a config file or of C: --help, --config
+    const char *value;      // what stands for the value in help: N, FILE, COL, ...; NULL for flags and choices
+    const char *fallback;   // the default, as a user would write it; NULL: no value unless given
+    double min, max;        // both allowed; for numbers
+    const char *unit;       // seconds, rows, ...; NULL: none
+    const char *words;      // "natural|prox": the choices, or the words allowed instead of a number or path
     // For what kind and range cannot say: is this value (this item of a list) good? Then `allowed` says what is.
     bool (*check)(const char *value);
     const char *allowed;
-    const char *help;       // one line, no full stop
-    bool required;          // on the command line
-    bool command_line_only; // no key of a config file or of C: --help, --config
+    const char *help; // one line, no full stop
 } gp_option;
 extern const gp_option gp_option_table[];
 extern const size_t gp_option_table_size;

@@ -86,7 +86,8 @@ static advgp_status take_option(gp_options *options, cursor *at, const char *arg
 {
     written w = {.shown = ""};
     advgp_status st = arg[1] == '-' ? find_long(options, arg, &w, err) : find_short(options, arg, &w, err);
-    if (st == ADVGP_OK) st = take_value(at, &w, err);
+    if (st != ADVGP_OK || !w.slot) return st;
+    st = take_value(at, &w, err);
     if (st != ADVGP_OK) return st;
     bool again = w.slot->origin == GP_FROM_USER, list = w.slot->option->kind == GP_OPTION_LIST;
     if (again && !list)

@@ -46,8 +46,7 @@ static gp_options *parsed(const char *line)
     return o;
 }
 
-// ---- the table itself
-// -------------------------------------------------------------------------------------------------
+// ---- the table itself -----------------------------------------------------------------------------------------------
 
 static void names_are_unique_for_each_verb(void **state)
 {
@@ -91,8 +90,7 @@ static void defaults_are_allowed_values(void **state)
     }
 }
 
-// ---- good command lines
-// -----------------------------------------------------------------------------------------------
+// ---- good command lines ---------------------------------------------------------------------------------------------
 
 static void defaults_are_there_and_not_given(void **state)
 {
@@ -194,8 +192,7 @@ static void help_needs_nothing_else(void **state)
     gp_options_free(o);
 }
 
-// ---- bad command lines
-// ------------------------------------------------------------------------------------------------
+// ---- bad command lines ----------------------------------------------------------------------------------------------
 
 static void bad_command_lines_say_what_is_wrong(void **state)
 {
@@ -299,8 +296,7 @@ static void endless_words_are_cut_in_messages(void **state)
     }
 }
 
-// ---- config files
-// -----------------------------------------------------------------------------------------------------
+// ---- config files ---------------------------------------------------------------------------------------------------
 
 static advgp_status config(gp_options *o, const char *text, advgp_error *err)
 {
@@ -401,8 +397,7 @@ static void a_config_file_is_read_from_disk(void **state)
     unlink(path);
 }
 
-// ---- keys set one by one
-// ----------------------------------------------------------------------------------------------
+// ---- keys set one by one --------------------------------------------------------------------------------------------
 
 static void keys_are_set_replaced_and_refused(void **state)
 {
@@ -430,8 +425,7 @@ static void keys_are_set_replaced_and_refused(void **state)
     gp_options_free(NULL);
 }
 
-// ---- help and memory
-// --------------------------------------------------------------------------------------------------
+// ---- help and memory ------------------------------------------------------------------------------------------------
 
 static void help_shows_every_option_of_its_verb_and_no_other(void **state)
 {

@@ -32,8 +32,7 @@ static bool can_be_undone(const gp_option *option)
     return option->kind == GP_OPTION_FLAG && !option->command_line_only;
 }
 
-// ---- bash
-// -------------------------------------------------------------------------------------------------------------
+// ---- bash -----------------------------------------------------------------------------------------------------------
 
 static void bash_names(gp_text *out, const gp_verb *verb)
 {
@@ -101,8 +100,7 @@ void gp_completion_bash(gp_text *out)
                      "complete -o filenames -F _advgp advgp\n");
 }
 
-// ---- zsh
-// --------------------------------------------------------------------------------------------------------------
+// ---- zsh ------------------------------------------------------------------------------------------------------------
 
 static void zsh_action(gp_text *out, const gp_option *option)
 {
@@ -169,8 +167,7 @@ void gp_completion_zsh(gp_text *out)
                      "if [[ $funcstack[1] == _advgp ]]; then _advgp \"$@\"; else compdef _advgp advgp; fi\n");
 }
 
-// ---- fish
-// -------------------------------------------------------------------------------------------------------------
+// ---- fish -----------------------------------------------------------------------------------------------------------
 
 static void fish_option(gp_text *out, const gp_verb *verb, const gp_option *option, const char *prefix,
                         const char *name)

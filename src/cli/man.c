@@ -45,8 +45,7 @@ static void add_sentence(gp_text *out, const char *text)
     gp_text_add(out, ".\n");
 }
 
-// ---- a verb
-// -----------------------------------------------------------------------------------------------------------
+// ---- a verb ---------------------------------------------------------------------------------------------------------
 
 static void add_option_heading(gp_text *out, const gp_option *option)
 {
@@ -131,8 +130,7 @@ void gp_man_verb(const gp_verb *verb, gp_text *out)
     gp_text_add(out, ".SH SEE ALSO\n.BR advgp (1)\n");
 }
 
-// ---- the program
-// ------------------------------------------------------------------------------------------------------
+// ---- the program ----------------------------------------------------------------------------------------------------
 
 static const struct {
     const char *code, *meaning;

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- writing
-// ----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 struct gp_runlog {
     int fd;
@@ -118,7 +117,7 @@ static advgp_status open_log(const char *path, int flags, gp_runlog **out, advgp
 advgp_status gp_runlog_create(const char *path, json_t *manifest, gp_runlog **out, advgp_error *err)
 {
     advgp_status st = open_log(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, out, err);
-    if (st != ADVGP_OK) return st;
+    if (!*out) return st;
     st = write_event(*out, "manifest", manifest, err);
     if (st == ADVGP_OK) return st;
     gp_runlog_close(*out);
@@ -137,11 +136,12 @@ static off_t end_of_lines(int fd)
 
 advgp_status gp_runlog_append(const char *path, gp_runlog **out, advgp_error *err)
 {
+    *out = NULL;
     gp_runlog_reader *reader; // is it a log at all? A file given by mistake must not be cut
     advgp_status st = gp_runlog_open(path, &reader, err);
     gp_runlog_reader_close(reader);
     if (st == ADVGP_OK) st = open_log(path, O_RDWR | O_APPEND, out, err);
-    if (st != ADVGP_OK) return st;
+    if (!*out) return st;
     if (ftruncate((*out)->fd, end_of_lines((*out)->fd)) == 0) return ADVGP_OK;
     st = cannot("write", path, err);
     gp_runlog_close(*out);
@@ -157,8 +157,7 @@ void gp_runlog_close(gp_runlog *log)
     gp_free(log);
 }
 
-// ---- reading
-// ----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 enum { LINE_MOST = 64 << 20, CHUNK = 1 << 16 }; // bytes: the longest line taken for one of ours, and of a read
 
@@ -265,8 +264,7 @@ void gp_runlog_reader_close(gp_runlog_reader *reader)
     gp_free(reader);
 }
 
-// ---- values
-// -----------------------------------------------------------------------------------------------------------
+// ---- values ---------------------------------------------------------------------------------------------------------
 
 json_t *gp_json_real(double value)
 {

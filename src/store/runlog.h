@@ -7,8 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-// ---- writing
-// ----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 typedef struct gp_runlog gp_runlog;
 
@@ -21,8 +20,7 @@ advgp_status gp_runlog_append(const char *path, gp_runlog **out, advgp_error *er
 advgp_status gp_runlog_event_take(gp_runlog *log, const char *event, json_t *fields, advgp_error *err);
 void gp_runlog_close(gp_runlog *log); // NULL is fine
 
-// ---- reading
-// ----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 typedef struct gp_runlog_reader gp_runlog_reader;
 
@@ -35,8 +33,7 @@ advgp_status gp_runlog_next(gp_runlog_reader *reader, json_t **event, advgp_erro
 bool gp_runlog_was_cut(const gp_runlog_reader *reader); // after the end: there was such a last line
 void gp_runlog_reader_close(gp_runlog_reader *reader);  // NULL is fine
 
-// ---- values
-// -----------------------------------------------------------------------------------------------------------
+// ---- values ---------------------------------------------------------------------------------------------------------
 
 json_t *gp_json_real(double value); // null where JSON has no number: NaN and infinities
 // All options that have a value, by name: {"inducing": 200, "batch": "full", "features": ["a", "b"], ...}; NULL: no

@@ -92,6 +92,7 @@ static void a_resumed_log_goes_on_behind_the_last_whole_line(void **state)
     scratch_save(path, "some other file", 15); // is not cut by mistake
     advgp_error err = {0};
     assert_int_equal(gp_runlog_append(path, &log, &err), ADVGP_EFILE);
+    assert_null(log);
     char text[100];
     assert_int_equal(scratch_load(path, text, sizeof text), 15);
     unlink(path);

@@ -49,14 +49,13 @@ static size_t tensor_bytes(const gp_tensor *tensor)
     return gp_tensor_count(tensor) * gp_dtype_size(tensor->dtype);
 }
 
-// ---- writing
-// ----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 // Visits tensors in the order of a file: wide numbers first, so that all are aligned; otherwise as given.
 static const gp_tensor *in_file_order(const gp_tensor *tensors, size_t n, size_t *at)
 {
     for (; *at < 2 * n; (*at)++) {
-        const gp_tensor *tensor = &tensors[*at % n];
+        const gp_tensor *tensor = &tensors[*at < n ? *at : *at - n];
         bool wide = gp_dtype_size(tensor->dtype) == 8;
         if (wide == (*at < n)) {
             (*at)++;
@@ -150,8 +149,7 @@ advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, siz
     return st;
 }
 
-// ---- reading
-// ----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 // Reads exactly n bytes; EFILE where the file ends before.
 static advgp_status read_bytes(int fd, void *to, size_t n, advgp_error *err)
@@ -316,8 +314,7 @@ void gp_tensorfile_free(gp_tensorfile *file)
     gp_free(file);
 }
 
-// ---- asking
-// -----------------------------------------------------------------------------------------------------------
+// ---- asking ---------------------------------------------------------------------------------------------------------
 
 const gp_tensor *gp_tensorfile_find(const gp_tensorfile *file, const char *name)
 {

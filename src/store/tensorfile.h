@@ -23,8 +23,7 @@ typedef struct gp_tensor {
 } gp_tensor;
 size_t gp_tensor_count(const gp_tensor *tensor); // elements
 
-// ---- writing
-// ----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 // XXH3 (64 bits) of the tensors' bytes as a file of these tensors has them, for the metadata to tell.
 uint64_t gp_tensors_xxh3(const gp_tensor *tensors, size_t n);
@@ -33,8 +32,7 @@ uint64_t gp_tensors_xxh3(const gp_tensor *tensors, size_t n);
 advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
                                  advgp_error *err);
 
-// ---- reading
-// ----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 typedef struct gp_tensorfile {
     char *path;         // for messages

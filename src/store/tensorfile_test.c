@@ -134,8 +134,7 @@ static void tensors_that_cannot_be_written_are_named(void **state)
     assert_int_equal(gp_tensorfile_write(NULL, &good, 1, NULL, NULL), ADVGP_EINVAL);
 }
 
-// ---- hostile files
-// ----------------------------------------------------------------------------------------------------
+// ---- hostile files --------------------------------------------------------------------------------------------------
 
 enum { DATA = 64 }; // bytes behind the headers below, if nothing else is said
 
@@ -144,8 +143,8 @@ static advgp_status read_crafted(const char *header, size_t data, advgp_error *e
     static char bytes[1 << 16];
     const char *path = scratch_path("crafted");
     uint64_t length = strlen(header);
+    snprintf(bytes + 8, sizeof bytes - 8 - data, "%s", header);
     memcpy(bytes, &length, 8);
-    memcpy(bytes + 8, header, length);
     memset(bytes + 8 + length, 0, data);
     scratch_save(path, bytes, 8 + length + data);
     gp_tensorfile *file;
@@ -267,10 +266,9 @@ static void a_lying_header_length_is_refused(void **state)
     static const uint64_t lengths[] = {0, 1, 9, 100000001, UINT64_MAX, UINT64_MAX - 7, (uint64_t)1 << 63};
     const char *path = scratch_path("lying");
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        char bytes[16] = {0};
+        char bytes[] = "length..{}      ";
         memcpy(bytes, &lengths[i], 8);
-        memcpy(bytes + 8, "{}      ", 8);
-        scratch_save(path, bytes, sizeof bytes);
+        scratch_save(path, bytes, 16);
         gp_tensorfile *file;
         assert_int_equal(gp_tensorfile_read(path, &file, NULL), ADVGP_EFILE);
     }

@@ -14,8 +14,8 @@ typedef struct reader {
 
 static advgp_status expected(const reader *r, const char *what)
 {
-    return gp_fail(r->err, ADVGP_EFILE, "the header is damaged at byte %zu: %s expected", (size_t)(r->p - r->start),
-                   what);
+    gp_fail(r->err, ADVGP_EFILE, "the header is damaged at byte %zu: %s expected", (size_t)(r->p - r->start), what);
+    return ADVGP_EFILE;
 }
 
 static void skip_blanks(reader *r)
@@ -31,8 +31,7 @@ static bool take(reader *r, char c)
     return true;
 }
 
-// ---- strings
-// ----------------------------------------------------------------------------------------------------------
+// ---- strings --------------------------------------------------------------------------------------------------------
 
 static bool read_hex4(reader *r, uint32_t *out)
 {
@@ -113,8 +112,7 @@ static advgp_status read_string(reader *r, const char **out)
     return ADVGP_OK;
 }
 
-// ---- numbers
-// ----------------------------------------------------------------------------------------------------------
+// ---- numbers --------------------------------------------------------------------------------------------------------
 
 static bool is_digit(const reader *r)
 {
@@ -152,8 +150,7 @@ static advgp_status read_numbers(reader *r, uint64_t *numbers, size_t most, size
     return take(r, ']') ? ADVGP_OK : expected(r, "]");
 }
 
-// ---- entries
-// ----------------------------------------------------------------------------------------------------------
+// ---- entries --------------------------------------------------------------------------------------------------------
 
 enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
 
@@ -300,8 +297,7 @@ advgp_status gp_tensor_header_read(char *header, size_t n, gp_tensor_entry *entr
     return r.p == r.end ? ADVGP_OK : expected(&r, "the end of the header");
 }
 
-// ---- writing
-// ----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 static void add_string(gp_text *out, const char *s)
 {
