@@ -168,6 +168,9 @@ static void words_stand_in_for_numbers_and_paths(void **state)
     assert_string_equal(gp_options_text(o, "start"), "earlier.safetensors");
     assert_string_equal(gp_options_text(o, "validation"), "last:0.2");
     gp_options_free(o);
+    o = parsed("train a.csv --validation held-out.csv");
+    assert_string_equal(gp_options_text(o, "validation"), "held-out.csv");
+    gp_options_free(o);
 }
 
 static void operands_mix_with_options_and_dashes_end_them(void **state)

@@ -271,11 +271,24 @@ json_t *gp_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+// A file name may be no UTF-8, and JSON cannot hold it: its strange bytes become question marks, rather than losing the
+// record.
+json_t *gp_json_text(const char *text)
+{
+    if (gp_text_is_utf8(text, strlen(text))) return json_string(text);
+    char *plain = gp_text_copy(text, strlen(text));
+    for (char *p = plain; p && *p; p++)
+        if ((unsigned char)*p >= 0x80) *p = '?';
+    json_t *json = plain ? json_string(plain) : NULL;
+    gp_free(plain);
+    return json;
+}
+
 static json_t *list_json(const gp_option_value *value)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < value->n_items; i++)
-        if (json_array_append_new(list, json_string(value->items[i])) != 0) {
+        if (json_array_append_new(list, gp_json_text(value->items[i])) != 0) {
             json_decref(list);
             list = NULL;
         }
@@ -300,7 +313,7 @@ static json_t *value_json(const gp_option_value *value)
     case GP_OPTION_DIR:
         break;
     }
-    return json_string(value->text);
+    return gp_json_text(value->text);
 }
 
 json_t *gp_json_options(const gp_options *options)

@@ -35,7 +35,8 @@ void gp_runlog_reader_close(gp_runlog_reader *reader);  // NULL is fine
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-json_t *gp_json_real(double value); // null where JSON has no number: NaN and infinities
+json_t *gp_json_real(double value);     // null where JSON has no number: NaN and infinities
+json_t *gp_json_text(const char *text); // with question marks for what is no UTF-8
 // All options that have a value, by name: {"inducing": 200, "batch": "full", "features": ["a", "b"], ...}; NULL: no
 // memory.
 json_t *gp_json_options(const gp_options *options);

@@ -373,6 +373,13 @@ static void a_full_disk_leaves_the_old_file(void **state)
         assert_memory_equal(before, after, n);
         assert_int_equal(scratch_count(), 1);
     }
+    static const double large[100000];
+    const gp_tensor tensor = {.name = "large", .dtype = GP_F64, .rank = 1, .shape = {100000}, .data = large};
+    scratch_limit(100000); // in the middle of a tensor, not only at the end
+    assert_int_equal(gp_tensorfile_write(path, &tensor, 1, NULL, NULL), ADVGP_EIO);
+    scratch_limit(RLIM_INFINITY);
+    assert_int_equal(scratch_load(path, after, sizeof after), n);
+    assert_int_equal(scratch_count(), 1);
     unlink(path);
 }
 
