@@ -20,3 +20,5 @@ add_library(advgp_blas INTERFACE)
 target_link_libraries(advgp_blas INTERFACE PkgConfig::OPENBLAS ${LAPACKE_LIBRARY})
 
 advgp_require(lbfgs lbfgs.h lbfgs liblbfgs-dev)
+advgp_require(jansson jansson.h jansson libjansson-dev)
+advgp_require(xxhash xxhash.h xxhash libxxhash-dev)

@@ -1,0 +1,30 @@
+// text.h: text that grows, numbers read from text whatever the locale, and how far two words are apart.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A growing text, always ended by a zero once anything was added. The first failed allocation sticks: later additions
+// do nothing, so that a writer checks `failed` once, at its end. Start from {0}.
+typedef struct gp_text {
+    char *p;
+    size_t n; // bytes, without the final zero
+    size_t room;
+    bool failed;
+} gp_text;
+void gp_text_bytes(gp_text *text, const char *p, size_t n);
+__attribute__((format(printf, 2, 3))) void gp_text_add(gp_text *text, const char *format, ...);
+void gp_text_fini(gp_text *text);
+
+char *gp_text_copy(const char *p, size_t n); // n bytes and a zero, to be given to gp_free; NULL: no memory
+
+// The whole of `text` as a number: no blanks around it, a point for the decimals in every locale, finite. False if it
+// is not.
+bool gp_text_real(const char *text, double *out);
+bool gp_text_integer(const char *text, int64_t *out);
+
+bool gp_text_is_utf8(const char *p, size_t n); // RFC 3629: no overlong forms, no surrogates
+
+// Letters to insert, delete, change or swap with their neighbour to turn one word into the other; 1 where `typed` is a
+// beginning of `word` (two letters or more), for people shorten what they half remember. Looks at the first 47 letters.
+size_t gp_text_distance(const char *typed, const char *word);

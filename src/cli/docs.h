@@ -1,0 +1,10 @@
+// docs.h: pages and shell scripts written from the option table, at build time. gendocs.c is the program around them.
+#pragma once
+#include "base/option.h"
+
+void gp_man_program(gp_text *out);                   // advgp.1
+void gp_man_verb(const gp_verb *verb, gp_text *out); // advgp-VERB.1
+
+void gp_completion_bash(gp_text *out);
+void gp_completion_zsh(gp_text *out);
+void gp_completion_fish(gp_text *out);

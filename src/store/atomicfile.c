@@ -1,0 +1,206 @@
+// atomicfile.c: write beside, fsync, rename, fsync the folder.
+#define _XOPEN_SOURCE 700 // realpath
+#include "store/atomicfile.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 16 };
+
+struct gp_atomicfile {
+    char *shown;     // the path as the caller wrote it, for messages
+    char *target;    // what is replaced: shown with its links followed
+    char *temporary; // NULL: a device or pipe, written directly
+    int fd;
+    size_t pending;      // bytes in the buffer
+    char buffer[BUFFER]; // rows of text come in small pieces
+};
+
+static advgp_status cannot(const gp_atomicfile *file, const char *what, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_EIO, "cannot %s %.300s: %s", what, file->shown, strerror(errno));
+}
+
+static advgp_status no_memory(const char *path, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_ENOMEM, "no memory to write %.300s", path);
+}
+
+// The folder of a path, with its slash; empty for a bare name.
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+// The temporary name is short and says nothing of the target's, whose own name may already be as long as names can be.
+static char *temporary_name(const char *target)
+{
+    static atomic_uint counter;
+    gp_text name = {0};
+    gp_text_bytes(&name, target, folder_length(target));
+    gp_text_add(&name, ".advgp-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1));
+    if (name.failed) gp_text_fini(&name);
+    return name.p;
+}
+
+// A new file of that name; one left behind by a killed process of the same number is passed over, not touched.
+static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error *err)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        char *name = temporary_name(file->target);
+        if (!name) return no_memory(file->shown, err);
+        file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (file->fd >= 0) {
+            file->temporary = name;
+            return ADVGP_OK;
+        }
+        gp_free(name);
+        if (errno != EEXIST) break;
+    }
+    return cannot(file, "write", err);
+}
+
+static advgp_status open_existing(gp_atomicfile *file, const struct stat *old, advgp_error *err)
+{
+    if (S_ISDIR(old->st_mode)) {
+        errno = EISDIR;
+        return cannot(file, "write", err);
+    }
+    if (!S_ISREG(old->st_mode)) {
+        file->fd = open(file->target, O_WRONLY | O_CLOEXEC);
+        return file->fd < 0 ? cannot(file, "write", err) : ADVGP_OK;
+    }
+    if (access(file->target, W_OK) != 0) return cannot(file, "write", err); // a rename would not ask
+    advgp_status st = open_temporary(file, 0600, err);
+    if (st == ADVGP_OK && fchmod(file->fd, old->st_mode & 07777) != 0)
+        st = cannot(file, "keep the permissions of", err);
+    return st;
+}
+
+static advgp_status open_target(gp_atomicfile *file, const char *path, advgp_error *err)
+{
+    char resolved[PATH_MAX];
+    const char *target = realpath(path, resolved) ? resolved
+                                                  : path; // a file that is not there yet has no links to follow
+    file->shown = gp_text_copy(path, strlen(path));
+    file->target = gp_text_copy(target, strlen(target));
+    if (!file->shown || !file->target) return no_memory(path, err);
+    struct stat old;
+    if (stat(file->target, &old) == 0) return open_existing(file, &old, err);
+    return errno == ENOENT ? open_temporary(file, 0666, err) : cannot(file, "write", err);
+}
+
+advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!path || !*path) return gp_fail(err, ADVGP_EINVAL, "a file to write needs a name");
+    gp_atomicfile *file = gp_alloc(1, sizeof *file);
+    if (!file) return no_memory(path, err);
+    file->fd = -1;
+    advgp_status st = open_target(file, path, err);
+    if (st == ADVGP_OK)
+        *out = file;
+    else
+        gp_atomicfile_abandon(file);
+    return st;
+}
+
+static advgp_status write_out(gp_atomicfile *file, const char *p, size_t n, advgp_error *err)
+{
+    while (n) {
+        ssize_t put = write(file->fd, p, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return cannot(file, "write", err);
+        p += put;
+        n -= (size_t)put;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status flush(gp_atomicfile *file, advgp_error *err)
+{
+    size_t n = file->pending;
+    file->pending = 0;
+    return write_out(file, file->buffer, n, err);
+}
+
+advgp_status gp_atomicfile_write(gp_atomicfile *file, const void *bytes, size_t n, advgp_error *err)
+{
+    if (n > BUFFER - file->pending) {
+        advgp_status st = flush(file, err);
+        if (st != ADVGP_OK) return st;
+        if (n > BUFFER) return write_out(file, bytes, n, err);
+    }
+    if (n) memcpy(file->buffer + file->pending, bytes, n);
+    file->pending += n;
+    return ADVGP_OK;
+}
+
+const char *gp_atomicfile_temporary(const gp_atomicfile *file)
+{
+    return file->temporary ? file->temporary : file->target;
+}
+
+// Some file systems have no durable folders and say so with EINVAL: nothing more can be asked of them.
+static bool sync_folder(const char *target)
+{
+    char folder[PATH_MAX];
+    int n = snprintf(folder, sizeof folder, "%.*s", (int)folder_length(target), target);
+    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno == EACCES; // a folder one may write to but not read
+    bool good = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+    int kept = errno;
+    close(fd);
+    errno = kept;
+    return good;
+}
+
+static advgp_status put_in_place(gp_atomicfile *file, advgp_error *err)
+{
+    // By path and not by fd: another library may have replaced the file (gp_atomicfile_temporary).
+    int fd = open(file->temporary, O_RDONLY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    int kept = errno;
+    if (fd >= 0) close(fd);
+    errno = kept;
+    if (!synced) return cannot(file, "write", err);
+    if (rename(file->temporary, file->target) != 0) return cannot(file, "replace", err);
+    gp_free(file->temporary); // it has its name now: nothing to delete
+    file->temporary = NULL;
+    return sync_folder(file->target) ? ADVGP_OK : cannot(file, "make durable", err);
+}
+
+advgp_status gp_atomicfile_commit(gp_atomicfile *file, advgp_error *err)
+{
+    advgp_status st = flush(file, err);
+    int closed = close(file->fd); // the last moment at which a network file system reports a full disk
+    file->fd = -1;
+    if (st == ADVGP_OK && closed != 0) st = cannot(file, "write", err);
+    if (st == ADVGP_OK && file->temporary) st = put_in_place(file, err);
+    gp_atomicfile_abandon(file);
+    return st;
+}
+
+void gp_atomicfile_abandon(gp_atomicfile *file)
+{
+    if (!file) return;
+    if (file->fd >= 0) close(file->fd);
+    if (file->temporary) unlink(file->temporary);
+    gp_free(file->temporary);
+    gp_free(file->target);
+    gp_free(file->shown);
+    gp_free(file);
+}

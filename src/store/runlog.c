@@ -1,0 +1,331 @@
+// runlog.c: JSON lines through Jansson, one write a line.
+#include "store/runlog.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+struct gp_runlog {
+    int fd;
+    bool regular; // a file can be cut back to its last whole line; a pipe cannot
+    char *path;
+};
+
+static advgp_status cannot(const char *what, const char *path, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_EIO, "cannot %s the log %.200s: %s", what, path, strerror(errno));
+}
+
+static bool write_whole(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t put = write(fd, p, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        p += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+static advgp_status write_line(gp_runlog *log, const char *line, size_t n, advgp_error *err)
+{
+    off_t before = log->regular ? lseek(log->fd, 0, SEEK_END) : -1;
+    if (write_whole(log->fd, line, n)) return ADVGP_OK;
+    advgp_status st = cannot("write", log->path, err);
+    if (before >= 0 && ftruncate(log->fd, before) != 0) return st; // the reader copes with half a line
+    return st;
+}
+
+static size_t measure_line(const json_t *object)
+{
+    return json_dumpb(object, NULL, 0, JSON_COMPACT);
+}
+
+// Jansson allocates inside json_dumpb too and then says 0, as for anything else it cannot write.
+static advgp_status write_object(gp_runlog *log, const json_t *object, advgp_error *err)
+{
+    size_t n = measure_line(object);
+    char *line = n ? gp_alloc(n + 1, 1) : NULL;
+    bool good = line && json_dumpb(object, line, n, JSON_COMPACT) == n;
+    if (good) line[n] = '\n';
+    advgp_status st = good ? write_line(log, line, n + 1, err)
+                           : gp_fail(err, ADVGP_ENOMEM, "no memory for a line of the log %.200s", log->path);
+    gp_free(line);
+    return st;
+}
+
+// {"event": event, ...fields}, with the event in front, where people look first.
+static json_t *event_object(const char *event, json_t *fields)
+{
+    json_t *object = json_object();
+    if (!object) return NULL;
+    if (json_object_set_new(object, "event", json_string(event)) == 0 &&
+        json_object_update_missing(object, fields) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static advgp_status write_event(gp_runlog *log, const char *event, json_t *fields, advgp_error *err)
+{
+    json_t *object = fields ? event_object(event, fields) : NULL;
+    if (!object) return gp_fail(err, ADVGP_ENOMEM, "no memory for event '%s' of the log %.200s", event, log->path);
+    advgp_status st = write_object(log, object, err);
+    json_decref(object);
+    return st;
+}
+
+advgp_status gp_runlog_event_take(gp_runlog *log, const char *event, json_t *fields, advgp_error *err)
+{
+    advgp_status st = write_event(log, event, fields, err);
+    json_decref(fields);
+    return st;
+}
+
+static advgp_status open_log(const char *path, int flags, gp_runlog **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_runlog *log = gp_alloc(1, sizeof *log);
+    if (log) log->fd = -1;
+    if (log) log->path = gp_text_copy(path, strlen(path));
+    if (!log || !log->path) {
+        gp_runlog_close(log);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the log %.200s", path);
+    }
+    log->fd = open(path, flags | O_CLOEXEC, 0666);
+    struct stat about;
+    if (log->fd < 0 || fstat(log->fd, &about) != 0) {
+        advgp_status st = cannot("open", path, err);
+        gp_runlog_close(log);
+        return st;
+    }
+    log->regular = S_ISREG(about.st_mode);
+    *out = log;
+    return ADVGP_OK;
+}
+
+advgp_status gp_runlog_create(const char *path, json_t *manifest, gp_runlog **out, advgp_error *err)
+{
+    advgp_status st = open_log(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, out, err);
+    if (!*out) return st;
+    st = write_event(*out, "manifest", manifest, err);
+    if (st == ADVGP_OK) return st;
+    gp_runlog_close(*out);
+    *out = NULL;
+    return st;
+}
+
+// Where the last whole line ends: behind the last newline, found backwards.
+static off_t end_of_lines(int fd)
+{
+    off_t at = lseek(fd, 0, SEEK_END);
+    for (char c; at > 0; at--)
+        if (pread(fd, &c, 1, at - 1) == 1 && c == '\n') break;
+    return at;
+}
+
+advgp_status gp_runlog_append(const char *path, gp_runlog **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_runlog_reader *reader; // is it a log at all? A file given by mistake must not be cut
+    advgp_status st = gp_runlog_open(path, &reader, err);
+    gp_runlog_reader_close(reader);
+    if (st == ADVGP_OK) st = open_log(path, O_RDWR | O_APPEND, out, err);
+    if (!*out) return st;
+    if (ftruncate((*out)->fd, end_of_lines((*out)->fd)) == 0) return ADVGP_OK;
+    st = cannot("write", path, err);
+    gp_runlog_close(*out);
+    *out = NULL;
+    return st;
+}
+
+void gp_runlog_close(gp_runlog *log)
+{
+    if (!log) return;
+    if (log->fd >= 0) close(log->fd);
+    gp_free(log->path);
+    gp_free(log);
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+enum { LINE_MOST = 64 << 20, CHUNK = 1 << 16 }; // bytes: the longest line taken for one of ours, and of a read
+
+struct gp_runlog_reader {
+    FILE *file;
+    char *path;
+    json_t *manifest;
+    gp_text line;
+    size_t n_lines;
+    bool cut;
+};
+
+// The next line without its newline; false at the end of the file, or with what follows the last newline: `cut`.
+static bool read_line(gp_runlog_reader *reader)
+{
+    char chunk[CHUNK];
+    reader->line.n = 0;
+    reader->n_lines++;
+    for (;;) {
+        size_t n = 0;
+        int c = EOF;
+        while (n < sizeof chunk && (c = getc(reader->file)) != EOF && c != '\n') chunk[n++] = (char)c;
+        gp_text_bytes(&reader->line, chunk, n);
+        if (c == '\n' || reader->line.failed || reader->line.n > LINE_MOST) return true;
+        if (c == EOF) {
+            reader->cut = reader->line.n > 0;
+            return false;
+        }
+    }
+}
+
+static advgp_status parse_line(gp_runlog_reader *reader, json_t **event, advgp_error *err)
+{
+    if (reader->line.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", reader->path);
+    if (reader->line.n > LINE_MOST)
+        return gp_fail(err, ADVGP_EFILE, "%.200s:%zu: a line of more than %d bytes is none of a log", reader->path,
+                       reader->n_lines, LINE_MOST);
+    json_error_t about;
+    *event = json_loadb(reader->line.p, reader->line.n, JSON_REJECT_DUPLICATES, &about);
+    if (!*event && !*about.text) // how Jansson mostly says it; inside a token it takes it for bad syntax
+        return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", reader->path);
+    if (!*event) return gp_fail(err, ADVGP_EFILE, "%.200s:%zu: %s", reader->path, reader->n_lines, about.text);
+    if (json_is_string(json_object_get(*event, "event"))) return ADVGP_OK;
+    json_decref(*event);
+    *event = NULL;
+    return gp_fail(err, ADVGP_EFILE, "%.200s:%zu: no object with an event", reader->path, reader->n_lines);
+}
+
+advgp_status gp_runlog_next(gp_runlog_reader *reader, json_t **event, advgp_error *err)
+{
+    *event = NULL;
+    if (read_line(reader)) return parse_line(reader, event, err);
+    if (ferror(reader->file)) return cannot("read", reader->path, err);
+    return ADVGP_OK;
+}
+
+static advgp_status read_manifest(gp_runlog_reader *reader, advgp_error *err)
+{
+    advgp_status st = gp_runlog_next(reader, &reader->manifest, err);
+    if (st != ADVGP_OK) return st;
+    const char *event = json_string_value(json_object_get(reader->manifest, "event"));
+    if (event && strcmp(event, "manifest") == 0) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EFILE, "%.200s does not begin with a manifest: not the log of a run", reader->path);
+}
+
+static advgp_status open_reader(const char *path, gp_runlog_reader *reader, advgp_error *err)
+{
+    reader->path = gp_text_copy(path, strlen(path));
+    if (!reader->path) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
+    reader->file = fopen(path, "rbe");
+    return reader->file ? read_manifest(reader, err) : cannot("open", path, err);
+}
+
+advgp_status gp_runlog_open(const char *path, gp_runlog_reader **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_runlog_reader *reader = gp_alloc(1, sizeof *reader);
+    if (!reader) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
+    advgp_status st = open_reader(path, reader, err);
+    if (st == ADVGP_OK)
+        *out = reader;
+    else
+        gp_runlog_reader_close(reader);
+    return st;
+}
+
+const json_t *gp_runlog_manifest(const gp_runlog_reader *reader)
+{
+    return reader->manifest;
+}
+
+bool gp_runlog_was_cut(const gp_runlog_reader *reader)
+{
+    return reader->cut;
+}
+
+void gp_runlog_reader_close(gp_runlog_reader *reader)
+{
+    if (!reader) return;
+    if (reader->file) fclose(reader->file);
+    json_decref(reader->manifest);
+    gp_text_fini(&reader->line);
+    gp_free(reader->path);
+    gp_free(reader);
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+json_t *gp_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+// A file name may be no UTF-8, and JSON cannot hold it: its strange bytes become question marks, rather than losing the
+// record.
+json_t *gp_json_text(const char *text)
+{
+    if (gp_text_is_utf8(text, strlen(text))) return json_string(text);
+    char *plain = gp_text_copy(text, strlen(text));
+    for (char *p = plain; p && *p; p++)
+        if ((unsigned char)*p >= 0x80) *p = '?';
+    json_t *json = plain ? json_string(plain) : NULL;
+    gp_free(plain);
+    return json;
+}
+
+static json_t *list_json(const gp_option_value *value)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < value->n_items; i++)
+        if (json_array_append_new(list, gp_json_text(value->items[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
+static json_t *value_json(const gp_option_value *value)
+{
+    if (value->word) return json_string(value->word);
+    switch (value->option->kind) {
+    case GP_OPTION_FLAG:
+        return json_boolean(value->flag);
+    case GP_OPTION_INTEGER:
+        return json_integer(value->integer);
+    case GP_OPTION_REAL:
+        return json_real(value->real);
+    case GP_OPTION_LIST:
+        return list_json(value);
+    case GP_OPTION_CHOICE:
+    case GP_OPTION_TEXT:
+    case GP_OPTION_FILE:
+    case GP_OPTION_DIR:
+        break;
+    }
+    return gp_json_text(value->text);
+}
+
+json_t *gp_json_options(const gp_options *options)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < options->n_values; i++) {
+        const gp_option_value *value = &options->values[i];
+        if (!value->present || value->option->command_line_only) continue;
+        if (json_object_set_new(object, value->option->name, value_json(value)) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}
