@@ -69,7 +69,7 @@ static void setup_free(setup *s)
     free(s->theta), free(s->grad), free(s->check);
 }
 
-static double worst_difference(setup *s, gp_rows rows)
+static double worst_difference(setup *s, gp_batch rows)
 {
     advgp_error err;
     double a, b, worst = 0, largest = 0;
@@ -89,7 +89,7 @@ static double time_gemm(gp_mat A, gp_mat B, gp_mat C)
     return gp_clock_cpu() - start;
 }
 
-static double time_pass(setup *s, gp_rows rows)
+static double time_pass(setup *s, gp_batch rows)
 {
     advgp_error err;
     const double start = gp_clock_cpu();
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     double *X = doubles(n * D), *y = doubles(n), *square = doubles(3 * (size_t)GEMM * GEMM);
     for (size_t i = 0; i < n * D; i++) X[i] = gp_rng_normal(&rng);
     for (size_t i = 0; i < n; i++) y[i] = sin(X[i * D]) + 0.3 * gp_rng_normal(&rng);
-    const gp_rows rows = {gp_cmat_of(X, n, D), y, NULL};
+    const gp_batch rows = {gp_cmat_of(X, n, D), y, NULL};
     const size_t square_size = (size_t)GEMM * GEMM;
     gp_mat A = gp_mat_of(square, GEMM, GEMM), B = gp_mat_of(square + square_size, GEMM, GEMM);
     gp_mat C = gp_mat_of(square + 2 * square_size, GEMM, GEMM);
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < N_SIZES; k++) {
         const double m = (double)sizes[k], flops = (3 * m * m + 4 * m * D) * (double)n;
         setup s = setup_of(sizes[k], &rng);
-        const double off = worst_difference(&s, gp_rows_part(rows, 0, n < 3001 ? n : 3001));
+        const double off = worst_difference(&s, gp_batch_part(rows, 0, n < 3001 ? n : 3001));
         if (!(off < 1e-9)) {
             fprintf(stderr, "gradient: blocks disagree by %g at m = %zu: not timed\n", off, sizes[k]);
             return 1;

@@ -22,3 +22,15 @@ target_link_libraries(advgp_blas INTERFACE PkgConfig::OPENBLAS ${LAPACKE_LIBRARY
 advgp_require(lbfgs lbfgs.h lbfgs liblbfgs-dev)
 advgp_require(jansson jansson.h jansson libjansson-dev)
 advgp_require(xxhash xxhash.h xxhash libxxhash-dev)
+
+# DuckDB: what scripts/setup fetched into deps/duckdb, or an unpacked official release named by DUCKDB_ROOT.
+set(DUCKDB_ROOT "${PROJECT_SOURCE_DIR}/deps/duckdb" CACHE PATH "Directory with duckdb.h and libduckdb.so")
+find_path(DUCKDB_INCLUDE duckdb.h PATHS "${DUCKDB_ROOT}" PATH_SUFFIXES include NO_DEFAULT_PATH)
+find_library(DUCKDB_LIBRARY duckdb PATHS "${DUCKDB_ROOT}" PATH_SUFFIXES lib NO_DEFAULT_PATH)
+if(NOT DUCKDB_INCLUDE OR NOT DUCKDB_LIBRARY)
+  message(FATAL_ERROR "DuckDB not found in ${DUCKDB_ROOT} (duckdb.h, libduckdb.so): run scripts/setup, or set DUCKDB_ROOT to a release")
+endif()
+# Imported as a shared library, so that CMake writes the build tree's programs an rpath to it.
+add_library(advgp_duckdb SHARED IMPORTED GLOBAL)
+set_target_properties(advgp_duckdb PROPERTIES IMPORTED_LOCATION "${DUCKDB_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${DUCKDB_INCLUDE}")

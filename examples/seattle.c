@@ -77,7 +77,7 @@ typedef struct problem {
     gp_pass *pass;
     gp_qw *qw;
     gp_theta_layout layout;
-    gp_rows rows;
+    gp_batch rows;
     double *theta, *grad; // [layout.size]
 } problem;
 
@@ -96,7 +96,7 @@ static advgp_status collapsed(void *ctx, const double *rest, size_t n, double *v
     return st;
 }
 
-static double *learn(const gp_feature_spec *spec, gp_rows rows, gp_lbfgs_result *result)
+static double *learn(const gp_feature_spec *spec, gp_batch rows, gp_lbfgs_result *result)
 {
     gp_features *f = NULL;
     problem p = {.rows = rows};
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     const gp_feature_spec spec = {
         .d = D, .n_components = 1, .components = &component, .trend = GP_TREND_LINEAR, .jitter = 1e-6};
     gp_lbfgs_result fit;
-    double *theta = learn(&spec, (gp_rows){gp_cmat_of(train.X, train.n, D), train.y, NULL}, &fit);
+    double *theta = learn(&spec, (gp_batch){gp_cmat_of(train.X, train.n, D), train.y, NULL}, &fit);
 
     static double prediction[MAX_DAYS], variance[MAX_DAYS];
     gp_predictor *model = NULL;

@@ -201,7 +201,7 @@ static void make_rows(problem *p, problem_options o)
         const double draw = gp_rng_uniform(rng);
         p->w[i] = draw < 0.2 ? 0 : draw < 0.5 ? 1 + (double)gp_rng_below(rng, 4) : 3 * gp_rng_uniform(rng);
     }
-    p->rows = (gp_rows){.X = gp_cmat_of(p->X, p->n, p->d), .y = p->y, .w = p->w};
+    p->rows = (gp_batch){.X = gp_cmat_of(p->X, p->n, p->d), .y = p->y, .w = p->w};
     p->plain = (ref_rows){.n = p->n, .X = p->X, .y = p->y, .w = p->w};
 }
 
@@ -255,7 +255,7 @@ void engine_free(engine e)
     gp_features_free(e.f);
 }
 
-double run_pass(engine e, const double *theta, gp_rows rows, double *grad, const char *label)
+double run_pass(engine e, const double *theta, gp_batch rows, double *grad, const char *label)
 {
     double value = NAN;
     advgp_error err = {0};

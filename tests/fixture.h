@@ -74,7 +74,7 @@ typedef struct problem {
     ref_model model; // the same, in the reference's words
     gp_theta_layout layout;
     double *X, *y, *w, *theta; // w is NULL without weights
-    gp_rows rows;
+    gp_batch rows;
     ref_rows plain;
 } problem;
 
@@ -92,7 +92,7 @@ engine engine_new(const problem *p, size_t block_rows);
 void engine_free(engine e);
 
 // sum_g and gradient (grad may be NULL) at theta over rows; fails the test if the pass fails.
-double run_pass(engine e, const double *theta, gp_rows rows, double *grad, const char *label);
+double run_pass(engine e, const double *theta, gp_batch rows, double *grad, const char *label);
 
 // Derivative of f in x[i] by the five-point rule: error h^4, so that 1e-8 or so is reached before rounding takes over.
 typedef double (*scalar_function)(void *ctx, const double *x);

@@ -57,50 +57,50 @@ static bool is_a_word(const gp_option *option, const char *text)
     return false;
 }
 
-static void add_words(const gp_option *option, gp_text *out)
+static void add_words(const gp_option *option, gp_buffer *out)
 {
     size_t length = 0, next = 0;
     const char *word;
     for (size_t i = 0; (word = gp_option_word(option, i, &length)); i++) {
-        if (i) gp_text_add(out, gp_option_word(option, i + 1, &next) ? ", " : " or ");
-        gp_text_bytes(out, word, length);
+        if (i) gp_buffer_add(out, gp_option_word(option, i + 1, &next) ? ", " : " or ");
+        gp_buffer_bytes(out, word, length);
     }
 }
 
-void gp_option_allowed(const gp_option *option, gp_text *out)
+void gp_option_allowed(const gp_option *option, gp_buffer *out)
 {
     if (option->check) {
-        gp_text_add(out, "%s", option->allowed);
+        gp_buffer_add(out, "%s", option->allowed);
         return;
     }
     switch (option->kind) {
     case GP_OPTION_FLAG:
-        gp_text_add(out, "true or false");
+        gp_buffer_add(out, "true or false");
         break;
     case GP_OPTION_INTEGER:
-        gp_text_add(out, "a whole number from %.0f to %.0f", option->min, option->max);
+        gp_buffer_add(out, "a whole number from %.0f to %.0f", option->min, option->max);
         break;
     case GP_OPTION_REAL:
-        gp_text_add(out, "a number from %g to %g", option->min, option->max);
+        gp_buffer_add(out, "a number from %g to %g", option->min, option->max);
         break;
     case GP_OPTION_CHOICE:
         break;
     case GP_OPTION_TEXT:
-        gp_text_add(out, "a text that is not empty");
+        gp_buffer_add(out, "a text that is not empty");
         break;
     case GP_OPTION_FILE:
-        gp_text_add(out, "the path of a file");
+        gp_buffer_add(out, "the path of a file");
         break;
     case GP_OPTION_DIR:
-        gp_text_add(out, "the path of a folder");
+        gp_buffer_add(out, "the path of a folder");
         break;
     case GP_OPTION_LIST:
-        gp_text_add(out, "names separated by commas, none empty");
+        gp_buffer_add(out, "names separated by commas, none empty");
         break;
     }
     size_t length;
     bool one_word = !gp_option_word(option, 1, &length);
-    if (option->words && option->kind != GP_OPTION_CHOICE) gp_text_add(out, one_word ? ", or " : ", ");
+    if (option->words && option->kind != GP_OPTION_CHOICE) gp_buffer_add(out, one_word ? ", or " : ", ");
     add_words(option, out);
 }
 
@@ -124,14 +124,14 @@ gp_option_value *gp_options_slot(const gp_options *options, const char *key)
 // ---- an unknown key -------------------------------------------------------------------------------------------------
 
 // "train and pack", for an option that other verbs take; nothing where no verb does.
-static void add_takers(const char *key, gp_text *out)
+static void add_takers(const char *key, gp_buffer *out)
 {
     unsigned takers = 0;
     for (size_t i = 0; i < gp_option_table_size; i++)
         if (same_key(key, gp_option_table[i].name) || same_key(key, gp_option_table[i].alias))
             takers |= gp_option_table[i].verbs;
     for (size_t i = 0; i < gp_verbs_size; i++)
-        if (takers & gp_verbs[i].bit) gp_text_add(out, "%s%s", out->n ? ", " : "", gp_verbs[i].name);
+        if (takers & gp_verbs[i].bit) gp_buffer_add(out, "%s%s", out->n ? ", " : "", gp_verbs[i].name);
 }
 
 static const char *nearest_key(const gp_options *options, const char *key)
@@ -153,7 +153,7 @@ static const char *nearest_key(const gp_options *options, const char *key)
 
 advgp_status gp_options_unknown(const gp_options *options, const char *dashes, const char *key, advgp_error *err)
 {
-    gp_text takers = {0};
+    gp_buffer takers = {0};
     if (!gp_options_slot(options, key)) add_takers(key, &takers); // else it is -quiet, or --no- before what is no flag
     const char *verb = options->verb->name;
     advgp_status st;
@@ -162,7 +162,7 @@ advgp_status gp_options_unknown(const gp_options *options, const char *dashes, c
     else
         st = gp_fail(err, ADVGP_EINVAL, "unknown option %s%.80s of %s; the nearest is %s%s (see advgp %s --help)",
                      dashes, key, verb, *dashes ? "--" : "", nearest_key(options, key), verb);
-    gp_text_fini(&takers);
+    gp_buffer_fini(&takers);
     return st;
 }
 
@@ -275,13 +275,13 @@ static bool read_kind(const gp_option *option, const char *text, gp_option_value
 
 static advgp_status refuse(const gp_option *option, const char *shown, const char *text, advgp_error *err)
 {
-    gp_text allowed = {0};
+    gp_buffer allowed = {0};
     gp_option_allowed(option, &allowed);
     bool cut = strlen(text) > 80;
     advgp_status st = allowed.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
                                      : gp_fail(err, ADVGP_EINVAL, "%s '%.80s%s': must be %s", shown, text,
                                                cut ? "..." : "", allowed.p);
-    gp_text_fini(&allowed);
+    gp_buffer_fini(&allowed);
     return st;
 }
 
@@ -313,11 +313,11 @@ static advgp_status read_joined(const gp_option_value *slot, const char *shown, 
 {
     advgp_status st = gp_options_check(slot, shown, part, err); // a bad part is named alone
     if (st != ADVGP_OK) return st;
-    gp_text all = {0};
-    gp_text_add(&all, "%s%c%s", slot->text, PART_END, part);
+    gp_buffer all = {0};
+    gp_buffer_add(&all, "%s%c%s", slot->text, PART_END, part);
     st = all.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
                     : read_value(slot->option, shown, all.p, out, err);
-    gp_text_fini(&all);
+    gp_buffer_fini(&all);
     return st;
 }
 

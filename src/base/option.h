@@ -75,11 +75,11 @@ bool gp_verb_takes(const gp_verb *verb, const gp_option *option);
 // The i-th word of "a|b|c" and its length; NULL when there are no more.
 const char *gp_option_word(const gp_option *option, size_t i, size_t *length);
 // What the option allows, in a user's words: "a whole number from 1 to 100000, or auto".
-void gp_option_allowed(const gp_option *option, gp_text *out);
+void gp_option_allowed(const gp_option *option, gp_buffer *out);
 
 // How help and man pages show it: "J|auto" for its value, "seconds, default 60" behind its help; either may be empty.
-void gp_option_form(const gp_option *option, gp_text *out);
-void gp_option_note(const gp_option *option, gp_text *out);
+void gp_option_form(const gp_option *option, gp_buffer *out);
+void gp_option_note(const gp_option *option, gp_buffer *out);
 
 // ---- a set of options for one verb ----------------------------------------------------------------------------------
 
@@ -138,5 +138,5 @@ bool gp_options_given(const gp_options *options, const char *key);              
 
 // ---- help -----------------------------------------------------------------------------------------------------------
 
-void gp_help_program(gp_text *out);                   // advgp --help
-void gp_help_verb(const gp_verb *verb, gp_text *out); // advgp VERB --help
+void gp_help_program(gp_buffer *out);                   // advgp --help
+void gp_help_verb(const gp_verb *verb, gp_buffer *out); // advgp VERB --help

@@ -61,11 +61,11 @@ static bool may_be_a_value(const char *arg)
 
 static advgp_status missing_value(const written *w, advgp_error *err)
 {
-    gp_text allowed = {0};
+    gp_buffer allowed = {0};
     gp_option_allowed(w->slot->option, &allowed);
     advgp_status st = allowed.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
                                      : gp_fail(err, ADVGP_EINVAL, "%s needs a value: %s", w->shown, allowed.p);
-    gp_text_fini(&allowed);
+    gp_buffer_fini(&allowed);
     return st;
 }
 

@@ -434,7 +434,7 @@ static void help_shows_every_option_of_its_verb_and_no_other(void **state)
 {
     (void)state;
     for (size_t v = 0; v < gp_verbs_size; v++) {
-        gp_text help = {0};
+        gp_buffer help = {0};
         gp_help_verb(&gp_verbs[v], &help);
         assert_false(help.failed);
         assert_non_null(strstr(help.p, gp_verbs[v].example));
@@ -452,12 +452,12 @@ static void help_shows_every_option_of_its_verb_and_no_other(void **state)
         }
         for (char *line = strtok(help.p, "\n"); line; line = strtok(NULL, "\n"))
             if (strlen(line) > 110) fail_msg("help of %s has a long line: %s", gp_verbs[v].name, line);
-        gp_text_fini(&help);
+        gp_buffer_fini(&help);
     }
-    gp_text help = {0};
+    gp_buffer help = {0};
     gp_help_program(&help);
     for (size_t v = 0; v < gp_verbs_size; v++) assert_non_null(strstr(help.p, gp_verbs[v].summary));
-    gp_text_fini(&help);
+    gp_buffer_fini(&help);
 }
 
 // One failure at every allocation in turn: a status, nothing leaked, and success once memory suffices.

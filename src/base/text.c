@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(gp_text *text, size_t more)
+static bool make_room(gp_buffer *text, size_t more)
 {
     if (text->failed) return false;
     if (more < text->room - text->n) return true; // one byte stays for the zero
@@ -28,7 +28,7 @@ static bool make_room(gp_text *text, size_t more)
     return true;
 }
 
-void gp_text_bytes(gp_text *text, const char *p, size_t n)
+void gp_buffer_bytes(gp_buffer *text, const char *p, size_t n)
 {
     if (!make_room(text, n)) return;
     if (n) memcpy(text->p + text->n, p, n);
@@ -36,7 +36,7 @@ void gp_text_bytes(gp_text *text, const char *p, size_t n)
     text->p[text->n] = 0;
 }
 
-void gp_text_add(gp_text *text, const char *format, ...)
+void gp_buffer_add(gp_buffer *text, const char *format, ...)
 {
     va_list args, again;
     va_start(args, format);
@@ -50,10 +50,10 @@ void gp_text_add(gp_text *text, const char *format, ...)
     va_end(again);
 }
 
-void gp_text_fini(gp_text *text)
+void gp_buffer_fini(gp_buffer *text)
 {
     gp_free(text->p);
-    *text = (gp_text){0};
+    *text = (gp_buffer){0};
 }
 
 char *gp_text_copy(const char *p, size_t n)

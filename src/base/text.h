@@ -6,15 +6,15 @@
 
 // A growing text, always ended by a zero once anything was added. The first failed allocation sticks: later additions
 // do nothing, so that a writer checks `failed` once, at its end. Start from {0}.
-typedef struct gp_text {
+typedef struct gp_buffer {
     char *p;
     size_t n; // bytes, without the final zero
     size_t room;
     bool failed;
-} gp_text;
-void gp_text_bytes(gp_text *text, const char *p, size_t n);
-__attribute__((format(printf, 2, 3))) void gp_text_add(gp_text *text, const char *format, ...);
-void gp_text_fini(gp_text *text);
+} gp_buffer;
+void gp_buffer_bytes(gp_buffer *text, const char *p, size_t n);
+__attribute__((format(printf, 2, 3))) void gp_buffer_add(gp_buffer *text, const char *format, ...);
+void gp_buffer_fini(gp_buffer *text);
 
 char *gp_text_copy(const char *p, size_t n); // n bytes and a zero, to be given to gp_free; NULL: no memory
 

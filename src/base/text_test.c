@@ -14,28 +14,28 @@
 static void text_grows_and_ends_with_a_zero(void **state)
 {
     (void)state;
-    gp_text t = {0};
-    for (int i = 0; i < 1000; i++) gp_text_add(&t, "%d,", i);
-    gp_text_bytes(&t, "end", 3);
+    gp_buffer t = {0};
+    for (int i = 0; i < 1000; i++) gp_buffer_add(&t, "%d,", i);
+    gp_buffer_bytes(&t, "end", 3);
     assert_false(t.failed);
     assert_int_equal(t.n, strlen(t.p));
     assert_memory_equal(t.p, "0,1,2,", 6);
     assert_string_equal(t.p + t.n - 7, "999,end");
-    gp_text_fini(&t);
+    gp_buffer_fini(&t);
 }
 
 static void a_failed_allocation_sticks(void **state)
 {
     (void)state;
-    gp_text t = {0};
-    gp_text_add(&t, "kept");
+    gp_buffer t = {0};
+    gp_buffer_add(&t, "kept");
     gp_alloc_fail_after(0);
-    for (int i = 0; i < 100; i++) gp_text_add(&t, "%050d", i);
+    for (int i = 0; i < 100; i++) gp_buffer_add(&t, "%050d", i);
     gp_alloc_fail_after(-1);
-    gp_text_add(&t, "late");
+    gp_buffer_add(&t, "late");
     assert_true(t.failed);
     assert_null(strstr(t.p, "late"));
-    gp_text_fini(&t);
+    gp_buffer_fini(&t);
 }
 
 static void numbers_are_read_whole_or_not_at_all(void **state)

@@ -2,9 +2,9 @@
 #pragma once
 #include "base/option.h"
 
-void gp_man_program(gp_text *out);                   // advgp.1
-void gp_man_verb(const gp_verb *verb, gp_text *out); // advgp-VERB.1
+void gp_man_program(gp_buffer *out);                   // advgp.1
+void gp_man_verb(const gp_verb *verb, gp_buffer *out); // advgp-VERB.1
 
-void gp_completion_bash(gp_text *out);
-void gp_completion_zsh(gp_text *out);
-void gp_completion_fish(gp_text *out);
+void gp_completion_bash(gp_buffer *out);
+void gp_completion_zsh(gp_buffer *out);
+void gp_completion_fish(gp_buffer *out);

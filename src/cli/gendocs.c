@@ -13,20 +13,20 @@ static int complain(const char *what, const char *about)
     return 1;
 }
 
-static int save(const char *dir, const char *name, gp_text *text)
+static int save(const char *dir, const char *name, gp_buffer *text)
 {
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *file = n > 0 && (size_t)n < sizeof path && !text->failed ? fopen(path, "w") : NULL;
     bool good = file && fwrite(text->p, 1, text->n, file) == text->n;
     if (file) good = fclose(file) == 0 && good;
-    gp_text_fini(text);
+    gp_buffer_fini(text);
     return good ? 0 : complain("cannot write", path);
 }
 
 static int write_man(const char *dir)
 {
-    gp_text page = {0};
+    gp_buffer page = {0};
     gp_man_program(&page);
     int failed = save(dir, "advgp.1", &page);
     for (size_t i = 0; i < gp_verbs_size; i++) {
@@ -40,7 +40,7 @@ static int write_man(const char *dir)
 
 static int write_completion(const char *dir)
 {
-    gp_text script = {0};
+    gp_buffer script = {0};
     gp_completion_bash(&script);
     int failed = save(dir, "advgp.bash", &script);
     gp_completion_zsh(&script);
@@ -51,7 +51,7 @@ static int write_completion(const char *dir)
 
 static int print_help(const char *name)
 {
-    gp_text help = {0};
+    gp_buffer help = {0};
     const gp_verb *verb = NULL;
     advgp_error err;
     if (name && gp_verb_find(name, &verb, &err) != ADVGP_OK) return complain(err.text, "");
@@ -60,7 +60,7 @@ static int print_help(const char *name)
     else
         gp_help_program(&help);
     fputs(help.failed ? "" : help.p, stdout);
-    gp_text_fini(&help);
+    gp_buffer_fini(&help);
     return 0;
 }
 

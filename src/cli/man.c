@@ -8,93 +8,93 @@
 #include <string.h>
 
 // Text as roff prints it: backslashes and dashes as themselves, and no line that begins like a request.
-static void add_escaped(gp_text *out, const char *text)
+static void add_escaped(gp_buffer *out, const char *text)
 {
     bool line_start = !out->n || out->p[out->n - 1] == '\n';
-    if (line_start && (*text == '.' || *text == '\'')) gp_text_add(out, "\\&");
+    if (line_start && (*text == '.' || *text == '\'')) gp_buffer_add(out, "\\&");
     for (; *text; text++) {
         if (*text == '\\')
-            gp_text_add(out, "\\e");
+            gp_buffer_add(out, "\\e");
         else if (*text == '-')
-            gp_text_add(out, "\\-");
+            gp_buffer_add(out, "\\-");
         else if (*text == '\'')
-            gp_text_add(out, "\\(aq");
+            gp_buffer_add(out, "\\(aq");
         else
-            gp_text_bytes(out, text, 1);
+            gp_buffer_bytes(out, text, 1);
     }
 }
 
-static void add_upper(gp_text *out, const char *text)
+static void add_upper(gp_buffer *out, const char *text)
 {
-    for (; *text; text++) gp_text_add(out, "%c", toupper((unsigned char)*text));
+    for (; *text; text++) gp_buffer_add(out, "%c", toupper((unsigned char)*text));
 }
 
-static void add_title(gp_text *out, const char *verb)
+static void add_title(gp_buffer *out, const char *verb)
 {
-    gp_text_add(out, ".\\\" written by gendocs from the option table\n.TH ADVGP");
-    if (verb) gp_text_add(out, "\\-");
+    gp_buffer_add(out, ".\\\" written by gendocs from the option table\n.TH ADVGP");
+    if (verb) gp_buffer_add(out, "\\-");
     if (verb) add_upper(out, verb);
-    gp_text_add(out, " 1 \"\" \"advgp %s\" \"advgp manual\"\n", advgp_version());
+    gp_buffer_add(out, " 1 \"\" \"advgp %s\" \"advgp manual\"\n", advgp_version());
 }
 
-static void add_sentence(gp_text *out, const char *text)
+static void add_sentence(gp_buffer *out, const char *text)
 {
     size_t start = out->n;
     add_escaped(out, text);
     if (!out->failed && out->n > start) out->p[start] = (char)toupper((unsigned char)out->p[start]);
-    gp_text_add(out, ".\n");
+    gp_buffer_add(out, ".\n");
 }
 
 // ---- a verb ---------------------------------------------------------------------------------------------------------
 
-static void add_option_heading(gp_text *out, const gp_option *option)
+static void add_option_heading(gp_buffer *out, const gp_option *option)
 {
-    gp_text form = {0};
+    gp_buffer form = {0};
     gp_option_form(option, &form);
-    gp_text_add(out, ".TP\n");
-    if (option->letter) gp_text_add(out, "\\fB\\-%c\\fR, ", option->letter);
-    gp_text_add(out, "\\fB\\-\\-");
+    gp_buffer_add(out, ".TP\n");
+    if (option->letter) gp_buffer_add(out, "\\fB\\-%c\\fR, ", option->letter);
+    gp_buffer_add(out, "\\fB\\-\\-");
     add_escaped(out, option->name);
-    gp_text_add(out, "\\fR");
-    if (option->alias) gp_text_add(out, ", \\fB\\-\\-%s\\fR", option->alias);
+    gp_buffer_add(out, "\\fR");
+    if (option->alias) gp_buffer_add(out, ", \\fB\\-\\-%s\\fR", option->alias);
     if (form.n) {
-        gp_text_add(out, " \\fI");
+        gp_buffer_add(out, " \\fI");
         add_escaped(out, form.p);
-        gp_text_add(out, "\\fR");
+        gp_buffer_add(out, "\\fR");
     }
-    gp_text_add(out, "\n");
+    gp_buffer_add(out, "\n");
     out->failed |= form.failed;
-    gp_text_fini(&form);
+    gp_buffer_fini(&form);
 }
 
-static void add_option_notes(gp_text *out, const gp_option *option)
+static void add_option_notes(gp_buffer *out, const gp_option *option)
 {
-    gp_text note = {0}, allowed = {0};
+    gp_buffer note = {0}, allowed = {0};
     gp_option_note(option, &note);
     gp_option_allowed(option, &allowed);
     if (note.n) add_sentence(out, note.p);
     if (option->kind == GP_OPTION_INTEGER || option->kind == GP_OPTION_REAL || option->check) {
-        gp_text_add(out, "Allowed: ");
+        gp_buffer_add(out, "Allowed: ");
         add_escaped(out, allowed.p ? allowed.p : "");
-        gp_text_add(out, ".\n");
+        gp_buffer_add(out, ".\n");
     }
     if (option->kind == GP_OPTION_FLAG && !option->command_line_only) {
-        gp_text_add(out, "Undone by \\fB\\-\\-no\\-");
+        gp_buffer_add(out, "Undone by \\fB\\-\\-no\\-");
         add_escaped(out, option->name);
-        gp_text_add(out, "\\fR.\n");
+        gp_buffer_add(out, "\\fR.\n");
     }
     out->failed |= note.failed || allowed.failed;
-    gp_text_fini(&note);
-    gp_text_fini(&allowed);
+    gp_buffer_fini(&note);
+    gp_buffer_fini(&allowed);
 }
 
-static void add_options(gp_text *out, const gp_verb *verb, gp_option_group group)
+static void add_options(gp_buffer *out, const gp_verb *verb, gp_option_group group)
 {
     bool any = false;
     for (size_t i = 0; i < gp_option_table_size; i++) {
         const gp_option *option = &gp_option_table[i];
         if (option->group != group || !gp_verb_takes(verb, option)) continue;
-        if (!any) gp_text_add(out, ".SS %s\n", gp_group_titles[group]);
+        if (!any) gp_buffer_add(out, ".SS %s\n", gp_group_titles[group]);
         any = true;
         add_option_heading(out, option);
         add_sentence(out, option->help);
@@ -102,32 +102,32 @@ static void add_options(gp_text *out, const gp_verb *verb, gp_option_group group
     }
 }
 
-static void add_example(gp_text *out, const gp_verb *verb)
+static void add_example(gp_buffer *out, const gp_verb *verb)
 {
-    gp_text_add(out, ".SH EXAMPLE\n.nf\n.RS\n");
+    gp_buffer_add(out, ".SH EXAMPLE\n.nf\n.RS\n");
     add_escaped(out, verb->example);
-    gp_text_add(out, "\n.RE\n.fi\n.PP\n");
+    gp_buffer_add(out, "\n.RE\n.fi\n.PP\n");
     add_escaped(out, verb->example_help);
-    gp_text_add(out, "\n");
+    gp_buffer_add(out, "\n");
 }
 
-void gp_man_verb(const gp_verb *verb, gp_text *out)
+void gp_man_verb(const gp_verb *verb, gp_buffer *out)
 {
     add_title(out, verb->name);
-    gp_text_add(out, ".SH NAME\nadvgp\\-%s \\- ", verb->name);
+    gp_buffer_add(out, ".SH NAME\nadvgp\\-%s \\- ", verb->name);
     add_escaped(out, verb->summary);
-    gp_text_add(out, "\n.SH SYNOPSIS\n\\fBadvgp %s\\fR ", verb->name);
-    if (*verb->operands) gp_text_add(out, "\\fI%s\\fR ", verb->operands);
-    gp_text_add(out, "[\\fIoptions\\fR]\n.SH DESCRIPTION\n");
+    gp_buffer_add(out, "\n.SH SYNOPSIS\n\\fBadvgp %s\\fR ", verb->name);
+    if (*verb->operands) gp_buffer_add(out, "\\fI%s\\fR ", verb->operands);
+    gp_buffer_add(out, "[\\fIoptions\\fR]\n.SH DESCRIPTION\n");
     add_sentence(out, verb->summary);
     if (*verb->operands) {
-        gp_text_add(out, ".TP\n\\fI%s\\fR\n", verb->operands);
+        gp_buffer_add(out, ".TP\n\\fI%s\\fR\n", verb->operands);
         add_sentence(out, verb->operand_help);
     }
-    gp_text_add(out, ".SH OPTIONS\n");
+    gp_buffer_add(out, ".SH OPTIONS\n");
     for (gp_option_group group = 0; group < GP_N_GROUPS; group++) add_options(out, verb, group);
     add_example(out, verb);
-    gp_text_add(out, ".SH SEE ALSO\n.BR advgp (1)\n");
+    gp_buffer_add(out, ".SH SEE ALSO\n.BR advgp (1)\n");
 }
 
 // ---- the program ----------------------------------------------------------------------------------------------------
@@ -145,30 +145,30 @@ static const struct {
     {"130, 143", "interrupted; a checkpoint is written"},
 };
 
-void gp_man_program(gp_text *out)
+void gp_man_program(gp_buffer *out)
 {
     add_title(out, NULL);
-    gp_text_add(out, ".SH NAME\nadvgp \\- Gaussian process regression for tables of any size\n"
-                     ".SH SYNOPSIS\n\\fBadvgp\\fR \\fIVERB\\fR [\\fIoptions\\fR]\n"
-                     ".br\n\\fBadvgp\\fR \\fIVERB\\fR \\fB\\-\\-help\\fR\n.br\n\\fBadvgp \\-\\-version\\fR\n"
-                     ".SH DESCRIPTION\nTurns a table into a Gaussian process with calibrated intervals.\n"
-                     "Results go to standard output or a file, everything else to standard error.\n.SH VERBS\n");
+    gp_buffer_add(out, ".SH NAME\nadvgp \\- Gaussian process regression for tables of any size\n"
+                       ".SH SYNOPSIS\n\\fBadvgp\\fR \\fIVERB\\fR [\\fIoptions\\fR]\n"
+                       ".br\n\\fBadvgp\\fR \\fIVERB\\fR \\fB\\-\\-help\\fR\n.br\n\\fBadvgp \\-\\-version\\fR\n"
+                       ".SH DESCRIPTION\nTurns a table into a Gaussian process with calibrated intervals.\n"
+                       "Results go to standard output or a file, everything else to standard error.\n.SH VERBS\n");
     for (size_t i = 0; i < gp_verbs_size; i++) {
-        gp_text_add(out, ".TP\n.BR advgp\\-%s (1)\n", gp_verbs[i].name);
+        gp_buffer_add(out, ".TP\n.BR advgp\\-%s (1)\n", gp_verbs[i].name);
         add_sentence(out, gp_verbs[i].summary);
     }
-    gp_text_add(
+    gp_buffer_add(
         out, ".SH CONFIG FILE\nA file given by \\fB\\-\\-config\\fR has lines of the form \\fIkey\\fR = \\fIvalue\\fR,"
              " with the long names of the options as keys; flags take true or false.\n"
              "What follows a # is a comment; a value in double quotes keeps blanks and #.\n"
              "The command line wins over the file.\n.SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++) {
-        gp_text_add(out, ".TP\n.B %s\n", exit_codes[i].code);
+        gp_buffer_add(out, ".TP\n.B %s\n", exit_codes[i].code);
         add_sentence(out, exit_codes[i].meaning);
     }
-    gp_text_add(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n");
+    gp_buffer_add(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n");
     add_example(out, &gp_verbs[0]);
-    gp_text_add(out, ".SH SEE ALSO\n");
+    gp_buffer_add(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < gp_verbs_size; i++)
-        gp_text_add(out, ".BR advgp\\-%s (1)%s\n", gp_verbs[i].name, i + 1 < gp_verbs_size ? "," : "");
+        gp_buffer_add(out, ".BR advgp\\-%s (1)%s\n", gp_verbs[i].name, i + 1 < gp_verbs_size ? "," : "");
 }

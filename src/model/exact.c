@@ -50,7 +50,7 @@ static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_carve *carve)
     return self;
 }
 
-static advgp_status check_new(const gp_exact_spec *spec, gp_rows rows, size_t *n, advgp_error *err)
+static advgp_status check_new(const gp_exact_spec *spec, gp_batch rows, size_t *n, advgp_error *err)
 {
     if (!spec || !spec->d) return gp_fail(err, ADVGP_EINVAL, "exact: a model needs at least one input");
     if (spec->n_components && !spec->kernels) return gp_fail(err, ADVGP_EINVAL, "exact: no kernels given");
@@ -78,7 +78,7 @@ static advgp_status check_new(const gp_exact_spec *spec, gp_rows rows, size_t *n
     return ADVGP_OK;
 }
 
-advgp_status gp_exact_new(const gp_exact_spec *spec, gp_rows rows, gp_exact **out, advgp_error *err)
+advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **out, advgp_error *err)
 {
     if (!out) return gp_fail(err, ADVGP_EINVAL, "exact: nowhere to put the result");
     *out = NULL;

@@ -18,7 +18,8 @@ typedef struct gp_exact_spec {
 size_t gp_exact_n_hyper(const gp_exact_spec *spec);
 
 typedef struct gp_exact gp_exact;
-advgp_status gp_exact_new(const gp_exact_spec *spec, gp_rows rows, gp_exact **out, advgp_error *err); // copies the rows
+advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **out,
+                          advgp_error *err); // copies the rows
 void gp_exact_free(gp_exact *exact);
 
 // Negative log evidence at hyper; grad (n_hyper entries) may be NULL. *jitter, if not NULL, is the relative jitter that

@@ -266,7 +266,7 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     exact_problem_init(&e, 7, (problem_options){.n = 6, .d = 2, .n_components = 1});
     gp_exact *exact = NULL;
     double mean[6], value;
-    const gp_rows rows = e.p.rows;
+    const gp_batch rows = e.p.rows;
     CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, rows, NULL, &err), "no out");
     CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(NULL, rows, &exact, &err), "no spec");
     gp_exact_spec bad = e.spec;
@@ -277,18 +277,19 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     const gp_kernel *no_kernel[] = {NULL};
     bad = e.spec, bad.kernels = no_kernel;
     CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&bad, rows, &exact, &err), "a kernel that is none");
-    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_rows){.X = gp_cmat_of(e.p.X, 4, 3), .y = e.p.y}, &exact, &err),
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_batch){.X = gp_cmat_of(e.p.X, 4, 3), .y = e.p.y}, &exact, &err),
                 "columns");
-    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_rows){.X = rows.X}, &exact, &err), "no y");
-    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = gp_cmat_of(e.p.X, 0, 2), .y = e.p.y}, &exact, &err),
+    CHECK_FAILS(ADVGP_EINVAL, gp_exact_new(&e.spec, (gp_batch){.X = rows.X}, &exact, &err), "no y");
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_batch){.X = gp_cmat_of(e.p.X, 0, 2), .y = e.p.y}, &exact, &err),
                 "no rows");
     double weights[6] = {0};
-    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_batch){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
                 "all weights 0");
     static const double poison[] = {NAN, INFINITY, -INFINITY, -1};
     for (size_t i = 0; i < 4; i++) {
         for (size_t k = 0; k < 6; k++) weights[k] = k == 3 ? poison[i] : 1;
-        CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, (gp_rows){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
+        CHECK_FAILS(ADVGP_EDATA,
+                    gp_exact_new(&e.spec, (gp_batch){.X = rows.X, .y = rows.y, .w = weights}, &exact, &err),
                     "bad weight");
         if (poison[i] == -1) continue;
         double held = e.p.y[2];

@@ -179,15 +179,15 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-gp_rows gp_rows_part(gp_rows rows, size_t first, size_t n)
+gp_batch gp_batch_part(gp_batch rows, size_t first, size_t n)
 {
-    return (gp_rows){
+    return (gp_batch){
         .X = gp_cmat_part(rows.X, first, 0, n, rows.X.cols), .y = rows.y + first, .w = rows.w ? rows.w + first : NULL};
 }
 
 // Copies up to block_rows rows of positive weight, from *next on, and the roots of their weights. Returns how many;
 // *good becomes false if one of them cannot be used.
-static size_t take_rows(gp_pass *p, gp_rows rows, size_t *next, bool *good)
+static size_t take_rows(gp_pass *p, gp_batch rows, size_t *next, bool *good)
 {
     const size_t d = p->f->d, y_col = p->f->n_cols;
     size_t B = 0;
@@ -264,7 +264,7 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
 }
 
 // Which row is to blame; only looked for when something is.
-static advgp_status blame_row(gp_rows rows, advgp_error *err)
+static advgp_status blame_row(gp_batch rows, advgp_error *err)
 {
     for (size_t i = 0; i < rows.X.rows; i++) {
         if (rows.w && rows.w[i] == 0) continue;
@@ -281,7 +281,7 @@ static advgp_status blame_row(gp_rows rows, advgp_error *err)
                    "a row of the block cannot be used"); // not reached: take_rows saw one of the above
 }
 
-advgp_status gp_pass_add(gp_pass *pass, gp_rows rows, advgp_error *err)
+advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err)
 {
     if (!pass || !pass->begun) return gp_fail(err, ADVGP_EINVAL, "pass: rows before begin");
     if (!rows.X.rows) return ADVGP_OK;
@@ -408,7 +408,7 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
     return check_finite(pass, value, grad, err);
 }
 
-advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_rows rows, double *sum_g,
+advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_batch rows, double *sum_g,
                          double *grad, advgp_error *err)
 {
     advgp_status st = gp_pass_begin(pass, theta, kind, err);

@@ -15,11 +15,11 @@
 // Rows of data, borrowed: X is n x d, y has n entries, w n weights or NULL for ones. Inputs and targets are
 // standardised by whoever reads the data; here they need only be finite. Rows of weight 0 are as if absent, whatever
 // they hold.
-typedef struct gp_rows {
+typedef struct gp_batch {
     gp_cmat X;
     const double *y, *w;
-} gp_rows;
-gp_rows gp_rows_part(gp_rows rows, size_t first, size_t n);
+} gp_batch;
+gp_batch gp_batch_part(gp_batch rows, size_t first, size_t n);
 
 // Additive statistics of all rows seen, in the features of the pass's theta: all that q(w), the noise and the bound
 // need.
@@ -43,14 +43,14 @@ typedef enum gp_pass_kind {
 } gp_pass_kind;
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
-advgp_status gp_pass_add(gp_pass *pass, gp_rows rows, advgp_error *err);
+advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err);
 
 // Value of sum_i w_i g_i at theta (without h), and with a GRADIENT pass its gradient in all of theta (layout.size
 // entries). grad may be NULL, and must be for a STATS pass. Fails with ADVGP_ENUMERIC if anything is not finite.
 advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error *err);
 
 // begin, add, end over rows that are all in memory.
-advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_rows rows, double *sum_g,
+advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_batch rows, double *sum_g,
                          double *grad, advgp_error *err);
 
 // A gradient by columns has a relative error of about cond(K_mm) * 1e-16 in A. Where that would exceed the given loss,

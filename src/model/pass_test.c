@@ -14,7 +14,7 @@ static void compare(const problem *p, size_t block_rows, size_t piece)
     double *A = doubles(M * M), *b = doubles(M);
     CHECK_OK(gp_pass_begin(e.pass, p->theta, GP_PASS_GRADIENT, &err), p->label);
     for (size_t first = 0; first < p->n; first += piece)
-        CHECK_OK(gp_pass_add(e.pass, gp_rows_part(p->rows, first, p->n - first < piece ? p->n - first : piece), &err),
+        CHECK_OK(gp_pass_add(e.pass, gp_batch_part(p->rows, first, p->n - first < piece ? p->n - first : piece), &err),
                  p->label);
     CHECK_OK(gp_pass_end(e.pass, &value, grad, &err), p->label);
     for (size_t c = 0; c < e.f->n_components; c++) assert_int_equal(e.f->components[c].rung.climbs, 0);
@@ -134,7 +134,7 @@ static void a_model_of_trend_alone_is_linear_regression(void **state)
 
 // ---- laws
 
-static void pass_of(engine e, const problem *p, gp_rows rows, double *value, double *grad)
+static void pass_of(engine e, const problem *p, gp_batch rows, double *value, double *grad)
 {
     *value = run_pass(e, p->theta, rows, grad, p->label);
 }
@@ -163,7 +163,7 @@ static void a_row_of_weight_zero_is_as_if_absent(void **state)
         assert_true(kept < p.n);
         engine e = engine_new(&p, 5);
         pass_of(e, &p, p.rows, &value_with, with);
-        pass_of(e, &p, (gp_rows){.X = gp_cmat_of(X, kept, p.d), .y = y, .w = w}, &value_without, without);
+        pass_of(e, &p, (gp_batch){.X = gp_cmat_of(X, kept, p.d), .y = y, .w = w}, &value_without, without);
         CHECK_BITS(1, &value_without, &value_with, p.label);
         CHECK_BITS(size, without, with, p.label);
         engine_free(e);
@@ -193,7 +193,7 @@ static void an_integer_weight_is_a_repeated_row(void **state)
         }
         engine e = engine_new(&p, 8);
         pass_of(e, &p, p.rows, &v_weighted, weighted);
-        pass_of(e, &p, (gp_rows){.X = gp_cmat_of(X, total, p.d), .y = y}, &v_repeated, repeated);
+        pass_of(e, &p, (gp_batch){.X = gp_cmat_of(X, total, p.d), .y = y}, &v_repeated, repeated);
         CHECK_CLOSE(v_repeated, v_weighted, 1e-12, p.label);
         CHECK_ARRAY(size, repeated, weighted, 1e-11, p.label);
         engine_free(e);
@@ -214,8 +214,8 @@ static void the_statistics_of_two_halves_add_up(void **state)
         engine all = engine_new(&p, 0), first = engine_new(&p, 0), second = engine_new(&p, 0);
         double *g = doubles(p.layout.size), *g1 = doubles(p.layout.size), *g2 = doubles(p.layout.size);
         const double value = run_pass(all, p.theta, p.rows, g, p.label);
-        const double v1 = run_pass(first, p.theta, gp_rows_part(p.rows, 0, half), g1, p.label);
-        const double v2 = run_pass(second, p.theta, gp_rows_part(p.rows, half, p.n - half), g2, p.label);
+        const double v1 = run_pass(first, p.theta, gp_batch_part(p.rows, 0, half), g1, p.label);
+        const double v2 = run_pass(second, p.theta, gp_batch_part(p.rows, half, p.n - half), g2, p.label);
         const gp_stats *s = gp_pass_stats(all.pass), *s1 = gp_pass_stats(first.pass), *s2 = gp_pass_stats(second.pass);
         for (size_t i = 0; i < M * M; i++) s1->A.p[i] += s2->A.p[i];
         for (size_t i = 0; i < M; i++) s1->b[i] += s2->b[i];
@@ -242,7 +242,7 @@ static void the_same_rows_twice_give_the_same_bits(void **state)
     engine one = engine_new(&p, 16), other = engine_new(&p, 16);
     double *g1 = doubles(p.layout.size), *g2 = doubles(p.layout.size);
     const double v1 = run_pass(one, p.theta, p.rows, g1, p.label);
-    (void)run_pass(other, p.theta, gp_rows_part(p.rows, 3, 50), g2, p.label); // leaves its traces in the workspace
+    (void)run_pass(other, p.theta, gp_batch_part(p.rows, 3, 50), g2, p.label); // leaves its traces in the workspace
     const double v2 = run_pass(other, p.theta, p.rows, g2, p.label);
     CHECK_BITS(1, &v1, &v2, p.label);
     CHECK_BITS(p.layout.size, g1, g2, p.label);
@@ -323,10 +323,10 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     CHECK_FAILS(ADVGP_EINVAL, gp_pass_run(NULL, p.theta, GP_PASS_STATS, p.rows, &value, NULL, &err), "no pass");
     CHECK_OK(gp_pass_begin(e.pass, p.theta, GP_PASS_STATS, &err), "begin");
     CHECK_FAILS(ADVGP_EINVAL, gp_pass_end(e.pass, &value, grad, &err), "gradient of a pass for statistics");
-    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(p.X, 3, 1), .y = p.y}, &err), "columns");
-    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(NULL, 3, 2), .y = p.y}, &err), "no X");
-    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_rows){.X = gp_cmat_of(p.X, 3, 2)}, &err), "no y");
-    CHECK_OK(gp_pass_add(e.pass, (gp_rows){0}, &err), "no rows are fine");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_batch){.X = gp_cmat_of(p.X, 3, 1), .y = p.y}, &err), "columns");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_batch){.X = gp_cmat_of(NULL, 3, 2), .y = p.y}, &err), "no X");
+    CHECK_FAILS(ADVGP_EINVAL, gp_pass_add(e.pass, (gp_batch){.X = gp_cmat_of(p.X, 3, 2)}, &err), "no y");
+    CHECK_OK(gp_pass_add(e.pass, (gp_batch){0}, &err), "no rows are fine");
     CHECK_OK(gp_pass_add(e.pass, p.rows, &err), "after refused calls the pass goes on");
     CHECK_OK(gp_pass_end(e.pass, &value, NULL, &err), "end");
     CHECK_CLOSE(ref_sum_g(&p.model, p.theta, p.plain, NULL), value, tolerance, p.label);

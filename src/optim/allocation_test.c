@@ -112,8 +112,8 @@ static advgp_status step(rig *r, advgp_error *err)
     const gp_theta_layout layout = r->p.layout;
     double *mu = r->theta + layout.n_rest, *U = r->theta + layout.U, value, ln_sigma;
     advgp_status st = gp_pass_begin(r->e.pass, r->theta, GP_PASS_GRADIENT, err);
-    if (st == ADVGP_OK) st = gp_pass_add(r->e.pass, gp_rows_part(r->p.rows, 0, 70), err);
-    if (st == ADVGP_OK) st = gp_pass_add(r->e.pass, gp_rows_part(r->p.rows, 70, 80), err);
+    if (st == ADVGP_OK) st = gp_pass_add(r->e.pass, gp_batch_part(r->p.rows, 0, 70), err);
+    if (st == ADVGP_OK) st = gp_pass_add(r->e.pass, gp_batch_part(r->p.rows, 70, 80), err);
     if (st == ADVGP_OK) st = gp_pass_end(r->e.pass, &value, r->grad, err);
     const gp_stats *stats = gp_pass_stats(r->e.pass);
     if (st == ADVGP_OK) st = gp_qw_natural(r->qw, stats, 2, r->theta[0], 0.5, mu, U, err);

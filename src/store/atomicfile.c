@@ -49,10 +49,10 @@ static size_t folder_length(const char *path)
 static char *temporary_name(const char *target)
 {
     static atomic_uint counter;
-    gp_text name = {0};
-    gp_text_bytes(&name, target, folder_length(target));
-    gp_text_add(&name, ".advgp-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1));
-    if (name.failed) gp_text_fini(&name);
+    gp_buffer name = {0};
+    gp_buffer_bytes(&name, target, folder_length(target));
+    gp_buffer_add(&name, ".advgp-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1));
+    if (name.failed) gp_buffer_fini(&name);
     return name.p;
 }
 

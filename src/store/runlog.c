@@ -165,7 +165,7 @@ struct gp_runlog_reader {
     FILE *file;
     char *path;
     json_t *manifest;
-    gp_text line;
+    gp_buffer line;
     size_t n_lines;
     bool cut;
 };
@@ -180,7 +180,7 @@ static bool read_line(gp_runlog_reader *reader)
         size_t n = 0;
         int c = EOF;
         while (n < sizeof chunk && (c = getc(reader->file)) != EOF && c != '\n') chunk[n++] = (char)c;
-        gp_text_bytes(&reader->line, chunk, n);
+        gp_buffer_bytes(&reader->line, chunk, n);
         if (c == '\n' || reader->line.failed || reader->line.n > LINE_MOST) return true;
         if (c == EOF) {
             reader->cut = reader->line.n > 0;
@@ -259,7 +259,7 @@ void gp_runlog_reader_close(gp_runlog_reader *reader)
     if (!reader) return;
     if (reader->file) fclose(reader->file);
     json_decref(reader->manifest);
-    gp_text_fini(&reader->line);
+    gp_buffer_fini(&reader->line);
     gp_free(reader->path);
     gp_free(reader);
 }

@@ -91,7 +91,7 @@ static advgp_status check_tensor(const char *path, const gp_tensor *tensors, siz
     return ADVGP_OK;
 }
 
-static void make_header(const gp_tensor *tensors, size_t n, const char *metadata, gp_text *header)
+static void make_header(const gp_tensor *tensors, size_t n, const char *metadata, gp_buffer *header)
 {
     uint64_t begin = 0;
     const gp_tensor *tensor;
@@ -104,7 +104,7 @@ static void make_header(const gp_tensor *tensors, size_t n, const char *metadata
     gp_tensor_header_end(header);
 }
 
-static advgp_status write_all(gp_atomicfile *file, const gp_text *header, const gp_tensor *tensors, size_t n,
+static advgp_status write_all(gp_atomicfile *file, const gp_buffer *header, const gp_tensor *tensors, size_t n,
                               advgp_error *err)
 {
     uint64_t length = header->n;
@@ -116,7 +116,7 @@ static advgp_status write_all(gp_atomicfile *file, const gp_text *header, const 
     return st;
 }
 
-static advgp_status write_file(const char *path, const gp_text *header, const gp_tensor *tensors, size_t n,
+static advgp_status write_file(const char *path, const gp_buffer *header, const gp_tensor *tensors, size_t n,
                                advgp_error *err)
 {
     gp_atomicfile *file;
@@ -138,14 +138,14 @@ advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, siz
     }
     if (metadata && !gp_text_is_utf8(metadata, strlen(metadata)))
         return gp_fail(err, ADVGP_EINVAL, "%.200s: the metadata is not UTF-8", path);
-    gp_text header = {0};
+    gp_buffer header = {0};
     make_header(tensors, n, metadata, &header);
     advgp_status st = header.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path)
                       : header.n > HEADER_MOST
                           ? gp_fail(err, ADVGP_EINVAL, "%.200s: %zu bytes of header are too many; %d are allowed", path,
                                     header.n, HEADER_MOST)
                           : write_file(path, &header, tensors, n, err);
-    gp_text_fini(&header);
+    gp_buffer_fini(&header);
     return st;
 }
 
@@ -322,15 +322,15 @@ const gp_tensor *gp_tensorfile_find(const gp_tensorfile *file, const char *name)
     return bsearch(&key, file->tensors, file->n, sizeof *file->tensors, by_name);
 }
 
-static void add_shape(gp_text *out, size_t rank, const size_t *shape)
+static void add_shape(gp_buffer *out, size_t rank, const size_t *shape)
 {
-    gp_text_add(out, "[");
+    gp_buffer_add(out, "[");
     for (size_t i = 0; i < rank; i++)
         if (shape[i] == GP_ANY)
-            gp_text_add(out, "%sany", i ? ", " : "");
+            gp_buffer_add(out, "%sany", i ? ", " : "");
         else
-            gp_text_add(out, "%s%zu", i ? ", " : "", shape[i]);
-    gp_text_add(out, "]");
+            gp_buffer_add(out, "%s%zu", i ? ", " : "", shape[i]);
+    gp_buffer_add(out, "]");
 }
 
 static bool shapes_agree(const gp_tensor *tensor, size_t rank, const size_t *shape)
@@ -351,15 +351,15 @@ advgp_status gp_tensorfile_need(const gp_tensorfile *file, const char *name, gp_
         *out = tensor;
         return ADVGP_OK;
     }
-    gp_text is = {0}, wanted = {0};
+    gp_buffer is = {0}, wanted = {0};
     add_shape(&is, tensor->rank, tensor->shape);
     add_shape(&wanted, rank, shape);
     advgp_status st = is.failed || wanted.failed
                           ? gp_fail(err, ADVGP_ENOMEM, "no memory for a message")
                           : gp_fail(err, ADVGP_EFILE, "%.200s: tensor '%.80s' is %s %s; %s %s was expected", file->path,
                                     name, gp_dtype_name(tensor->dtype), is.p, gp_dtype_name(dtype), wanted.p);
-    gp_text_fini(&is);
-    gp_text_fini(&wanted);
+    gp_buffer_fini(&is);
+    gp_buffer_fini(&wanted);
     return st;
 }
 

@@ -299,40 +299,40 @@ advgp_status gp_tensor_header_read(char *header, size_t n, gp_tensor_entry *entr
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-static void add_string(gp_text *out, const char *s)
+static void add_string(gp_buffer *out, const char *s)
 {
-    gp_text_add(out, "\"");
+    gp_buffer_add(out, "\"");
     for (; *s; s++) {
         if (*s == '"' || *s == '\\')
-            gp_text_add(out, "\\%c", *s);
+            gp_buffer_add(out, "\\%c", *s);
         else if ((unsigned char)*s < 0x20)
-            gp_text_add(out, "\\u%04x", (unsigned)*s);
+            gp_buffer_add(out, "\\u%04x", (unsigned)*s);
         else
-            gp_text_bytes(out, s, 1);
+            gp_buffer_bytes(out, s, 1);
     }
-    gp_text_add(out, "\"");
+    gp_buffer_add(out, "\"");
 }
 
-void gp_tensor_header_begin(gp_text *out, const char *metadata)
+void gp_tensor_header_begin(gp_buffer *out, const char *metadata)
 {
-    gp_text_add(out, "{");
+    gp_buffer_add(out, "{");
     if (!metadata) return;
-    gp_text_add(out, "\"__metadata__\":{\"advgp\":");
+    gp_buffer_add(out, "\"__metadata__\":{\"advgp\":");
     add_string(out, metadata);
-    gp_text_add(out, "}");
+    gp_buffer_add(out, "}");
 }
 
-void gp_tensor_header_add(gp_text *out, const gp_tensor *tensor, uint64_t begin, uint64_t end)
+void gp_tensor_header_add(gp_buffer *out, const gp_tensor *tensor, uint64_t begin, uint64_t end)
 {
-    if (out->n > 1) gp_text_add(out, ",");
+    if (out->n > 1) gp_buffer_add(out, ",");
     add_string(out, tensor->name);
-    gp_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", gp_dtype_name(tensor->dtype));
-    for (size_t i = 0; i < tensor->rank; i++) gp_text_add(out, "%s%zu", i ? "," : "", tensor->shape[i]);
-    gp_text_add(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin, (unsigned long long)end);
+    gp_buffer_add(out, ":{\"dtype\":\"%s\",\"shape\":[", gp_dtype_name(tensor->dtype));
+    for (size_t i = 0; i < tensor->rank; i++) gp_buffer_add(out, "%s%zu", i ? "," : "", tensor->shape[i]);
+    gp_buffer_add(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin, (unsigned long long)end);
 }
 
-void gp_tensor_header_end(gp_text *out)
+void gp_tensor_header_end(gp_buffer *out)
 {
-    gp_text_add(out, "}");
-    while (!out->failed && out->n % 8) gp_text_add(out, " "); // so that a mapped file has its numbers aligned
+    gp_buffer_add(out, "}");
+    while (!out->failed && out->n % 8) gp_buffer_add(out, " "); // so that a mapped file has its numbers aligned
 }

@@ -18,6 +18,6 @@ size_t gp_tensor_header_most(size_t n);
 advgp_status gp_tensor_header_read(char *header, size_t n, gp_tensor_entry *entries, size_t *n_entries,
                                    const char **metadata, advgp_error *err);
 
-void gp_tensor_header_begin(gp_text *out, const char *metadata);
-void gp_tensor_header_add(gp_text *out, const gp_tensor *tensor, uint64_t begin, uint64_t end);
-void gp_tensor_header_end(gp_text *out);
+void gp_tensor_header_begin(gp_buffer *out, const char *metadata);
+void gp_tensor_header_add(gp_buffer *out, const gp_tensor *tensor, uint64_t begin, uint64_t end);
+void gp_tensor_header_end(gp_buffer *out);

@@ -227,7 +227,7 @@ golden_problem golden_problem_of(const json_t *c)
         p.X = golden_field(c, "X");
         p.y = golden_field(c, "y");
         if (json_object_get(c, "weights")) p.w = golden_field(c, "weights");
-        p.rows = (gp_rows){.X = gp_cmat_of(p.X.p, p.y.n, p.spec.d), .y = p.y.p, .w = p.w.p};
+        p.rows = (gp_batch){.X = gp_cmat_of(p.X.p, p.y.n, p.spec.d), .y = p.y.p, .w = p.w.p};
     }
     return p;
 }

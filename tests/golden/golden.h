@@ -50,7 +50,7 @@ typedef struct golden_problem {
     size_t *sizes; // groups
     gp_feature_spec spec;
     golden_array X, y, w;
-    gp_rows rows;
+    gp_batch rows;
 } golden_problem;
 golden_problem golden_problem_of(const json_t *c);
 void golden_problem_free(golden_problem *p);

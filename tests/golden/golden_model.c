@@ -144,7 +144,7 @@ static void put_predictions(work *w, const char *prefix, const double *theta)
     gp_predictor_free(p);
 }
 
-static double run_pass(work *w, const double *theta, gp_rows rows, gp_pass_kind kind, double *grad)
+static double run_pass(work *w, const double *theta, gp_batch rows, gp_pass_kind kind, double *grad)
 {
     double sum_g;
     golden_must(gp_pass_run(w->pass, theta, kind, rows, &sum_g, grad, &w->err), &w->err, "pass");
@@ -238,7 +238,7 @@ static void put_natural(work *w, const json_t *settings)
     }
     const double scale = json_object_get(settings, "scale") ? golden_number(settings, "scale")
                                                             : (double)w->problem.rows.X.rows / (double)batch.n;
-    run_pass(w, w->theta.p, (gp_rows){gp_cmat_of(X, batch.n, d), y, weight}, GP_PASS_STATS, NULL);
+    run_pass(w, w->theta.p, (gp_batch){gp_cmat_of(X, batch.n, d), y, weight}, GP_PASS_STATS, NULL);
     memcpy(w->trial, w->theta.p, l.size * sizeof(double));
     golden_must(gp_qw_natural(w->qw, gp_pass_stats(w->pass), scale, w->theta.p[0], golden_number(settings, "rate"),
                               w->trial + l.n_rest, w->trial + l.U, &w->err),

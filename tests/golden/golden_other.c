@@ -62,7 +62,7 @@ static void hessian(gp_exact *e, const double *at, double *H)
         }
 }
 
-static double collapsed_bound(const golden_problem *p, gp_rows rows, const double *hyper, const golden_array *Z)
+static double collapsed_bound(const golden_problem *p, gp_batch rows, const double *hyper, const golden_array *Z)
 {
     gp_features *f = NULL;
     gp_pass *pass = NULL;
@@ -98,7 +98,7 @@ void golden_snelson_case(const char *file, const json_t *c, golden_table *got)
         y[i] = (y[i] - mean.p[1]) / std.p[1];
     }
     golden_problem p = golden_problem_of(c);
-    const gp_rows rows = {gp_cmat_of(x, n, 1), y, NULL};
+    const gp_batch rows = {gp_cmat_of(x, n, 1), y, NULL};
     const gp_exact_spec spec = {.d = 1, .n_components = 1, .kernels = &p.components[0].kernel};
     gp_exact *e = NULL;
     advgp_error err;

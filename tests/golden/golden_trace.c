@@ -29,7 +29,7 @@ typedef struct trace {
     advgp_error err;
 } trace;
 
-static double gradient(trace *t, const double *theta, gp_rows rows, double *grad)
+static double gradient(trace *t, const double *theta, gp_batch rows, double *grad)
 {
     double sum_g;
     golden_must(gp_pass_run(t->pass, theta, GP_PASS_GRADIENT, rows, &sum_g, grad, &t->err), &t->err, "pass");
@@ -87,7 +87,7 @@ static void synchronous(trace *t, const json_t *c, double *theta, golden_table *
 typedef struct worker {
     double *theta, *grad; // as pulled; as last pushed
     double *X, *y;
-    gp_rows rows;
+    gp_batch rows;
 } worker;
 
 static worker worker_of(const trace *t, const json_t *shard)
@@ -100,7 +100,7 @@ static worker worker_of(const trace *t, const json_t *shard)
         memcpy(w.X + i * d, t->problem.rows.X.p + row * d, d * sizeof(double));
         w.y[i] = t->problem.rows.y[row];
     }
-    w.rows = (gp_rows){gp_cmat_of(w.X, n, d), w.y, NULL};
+    w.rows = (gp_batch){gp_cmat_of(w.X, n, d), w.y, NULL};
     return w;
 }
 

@@ -1,0 +1,315 @@
+// decide.c: from the sums of the first pass to a schema: which columns are used and how, with a note for each that is
+// not, and the scales that make every encoded column mean 0 and variance 1 over the (weighted) training rows.
+#include "data/fit.h"
+
+#include "base/alloc.h"
+#include "data/strings.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+// A category seen n times moves n / (n + 20) of the way from the global mean to its own.
+static const double smoothing_rows = 20;
+
+static const char *column_name(const gp_fit *f, const gp_candidate *c)
+{
+    return f->source->columns[c->column].name;
+}
+
+static size_t rows_of(const gp_fit *f)
+{
+    return f->y.n;
+}
+
+// ---- whole table
+// --------------------------------------------------------------------------------------------------------------------
+static advgp_status check_rows(const gp_fit *f, advgp_error *err)
+{
+    const gp_usable *u = &f->usable;
+    const char *label = f->source->label, *target = f->options->target;
+    size_t n = rows_of(f);
+    if (u->n_read == 0) return gp_fail(err, ADVGP_EDATA, "%s has no rows", label);
+    if (n < GP_ROWS_MIN)
+        return gp_fail(err, ADVGP_EDATA,
+                       "%s has %zu usable rows of %zu, and at least %d are needed (%zu without target, %zu of weight "
+                       "0, %zu with gaps)",
+                       label, n, u->n_read, GP_ROWS_MIN, u->n_no_target, u->n_no_weight, u->n_gaps);
+    if (f->y.least == f->y.most)
+        return gp_fail(err, ADVGP_EDATA, "the target '%s' is %g in all %zu rows: there is nothing to learn", target,
+                       f->options->log_target ? exp(f->y.least) : f->y.least, n);
+    return ADVGP_OK;
+}
+
+static advgp_status note_rows(const gp_fit *f, advgp_error *err)
+{
+    const gp_usable *u = &f->usable;
+    advgp_status st = ADVGP_OK;
+    if (u->n_no_target)
+        st = gp_notes_add(f->notes, err, u->n_no_target, "%zu rows without a value of '%s' are left out",
+                          u->n_no_target, f->options->target);
+    if (st == ADVGP_OK && u->n_no_weight)
+        st = gp_notes_add(f->notes, err, u->n_no_weight, "%zu rows of weight 0 are left out", u->n_no_weight);
+    if (st == ADVGP_OK && u->n_gaps)
+        st = gp_notes_add(f->notes, err, u->n_gaps, "%zu rows with a missing input are left out (--missing drop)",
+                          u->n_gaps);
+    return st;
+}
+
+static advgp_status settle_split(const gp_fit *f, advgp_error *err)
+{
+    if (f->split->kind != GP_SPLIT_GROUP) {
+        gp_split_settle(f->split, rows_of(f));
+        return ADVGP_OK;
+    }
+    size_t n = f->groups.n;
+    double *hashes = gp_alloc(n, sizeof *hashes);
+    size_t *rows = gp_alloc(n, sizeof *rows);
+    advgp_status st = hashes && rows ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu groups", n);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        const gp_category *g = &f->groups.items[i];
+        hashes[i] = gp_split_group_hash(f->split, (gp_text){.p = g->text, .n = g->n});
+        rows[i] = g->rows;
+    }
+    if (st == ADVGP_OK) st = gp_split_settle_groups(f->split, rows_of(f), hashes, rows, n, !f->groups.overflowed, err);
+    gp_free(hashes);
+    gp_free(rows);
+    return st;
+}
+
+// ---- one column
+// ---------------------------------------------------------------------------------------------------------------------
+// A column of text that is numbers but for a few values is a number column with slips in it: better said than encoded.
+static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_error *err)
+{
+    size_t numbers = 0, others = 0;
+    const gp_category *slip = NULL;
+    for (size_t i = 0; i < c->categories.n; i++) {
+        const gp_category *item = &c->categories.items[i];
+        double ignored;
+        if (gp_parse_number((gp_text){.p = item->text, .n = item->n}, &ignored)) {
+            numbers += item->rows;
+        } else {
+            others += item->rows;
+            if (!slip || item->first_row < slip->first_row) slip = item;
+        }
+    }
+    if (!slip || numbers < 9 * others) return ADVGP_OK;
+    char shown[64];
+    return gp_fail(err, ADVGP_EDATA,
+                   "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty if "
+                   "it is missing, or decide "
+                   "with --encode %s=onehot|target or --exclude %s",
+                   f->source->label, slip->first_row + 1, column_name(f, c),
+                   gp_show_text(shown, sizeof shown, slip->text, slip->n), others, column_name(f, c),
+                   column_name(f, c));
+}
+
+static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp_error *err)
+{
+    advgp_status st = refuse_slips(f, c, err);
+    if (st != ADVGP_OK) return st;
+    return gp_notes_add(f->notes, err, c->categories.n,
+                        "column '%s' is left out: %s%zu different texts in %zu rows (--encode %s=target keeps it)",
+                        column_name(f, c), c->categories.overflowed ? "more than " : "", c->categories.n, rows_of(f),
+                        column_name(f, c));
+}
+
+// Sets *use to whether the text column becomes an input, and its encoding.
+static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
+{
+    size_t n = c->categories.n, limit = rows_of(f) / GP_ROWS_PER_CATEGORY;
+    *use = true;
+    if (c->forced) {
+        if (c->encoding == GP_ENCODE_ONEHOT && n > GP_ONEHOT_FORCED_MAX)
+            return gp_fail(err, ADVGP_EDATA,
+                           "column '%s' has %zu values, and one-hot takes %d at most; use --encode %s=target",
+                           column_name(f, c), n, GP_ONEHOT_FORCED_MAX, column_name(f, c));
+        if (c->categories.overflowed)
+            return gp_fail(err, ADVGP_EDATA,
+                           "column '%s' has more than %zu values: too many to encode; use --exclude %s",
+                           column_name(f, c), n, column_name(f, c));
+        return ADVGP_OK;
+    }
+    if (!c->categories.overflowed && n <= GP_ONEHOT_MAX) {
+        c->encoding = GP_ENCODE_ONEHOT;
+    } else if (!c->categories.overflowed && n <= limit) {
+        c->encoding = GP_ENCODE_TARGET;
+        return refuse_slips(f, c, err);
+    } else {
+        *use = false;
+        return leave_out_text(f, c, err);
+    }
+    return ADVGP_OK;
+}
+
+static bool is_constant(const gp_candidate *c)
+{
+    if (c->encoding == GP_ENCODE_ONEHOT || c->encoding == GP_ENCODE_TARGET)
+        return c->categories.n == 1 && c->n_missing == 0;
+    bool constant = true;
+    int parts = c->encoding == GP_ENCODE_TIME ? GP_TIME_PARTS : 1;
+    for (int p = 0; p < parts; p++) constant = constant && c->moments[p].least == c->moments[p].most;
+    return constant;
+}
+
+static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
+{
+    *use = false;
+    const char *name = column_name(f, c);
+    if (c->n_missing == rows_of(f))
+        return gp_notes_add(f->notes, err, 1, "column '%s' is left out: all its values are missing", name);
+    bool text = c->encoding == GP_ENCODE_ONEHOT || c->encoding == GP_ENCODE_TARGET;
+    advgp_status st = ADVGP_OK;
+    *use = true;
+    if (text) st = decide_text(f, c, use, err);
+    if (st == ADVGP_OK && *use && is_constant(c)) {
+        *use = false;
+        st = gp_notes_add(f->notes, err, 1, "column '%s' is left out: it is the same in all rows", name);
+    }
+    if (st == ADVGP_OK && *use && c->n_missing)
+        st = gp_notes_add(f->notes, err, c->n_missing, "column '%s' is missing in %zu rows: replaced by %s, and marked",
+                          name, c->n_missing, text ? "no category" : "its mean");
+    return st;
+}
+
+static double encode_category(const gp_fit *f, const gp_category *item)
+{
+    double pseudo = smoothing_rows * f->y.weight / (double)f->y.n; // in units of weight
+    double mean = f->fit_y.n ? f->fit_y.mean : f->y.mean;
+    return (item->fit_sum + pseudo * mean) / (item->fit_weight + pseudo);
+}
+
+static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input, advgp_error *err)
+{
+    const gp_column *column = &f->source->columns[c->column];
+    *input = (gp_input){.type = column->type,
+                        .encoding = c->encoding,
+                        .indicator = c->n_missing > 0,
+                        .name = gp_copy_text(column->name)};
+    if (!input->name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
+    if (c->encoding == GP_ENCODE_TIME)
+        for (int p = 0; p < GP_TIME_PARTS; p++)
+            if (c->moments[p].least < c->moments[p].most) input->time_parts |= 1u << p;
+    if (c->encoding != GP_ENCODE_ONEHOT && c->encoding != GP_ENCODE_TARGET) return ADVGP_OK;
+    input->categories = c->categories; // moved
+    c->categories = (gp_categories){0};
+    gp_categories_sort(&input->categories);
+    if (c->encoding == GP_ENCODE_ONEHOT) return ADVGP_OK;
+    input->prior = f->fit_y.n ? f->fit_y.mean : f->y.mean;
+    input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
+    if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", input->categories.n);
+    for (size_t k = 0; k < input->categories.n; k++)
+        input->category_values[k] = encode_category(f, &input->categories.items[k]);
+    return ADVGP_OK;
+}
+
+// ---- scales
+// -----------------------------------------------------------------------------------------------------------------------
+static void set_scale(gp_schema *s, size_t j, double mean, double variance)
+{
+    s->x_mean[j] = mean;
+    s->x_scale[j] = variance > 0 && isfinite(variance) ? sqrt(variance) : 1;
+}
+
+static void set_share(gp_schema *s, size_t j, double weight)
+{
+    double p = weight / s->n_weight;
+    set_scale(s, j, p, p * (1 - p));
+}
+
+static void scale_target_mean(gp_schema *s, const gp_input *input, double missing_weight)
+{
+    double mean = missing_weight * input->prior, variance = 0;
+    for (size_t k = 0; k < input->categories.n; k++)
+        mean += input->categories.items[k].weight * input->category_values[k];
+    mean /= s->n_weight;
+    for (size_t k = 0; k < input->categories.n; k++) {
+        double off = input->category_values[k] - mean;
+        variance += input->categories.items[k].weight * off * off;
+    }
+    variance += missing_weight * (input->prior - mean) * (input->prior - mean);
+    set_scale(s, input->first, mean, variance / s->n_weight);
+}
+
+// Variances are those after imputation: a missing value sits at the mean and adds nothing.
+static void scale_input(gp_schema *s, const gp_input *input, const gp_candidate *c)
+{
+    size_t j = input->first;
+    switch (input->encoding) {
+    case GP_ENCODE_NUMBER:
+        set_scale(s, j++, c->moments[0].mean, c->moments[0].m2 / s->n_weight);
+        break;
+    case GP_ENCODE_ONEHOT:
+        for (size_t k = 0; k < input->categories.n; k++) set_share(s, j++, input->categories.items[k].weight);
+        break;
+    case GP_ENCODE_TARGET:
+        scale_target_mean(s, input, c->missing_weight), j++;
+        break;
+    case GP_ENCODE_TIME:
+        for (int p = 0; p < GP_TIME_PARTS; p++)
+            if (input->time_parts >> p & 1) set_scale(s, j++, c->moments[p].mean, c->moments[p].m2 / s->n_weight);
+        break;
+    }
+    if (input->indicator) set_share(s, j++, c->missing_weight);
+    assert(j == input->first + input->n_encoded);
+}
+
+// The later pass over the training rows must drop the same rows, also for gaps in columns that were then left out.
+static advgp_status keep_gaps(const gp_fit *f, gp_schema *s, advgp_error *err)
+{
+    if (f->roles.n_gaps == 0) return ADVGP_OK;
+    s->gaps = gp_alloc(f->roles.n_gaps, sizeof *s->gaps);
+    bool ok = s->gaps != NULL;
+    for (size_t i = 0; ok && i < f->roles.n_gaps; i++) {
+        s->gaps[i] = gp_copy_text(f->source->columns[f->roles.gaps[i]].name);
+        s->n_gaps = i + 1;
+        ok = s->gaps[i] != NULL;
+    }
+    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+}
+
+static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
+{
+    const gp_schema_options *o = f->options;
+    s->target = gp_copy_text(o->target);
+    s->weights = o->weights ? gp_copy_text(o->weights) : NULL;
+    s->inputs = gp_alloc(f->n_candidates, sizeof *s->inputs);
+    if (!s->target || (o->weights && !s->weights) || !s->inputs)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    s->log_target = o->log_target;
+    s->missing = o->missing;
+    advgp_status st = keep_gaps(f, s, err);
+    if (st != ADVGP_OK) return st;
+    s->n_rows = rows_of(f);
+    s->n_weight = f->y.weight;
+    s->y_mean = f->y.mean;
+    s->y_scale = sqrt(f->y.m2 / f->y.weight);
+    size_t *used = gp_alloc(f->n_candidates, sizeof *used);
+    if (!used) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
+        bool use;
+        st = decide_column(f, &f->candidates[i], &use, err);
+        if (st != ADVGP_OK || !use) continue;
+        used[s->n_inputs] = i;
+        st = fill_input(f, &f->candidates[i], &s->inputs[s->n_inputs++], err);
+    }
+    if (st == ADVGP_OK && s->n_inputs == 0)
+        st = gp_fail(err, ADVGP_EDATA,
+                     "no column is left to predict from: all are constant, missing or free text (--encode "
+                     "COLUMN=target keeps one)");
+    if (st == ADVGP_OK) st = gp_schema_layout(s, err);
+    for (size_t i = 0; st == ADVGP_OK && i < s->n_inputs; i++) scale_input(s, &s->inputs[i], &f->candidates[used[i]]);
+    gp_free(used);
+    return st;
+}
+
+advgp_status gp_fit_decide(gp_fit *f, gp_schema **out, advgp_error *err)
+{
+    advgp_status st = check_rows(f, err);
+    if (st == ADVGP_OK) st = note_rows(f, err);
+    if (st == ADVGP_OK) st = settle_split(f, err);
+    if (st != ADVGP_OK) return st;
+    *out = gp_alloc(1, sizeof **out);
+    return *out ? fill_schema(f, *out, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+}

@@ -1,0 +1,615 @@
+// duckdb.c: CSV, Parquet, JSON lines and SQL as a source. Everything DuckDB stays in this file. Each column is cast by
+// the query to DOUBLE or VARCHAR, so that two kinds of vectors are read here and DuckDB's vectorised casts do the rest.
+#include "base/alloc.h"
+#include "data/inputs.h"
+#include "data/notes.h"
+#include "data/source.h"
+#include "data/strings.h"
+
+#include <duckdb.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct column_list {
+    char **names, **types; // as DuckDB describes them
+    size_t n;
+} column_list;
+
+typedef struct file_source {
+    gp_source base;
+    gp_inputs inputs;
+    gp_notes *notes; // borrowed; a file found to be Latin-1 in its middle adds one
+    duckdb_database db;
+    duckdb_connection connection;
+    char *query;  // "SELECT * FROM ..." without projection
+    char **casts; // how the query reads each column
+    bool user_sql, running;
+    duckdb_prepared_statement prepared;
+    duckdb_pending_result pending;
+    duckdb_result result;
+    duckdb_data_chunk vectors;
+    size_t row;
+    gp_chunk chunk;
+    gp_values *values;
+    double **numbers; // a vector each; used where a column has missing values
+    gp_text **texts;
+    size_t vector_rows;
+} file_source;
+
+// ---- small queries
+// ----------------------------------------------------------------------------------------------------------------
+static void columns_fini(column_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        gp_free(list->names[i]);
+        gp_free(list->types[i]);
+    }
+    gp_free(list->names);
+    gp_free(list->types);
+    *list = (column_list){0};
+}
+
+static advgp_status run(file_source *s, const char *sql, advgp_error *err)
+{
+    duckdb_result result;
+    advgp_status st = ADVGP_OK;
+    if (duckdb_query(s->connection, sql, &result) != DuckDBSuccess)
+        st = gp_file_error(&s->inputs, s->user_sql, duckdb_result_error(&result), err);
+    duckdb_destroy_result(&result);
+    return st;
+}
+
+static char *cell_copy(duckdb_result *result, idx_t column, idx_t row)
+{
+    char *text = duckdb_value_varchar(result, column, row);
+    char *copy = gp_copy_text(text ? text : "");
+    duckdb_free(text);
+    return copy;
+}
+
+// A query about files that may turn out not to be UTF-8: those are then read as Latin-1 and the query is built again.
+static advgp_status mark_latin1(file_source *s, const char *message, bool *again, advgp_error *err)
+{
+    gp_input_file *file = message ? gp_file_not_utf8(&s->inputs, message) : NULL;
+    *again = file != NULL;
+    if (!file) return ADVGP_OK;
+    file->latin1 = true;
+    return gp_notes_add(s->notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
+}
+
+static advgp_status describe_once(file_source *s, const char *select, column_list *out, bool *again, advgp_error *err)
+{
+    gp_string sql = {0};
+    gp_string_add(&sql, "DESCRIBE %s", select);
+    *again = false;
+    if (sql.failed) {
+        gp_string_fini(&sql);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    }
+    duckdb_result result;
+    advgp_status st = ADVGP_OK;
+    if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess) {
+        const char *message = duckdb_result_error(&result);
+        st = mark_latin1(s, message, again, err);
+        if (st == ADVGP_OK && !*again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
+    } else {
+        size_t n = duckdb_row_count(&result);
+        out->names = gp_alloc(n, sizeof *out->names);
+        out->types = gp_alloc(n, sizeof *out->types);
+        bool ok = out->names && out->types;
+        for (size_t i = 0; ok && i < n; i++) {
+            out->names[i] = cell_copy(&result, 0, i);
+            out->types[i] = cell_copy(&result, 1, i);
+            out->n = i + 1;
+            ok = out->names[i] && out->types[i];
+        }
+        if (!ok) {
+            columns_fini(out);
+            st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+        }
+    }
+    duckdb_destroy_result(&result);
+    gp_string_fini(&sql);
+    return st;
+}
+
+// ---- looking at the files
+// ------------------------------------------------------------------------------------------------------- A compressed
+// CSV file shows its first lines only to DuckDB.
+static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_error *err)
+{
+    gp_string sql = {0}, head = {0};
+    gp_sql_head(&sql, file);
+    duckdb_result result = {0};
+    advgp_status st = ADVGP_OK;
+    if (sql.failed)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    else if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+        st = gp_fail(err, ADVGP_EDATA, "%s is damaged, or no text table compressed by %s", file->shown,
+                     file->compression);
+    for (idx_t i = 0; st == ADVGP_OK && i < duckdb_row_count(&result); i++) {
+        char *line = duckdb_value_varchar(&result, 0, i);
+        gp_string_add(&head, "%s\n", line ? line : "");
+        duckdb_free(line);
+    }
+    if (st == ADVGP_OK && head.failed)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the first lines of %s", file->shown);
+    if (st == ADVGP_OK && head.n == 0)
+        st = gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
+    if (st == ADVGP_OK) st = gp_sniff_csv(file, (const unsigned char *)head.p, head.n, err);
+    duckdb_destroy_result(&result);
+    gp_string_fini(&sql);
+    gp_string_fini(&head);
+    return st;
+}
+
+// Where DuckDB's sniffer gives up on a CSV file, reading it with the header's width finds the line that is to blame.
+static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_status st, advgp_error *err)
+{
+    if (st != ADVGP_EDATA || file->kind != GP_FILE_CSV) return st;
+    gp_string sql = {0};
+    gp_sql_diagnose(&sql, file);
+    duckdb_result result;
+    if (!sql.failed) {
+        if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+            st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
+        duckdb_destroy_result(&result);
+    }
+    gp_string_fini(&sql);
+    return st;
+}
+
+static advgp_status describe_file(file_source *s, gp_input_file *file, column_list *out, advgp_error *err)
+{
+    if (file->kind == GP_FILE_CSV && !file->delimiter) {
+        advgp_status st = sniff_compressed(s, file, err);
+        if (st != ADVGP_OK) return st;
+    }
+    bool again = true;
+    advgp_status st = ADVGP_OK;
+    while (st == ADVGP_OK && again) { // at most twice: the second time it is Latin-1
+        gp_string sql = {0};
+        gp_sql_read(&sql, file, 1, (gp_forced_types){0});
+        st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
+                        : describe_once(s, sql.p, out, &again, err);
+        gp_string_fini(&sql);
+    }
+    return st == ADVGP_OK ? st : diagnose(s, file, st, err);
+}
+
+static bool is_whole_number(const char *type)
+{
+    static const char *const names[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT", "HUGEINT",
+                                        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(type, names[i]) == 0) return true;
+    return false;
+}
+
+static bool is_numeric(const char *type)
+{
+    return is_whole_number(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
+           strncmp(type, "DECIMAL", 7) == 0 || strcmp(type, "UHUGEINT") == 0;
+}
+
+static long find_name(const column_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->names[i], name) == 0) return (long)i;
+    return -1;
+}
+
+static advgp_status replace_type(column_list *list, size_t i, const char *type, advgp_error *err)
+{
+    char *copy = gp_copy_text(type);
+    if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    gp_free(list->types[i]);
+    list->types[i] = copy;
+    return ADVGP_OK;
+}
+
+// Merges the columns of one more file into those of the first: the same names in any order; numbers of any kind are
+// numbers, and what differs otherwise is text.
+static advgp_status merge(column_list *all, const column_list *more, const char *first, const char *shown,
+                          advgp_error *err)
+{
+    for (size_t i = 0; i < more->n; i++)
+        if (find_name(all, more->names[i]) < 0)
+            return gp_fail(err, ADVGP_EDATA,
+                           "%s has a column '%s' that %s has not; files of one table must agree in columns", shown,
+                           more->names[i], first);
+    for (size_t i = 0; i < all->n; i++) {
+        long k = find_name(more, all->names[i]);
+        if (k < 0)
+            return gp_fail(err, ADVGP_EDATA,
+                           "%s has no column '%s', which %s has; files of one table must agree in columns", shown,
+                           all->names[i], first);
+        const char *a = all->types[i], *b = more->types[k];
+        if (strcmp(a, b) == 0) continue;
+        advgp_status st = replace_type(all, i, is_numeric(a) && is_numeric(b) ? "DOUBLE" : "VARCHAR", err);
+        if (st != ADVGP_OK) return st;
+    }
+    return ADVGP_OK;
+}
+
+// "SELECT * FROM ..." for files of one table, after looking at each of them.
+static advgp_status table_query(file_source *s, size_t first, size_t n, gp_string *sql, advgp_error *err)
+{
+    gp_input_file *files = s->inputs.files + first;
+    column_list all = {0};
+    advgp_status st = describe_file(s, &files[0], &all, err);
+    for (size_t i = 1; st == ADVGP_OK && i < n; i++) {
+        column_list more = {0};
+        st = describe_file(s, &files[i], &more, err);
+        if (st == ADVGP_OK) st = merge(&all, &more, files[0].shown, files[i].shown, err);
+        columns_fini(&more);
+    }
+    const char **names = st == ADVGP_OK ? gp_alloc(all.n, sizeof *names) : NULL;
+    const char **types = st == ADVGP_OK ? gp_alloc(all.n, sizeof *types) : NULL;
+    if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    gp_forced_types forced = {.names = names, .types = types};
+    for (size_t i = 0; st == ADVGP_OK && i < all.n; i++) {
+        bool text = strcmp(all.types[i], "VARCHAR") == 0, number = is_numeric(all.types[i]);
+        if (!number && !text) continue;
+        names[forced.n] = all.names[i];
+        types[forced.n++] = number ? "DOUBLE" : "VARCHAR";
+    }
+    if (st == ADVGP_OK) gp_sql_read(sql, files, n, forced);
+    gp_free(names);
+    gp_free(types);
+    columns_fini(&all);
+    return st;
+}
+
+static advgp_status make_view(file_source *s, const gp_input_table *table, bool also_data, advgp_error *err)
+{
+    gp_string select = {0}, sql = {0};
+    advgp_status st = table_query(s, table->first, table->n_files, &select, err);
+    if (st == ADVGP_OK) {
+        gp_string_add(&sql, "CREATE OR REPLACE VIEW ");
+        gp_string_quoted(&sql, table->name, '"');
+        gp_string_add(&sql, " AS %s", select.p ? select.p : "");
+        if (also_data && strcmp(table->name, "data") != 0)
+            gp_string_add(&sql, "; CREATE OR REPLACE VIEW data AS %s", select.p ? select.p : "");
+        st = sql.failed || select.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : run(s, sql.p, err);
+    }
+    gp_string_fini(&select);
+    gp_string_fini(&sql);
+    return st;
+}
+
+// Writes s->query; again after a file's encoding was corrected.
+static advgp_status build_query(file_source *s, const char *user_sql, advgp_error *err)
+{
+    gp_string query = {0};
+    advgp_status st = ADVGP_OK;
+    if (user_sql) {
+        for (size_t i = 0; st == ADVGP_OK && i < s->inputs.n_tables; i++)
+            st = make_view(s, &s->inputs.tables[i], s->inputs.n_tables == 1, err);
+        size_t n = strlen(user_sql);
+        while (n && strchr("; \n\t\r", user_sql[n - 1])) n--;
+        gp_string_add(&query, "SELECT * FROM (%.*s\n)", (int)n, user_sql); // the line end closes a comment
+    } else {
+        st = table_query(s, 0, s->inputs.n_files, &query, err);
+    }
+    if (st == ADVGP_OK && query.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (st == ADVGP_OK) {
+        gp_free(s->query);
+        s->query = query.p;
+    } else {
+        gp_string_fini(&query);
+    }
+    return st;
+}
+
+// ---- a pass
+// -------------------------------------------------------------------------------------------------------------------------
+static void end_pass(file_source *s)
+{
+    duckdb_destroy_data_chunk(&s->vectors);
+    if (s->running) duckdb_destroy_result(&s->result);
+    duckdb_destroy_pending(&s->pending);
+    duckdb_destroy_prepare(&s->prepared);
+    s->running = false;
+    s->row = 0;
+}
+
+static void add_projection(const file_source *s, gp_string *sql)
+{
+    gp_string_add(sql, "SELECT ");
+    size_t n = 0;
+    for (size_t i = 0; i < s->base.n_columns; i++)
+        if (s->base.wanted[i]) gp_string_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
+    gp_string_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
+}
+
+static advgp_status start_pass(file_source *s, advgp_error *err)
+{
+    gp_string sql = {0};
+    add_projection(s, &sql);
+    advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : ADVGP_OK;
+    // random() in a user's SQL must give the same rows twice
+    if (st == ADVGP_OK) st = run(s, "SELECT setseed(0.5)", err);
+    if (st == ADVGP_OK && duckdb_prepare(s->connection, sql.p, &s->prepared) != DuckDBSuccess)
+        st = gp_file_error(&s->inputs, s->user_sql, duckdb_prepare_error(s->prepared), err);
+    if (st == ADVGP_OK && duckdb_pending_prepared_streaming(s->prepared, &s->pending) != DuckDBSuccess)
+        st = gp_file_error(&s->inputs, s->user_sql, duckdb_pending_error(s->pending), err);
+    if (st == ADVGP_OK) {
+        s->running = true;
+        if (duckdb_execute_pending(s->pending, &s->result) != DuckDBSuccess)
+            st = gp_file_error(&s->inputs, s->user_sql, duckdb_result_error(&s->result), err);
+    }
+    gp_string_fini(&sql);
+    return st;
+}
+
+// The next vectors, or none at the end. A byte that is no UTF-8 in the middle of a CSV file starts the pass again as
+// Latin-1, behind the rows already given.
+static advgp_status fetch(file_source *s, advgp_error *err)
+{
+    size_t skip = 0;
+    for (;;) {
+        if (!s->running) {
+            advgp_status st = start_pass(s, err);
+            if (st != ADVGP_OK) return st;
+        }
+        duckdb_destroy_data_chunk(&s->vectors);
+        s->vectors = duckdb_fetch_chunk(s->result);
+        size_t n = s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
+        if (n > 0 && skip > 0) { // vectors come in the same sizes again
+            skip -= n < skip ? n : skip;
+            continue;
+        }
+        const char *message = n ? NULL : duckdb_result_error(&s->result);
+        if (!message) return ADVGP_OK;
+        bool again;
+        advgp_status st = mark_latin1(s, message, &again, err);
+        if (st == ADVGP_OK && !again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
+        skip = s->row;
+        if (st == ADVGP_OK && !s->user_sql) {
+            end_pass(s);
+            s->row = skip;
+            st = build_query(s, NULL, err);
+        } else if (st == ADVGP_OK) {
+            st = gp_fail(err, ADVGP_EDATA, "a file under --sql is not UTF-8 beyond its beginning; convert it to UTF-8");
+        }
+        if (st != ADVGP_OK) return st;
+    }
+}
+
+static const double *read_numbers(duckdb_vector vector, size_t n, double *copy)
+{
+    const double *data = duckdb_vector_get_data(vector);
+    uint64_t *valid = duckdb_vector_get_validity(vector);
+    if (!valid) return data;
+    for (size_t i = 0; i < n; i++) copy[i] = valid[i / 64] >> (i % 64) & 1 ? data[i] : NAN;
+    return copy;
+}
+
+static const gp_text *read_texts(duckdb_vector vector, size_t n, gp_text *texts)
+{
+    duckdb_string_t *data = duckdb_vector_get_data(vector);
+    uint64_t *valid = duckdb_vector_get_validity(vector);
+    for (size_t i = 0; i < n; i++) {
+        bool there = !valid || (valid[i / 64] >> (i % 64) & 1);
+        texts[i] = there ? (gp_text){.p = duckdb_string_t_data(&data[i]), .n = duckdb_string_t_length(data[i])}
+                         : (gp_text){0};
+    }
+    return texts;
+}
+
+static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
+{
+    file_source *s = (file_source *)source;
+    *chunk = NULL;
+    advgp_status st = fetch(s, err);
+    size_t n = st == ADVGP_OK && s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
+    if (n == 0) return st;
+    idx_t column = 0;
+    for (size_t i = 0; i < source->n_columns; i++) {
+        s->values[i] = (gp_values){0};
+        if (!source->wanted[i]) continue;
+        duckdb_vector vector = duckdb_data_chunk_get_vector(s->vectors, column++);
+        if (source->columns[i].type == GP_TEXT)
+            s->values[i].text = read_texts(vector, n, s->texts[i]);
+        else
+            s->values[i].number = read_numbers(vector, n, s->numbers[i]);
+    }
+    s->chunk = (gp_chunk){.n_rows = n, .first_row = s->row, .columns = s->values};
+    s->row += n;
+    *chunk = &s->chunk;
+    return ADVGP_OK;
+}
+
+static advgp_status file_rewind(gp_source *source, advgp_error *err)
+{
+    (void)err;
+    end_pass((file_source *)source);
+    return ADVGP_OK;
+}
+
+static void file_free(gp_source *source)
+{
+    file_source *s = (file_source *)source;
+    end_pass(s);
+    for (size_t i = 0; i < source->n_columns; i++) {
+        if (s->casts) gp_free(s->casts[i]);
+        if (s->numbers) gp_free(s->numbers[i]);
+        if (s->texts) gp_free(s->texts[i]);
+    }
+    gp_free(s->casts);
+    gp_free(s->numbers);
+    gp_free(s->texts);
+    gp_free(s->values);
+    gp_free(s->query);
+    duckdb_disconnect(&s->connection);
+    duckdb_close(&s->db);
+    gp_inputs_fini(&s->inputs);
+    gp_source_fini(source);
+    gp_free(s);
+}
+
+const gp_source_ops gp_source_duckdb = {.name = "duckdb", .next = file_next, .rewind = file_rewind, .free = file_free};
+
+// ---- opening
+// ------------------------------------------------------------------------------------------------------------------------
+static gp_column_type classify(const char *type, const char **cast)
+{
+    if (strcmp(type, "BOOLEAN") == 0) return *cast = "CAST(%s AS DOUBLE)", GP_BOOLEAN;
+    if (is_numeric(type)) return *cast = "CAST(%s AS DOUBLE)", GP_NUMBER;
+    if (strcmp(type, "DATE") == 0 || strcmp(type, "TIMESTAMP WITH TIME ZONE") == 0)
+        return *cast = "epoch(%s) - 946684800", GP_TIME;
+    if (strncmp(type, "TIMESTAMP", 9) == 0) return *cast = "epoch(CAST(%s AS TIMESTAMP)) - 946684800", GP_TIME;
+    if (strcmp(type, "TIME") == 0 || strcmp(type, "INTERVAL") == 0) return *cast = "epoch(%s)", GP_NUMBER;
+    return *cast = "CAST(%s AS VARCHAR)", GP_TEXT;
+}
+
+static char *make_cast(const char *format, const char *name)
+{
+    gp_string quoted = {0}, cast = {0};
+    gp_string_quoted(&quoted, name, '"');
+    const char *gap = strstr(format, "%s");
+    gp_string_bytes(&cast, format, (size_t)(gap - format));
+    if (quoted.p) gp_string_bytes(&cast, quoted.p, quoted.n);
+    gp_string_add(&cast, "%s", gap + 2);
+    bool failed = quoted.failed || cast.failed;
+    gp_string_fini(&quoted);
+    if (failed) gp_string_fini(&cast);
+    return cast.p;
+}
+
+static advgp_status make_label(const file_source *s, gp_string *label, advgp_error *err)
+{
+    if (s->user_sql)
+        gp_string_add(label, "the result of --sql");
+    else if (s->inputs.n_files == 1)
+        gp_string_add(label, "%s", s->inputs.files[0].shown);
+    else
+        gp_string_add(label, "%s and %zu more", s->inputs.files[0].shown, s->inputs.n_files - 1);
+    return label->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a name") : ADVGP_OK;
+}
+
+static advgp_status init_columns(file_source *s, advgp_error *err)
+{
+    column_list list = {0};
+    gp_string label = {0};
+    bool again;
+    advgp_status st = describe_once(s, s->query, &list, &again, err);
+    size_t n = list.n;
+    gp_column_type *types = gp_alloc(n, sizeof *types);
+    s->casts = gp_alloc(n, sizeof *s->casts);
+    s->values = gp_alloc(n, sizeof *s->values);
+    s->numbers = gp_alloc(n, sizeof *s->numbers);
+    s->texts = gp_alloc(n, sizeof *s->texts);
+    bool ok = types && s->casts && s->values && s->numbers && s->texts;
+    if (st == ADVGP_OK) st = make_label(s, &label, err);
+    for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) {
+        const char *cast = NULL;
+        types[i] = classify(list.types[i], &cast);
+    }
+    if (st == ADVGP_OK && ok)
+        st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
+    for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
+        const char *cast = NULL;
+        bool text = classify(list.types[i], &cast) == GP_TEXT;
+        s->casts[i] = make_cast(cast, list.names[i]);
+        if (text)
+            s->texts[i] = gp_alloc(s->vector_rows, sizeof(gp_text));
+        else
+            s->numbers[i] = gp_alloc(s->vector_rows, sizeof(double));
+        ok = s->casts[i] && (s->texts[i] || s->numbers[i]);
+    }
+    if (st == ADVGP_OK && !ok) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    gp_free(types);
+    gp_string_fini(&label);
+    columns_fini(&list);
+    return st;
+}
+
+static advgp_status connect(file_source *s, const gp_file_options *options, advgp_error *err)
+{
+    duckdb_config config = NULL;
+    char memory[32], threads[32];
+    size_t bytes = options->memory_bytes ? options->memory_bytes : (size_t)1 << 30;
+    snprintf(memory, sizeof memory, "%zuB", bytes);
+    snprintf(threads, sizeof threads, "%zu", options->threads ? options->threads : 1);
+    gp_string spill = {0};
+    const char *dir = options->temporary ? options->temporary : getenv("TMPDIR");
+    gp_string_add(&spill, "%s/advgp-duckdb-%p", dir && *dir ? dir : "/tmp",
+                  (void *)s); // made only if something spills, then removed
+    const char *const settings[][2] = {
+        {"memory_limit", memory},
+        {"threads", threads},
+        {"temp_directory", spill.p},
+        {"preserve_insertion_order", "true"},
+        {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
+        {"autoload_known_extensions", "false"},
+    };
+    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
+    for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
+        ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
+    char *message = NULL;
+    ok = ok && duckdb_open_ext(NULL, &s->db, config, &message) == DuckDBSuccess;
+    ok = ok && duckdb_connect(s->db, &s->connection) == DuckDBSuccess;
+    advgp_status st = ok ? ADVGP_OK
+                         : gp_fail(err, ADVGP_ENOMEM, "DuckDB does not start: %.200s",
+                                   message ? message : "no reason given");
+    if (message) duckdb_free(message);
+    duckdb_destroy_config(&config);
+    gp_string_fini(&spill);
+    return st;
+}
+
+advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err)
+{
+    *out = NULL;
+    file_source *s = gp_alloc(1, sizeof *s);
+    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
+    s->base.ops = &gp_source_duckdb;
+    s->notes = notes;
+    s->user_sql = options->sql != NULL;
+    s->vector_rows = duckdb_vector_size();
+    advgp_status st = gp_inputs_open(options, notes, &s->inputs, err);
+    if (st == ADVGP_OK) st = connect(s, options, err);
+    if (st == ADVGP_OK) st = build_query(s, options->sql, err);
+    if (st == ADVGP_OK) st = init_columns(s, err);
+    if (st == ADVGP_OK)
+        *out = &s->base;
+    else
+        file_free(&s->base);
+    return st;
+}
+
+static const char *export_format(const char *path)
+{
+    if (strstr(path, ".parquet")) return "FORMAT parquet";
+    if (strstr(path, ".json") || strstr(path, ".ndjson")) return "FORMAT json";
+    return "FORMAT csv, HEADER true";
+}
+
+advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err)
+{
+    gp_source *source = NULL;
+    advgp_status st = gp_source_files_open(options, NULL, &source, err);
+    if (st != ADVGP_OK) return st;
+    gp_string beside = {0}, sql = {0};
+    size_t n = strlen(path);
+    gp_string_add(&beside, "%s.tmp-%ld", path, (long)getpid());
+    gp_string_add(&sql, "COPY (%s) TO ", ((file_source *)source)->query);
+    if (beside.p) gp_string_quoted(&sql, beside.p, '\'');
+    gp_string_add(&sql, " (%s%s)", export_format(path),
+                  n > 3 && strcmp(path + n - 3, ".gz") == 0 ? ", COMPRESSION gzip" : "");
+    if (sql.failed || beside.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (st == ADVGP_OK) st = run((file_source *)source, sql.p, err);
+    if (st == ADVGP_OK && rename(beside.p, path) != 0)
+        st = gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
+    if (st != ADVGP_OK && beside.p) unlink(beside.p);
+    gp_string_fini(&beside);
+    gp_string_fini(&sql);
+    gp_source_free(source);
+    return st;
+}

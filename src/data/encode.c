@@ -1,0 +1,374 @@
+// encode.c: chunks of typed columns into rows of standardised doubles, one column of the table at a time.
+#include "data/encode.h"
+
+#include "base/alloc.h"
+#include "data/strings.h"
+#include "data/usable.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct bound_input {
+    const gp_input *input;
+    size_t column; // of the source
+    gp_coerced buffer;
+    size_t n_missing, n_unseen;
+} bound_input;
+
+struct gp_encoder {
+    const gp_schema *schema;
+    gp_source *source;
+    const gp_split *split;
+    gp_encode_mode mode;
+    gp_roles roles;
+    size_t *gaps;
+    bound_input *inputs;
+    gp_usable usable;
+    double *X, *y;
+    unsigned char *part;
+    size_t *source_row;
+    size_t capacity, n_given;
+    double *inverse_scale; // d
+};
+
+// ---- binding
+// ----------------------------------------------------------------------------------------------------------------------
+// A model needs the columns it was trained on. Dates cannot be had from text; numbers and categories can be tried row
+// by row.
+static advgp_status check_type(const gp_source *source, const bound_input *b, advgp_error *err)
+{
+    gp_column_type now = source->columns[b->column].type;
+    bool need_time = b->input->encoding == GP_ENCODE_TIME;
+    if (need_time == (now == GP_TIME) || b->input->type == now) return ADVGP_OK;
+    if (b->input->encoding != GP_ENCODE_TIME && b->input->encoding != GP_ENCODE_NUMBER) return ADVGP_OK;
+    if (need_time && now == GP_TEXT) return ADVGP_OK; // allowed if all its values are missing; asked chunk by chunk
+    return gp_fail(err, ADVGP_EDATA, "%s: column '%s' holds %ss, and was of type %s in training", source->label,
+                   b->input->name, gp_column_type_name(now), gp_column_type_name(b->input->type));
+}
+
+static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
+{
+    const gp_schema *s = e->schema;
+    gp_source *source = e->source;
+    memset(source->wanted, 0, source->n_columns * sizeof *source->wanted);
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        bound_input *b = &e->inputs[i];
+        b->input = &s->inputs[i];
+        advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
+        if (st == ADVGP_OK) st = check_type(source, b, err);
+        if (st != ADVGP_OK) return st;
+        source->wanted[b->column] = true;
+        e->gaps[i] = b->column;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status bind_role(gp_encoder *e, const char *name, const char *role, bool needed, long *column,
+                              advgp_error *err)
+{
+    *column = GP_NO_COLUMN;
+    size_t index;
+    if (!name || (!needed && gp_source_find(e->source, name) == GP_NO_COLUMN)) return ADVGP_OK;
+    advgp_status st = gp_source_require(e->source, name, role, &index, err);
+    if (st != ADVGP_OK) return st;
+    e->source->wanted[index] = true;
+    *column = (long)index;
+    return ADVGP_OK;
+}
+
+static advgp_status bind_gaps(gp_encoder *e, advgp_error *err)
+{
+    const gp_schema *s = e->schema;
+    e->roles.gaps = e->gaps;
+    e->roles.n_gaps = s->missing == GP_MISSING_DROP && e->mode != GP_ENCODE_PREDICT ? s->n_inputs : 0;
+    if (e->mode != GP_ENCODE_TRAIN || s->n_gaps == 0) return ADVGP_OK;
+    e->roles.n_gaps = s->n_gaps; // the very columns of the first pass
+    for (size_t i = 0; i < s->n_gaps; i++) {
+        advgp_status st = gp_source_require(e->source, s->gaps[i], "an input", &e->gaps[i], err);
+        if (st != ADVGP_OK) return st;
+        e->source->wanted[e->gaps[i]] = true;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status bind(gp_encoder *e, advgp_error *err)
+{
+    const gp_schema *s = e->schema;
+    bool predict = e->mode == GP_ENCODE_PREDICT;
+    bool grouped = e->mode == GP_ENCODE_TRAIN && e->split && e->split->kind == GP_SPLIT_GROUP;
+    e->roles = (gp_roles){.log_target = s->log_target, .keep_all = predict};
+    advgp_status st = bind_inputs(e, err);
+    // Weights are asked where rows are weighed: in training. A test file need not have them.
+    if (st == ADVGP_OK) st = bind_role(e, s->target, "the target", !predict, &e->roles.target, err);
+    if (st == ADVGP_OK)
+        st = bind_role(e, predict ? NULL : s->weights, "the weights", e->mode == GP_ENCODE_TRAIN, &e->roles.weights,
+                       err);
+    if (st == ADVGP_OK)
+        st = bind_role(e, grouped ? e->split->name : NULL, "validation group", true, &e->roles.group, err);
+    return st == ADVGP_OK ? bind_gaps(e, err) : st;
+}
+
+advgp_status gp_encoder_new(const gp_schema *schema, gp_source *source, gp_encode_mode mode, const gp_split *split,
+                            gp_encoder **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_encoder *e = gp_alloc(1, sizeof *e);
+    if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory for an encoder");
+    *e = (gp_encoder){.schema = schema, .source = source, .mode = mode, .split = split};
+    size_t n_gaps = schema->n_gaps > schema->n_inputs ? schema->n_gaps : schema->n_inputs;
+    e->inputs = gp_alloc(schema->n_inputs, sizeof *e->inputs);
+    e->gaps = gp_alloc(n_gaps, sizeof *e->gaps);
+    e->inverse_scale = gp_alloc(schema->d, sizeof *e->inverse_scale);
+    advgp_status st = ADVGP_OK;
+    if (!e->inputs || !e->gaps || !e->inverse_scale) st = gp_fail(err, ADVGP_ENOMEM, "no memory for an encoder");
+    if (st == ADVGP_OK) st = bind(e, err);
+    for (size_t j = 0; st == ADVGP_OK && j < schema->d; j++) e->inverse_scale[j] = 1 / schema->x_scale[j];
+    if (st == ADVGP_OK)
+        *out = e;
+    else
+        gp_encoder_free(e);
+    return st;
+}
+
+void gp_encoder_free(gp_encoder *e)
+{
+    if (!e) return;
+    for (size_t i = 0; e->inputs && i < e->schema->n_inputs; i++) gp_coerced_fini(&e->inputs[i].buffer);
+    gp_free(e->inputs);
+    gp_free(e->gaps);
+    gp_free(e->inverse_scale);
+    gp_free(e->X);
+    gp_free(e->y);
+    gp_free(e->part);
+    gp_free(e->source_row);
+    gp_usable_fini(&e->usable);
+    gp_free(e);
+}
+
+void gp_encoder_rewind(gp_encoder *e)
+{
+    gp_usable_rewind(&e->usable);
+    e->n_given = 0;
+    for (size_t i = 0; i < e->schema->n_inputs; i++) e->inputs[i].n_missing = e->inputs[i].n_unseen = 0;
+}
+
+// ---- one column
+// -------------------------------------------------------------------------------------------------------------------
+static advgp_status refuse_missing(const gp_encoder *e, const bound_input *b, const gp_chunk *chunk, size_t k,
+                                   advgp_error *err)
+{
+    if (e->schema->missing != GP_MISSING_ERROR) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' is missing; fill it, or allow --missing impute or drop",
+                   e->source->label, chunk->first_row + e->usable.rows[k] + 1, b->input->name);
+}
+
+// X[:, j] = (v - mean) / scale, and 0, which is the mean, where v is missing.
+static advgp_status encode_numbers(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
+{
+    const gp_usable *u = &e->usable;
+    size_t d = e->schema->d, j = b->input->first;
+    double mean = e->schema->x_mean[j], inverse = e->inverse_scale[j];
+    double present = 0, absent = 0;
+    if (b->input->indicator) {
+        present = -e->schema->x_mean[j + 1] * e->inverse_scale[j + 1];
+        absent = (1 - e->schema->x_mean[j + 1]) * e->inverse_scale[j + 1];
+    }
+    const double *values;
+    advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
+    double *x = e->X + j;
+    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++, x += d) {
+        double v = values[u->rows[k]];
+        bool there = isfinite(v);
+        x[0] = there ? (v - mean) * inverse : 0;
+        if (b->input->indicator) x[1] = there ? present : absent;
+        if (there) continue;
+        b->n_missing++;
+        st = refuse_missing(e, b, chunk, k, err);
+    }
+    return st;
+}
+
+static void standardise_row(const gp_encoder *e, const gp_input *input, double *x)
+{
+    const double *mean = e->schema->x_mean + input->first, *inverse = e->inverse_scale + input->first;
+    for (size_t i = 0; i < input->n_encoded; i++) x[i] = (x[i] - mean[i]) * inverse[i];
+}
+
+static advgp_status encode_texts(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
+{
+    const gp_usable *u = &e->usable;
+    const gp_input *input = b->input;
+    const gp_text *texts;
+    advgp_status st = gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &texts, err);
+    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
+        double *x = e->X + k * e->schema->d + input->first;
+        gp_text text = texts[u->rows[k]];
+        long found = text.p ? gp_categories_find(&input->categories, text) : GP_NO_CATEGORY;
+        for (size_t i = 0; i < input->n_encoded; i++) x[i] = 0;
+        if (input->encoding == GP_ENCODE_TARGET)
+            x[0] = found < 0 ? input->prior : input->category_values[found];
+        else if (found >= 0)
+            x[found] = 1;
+        if (!text.p) {
+            if (input->indicator) x[input->n_encoded - 1] = 1;
+            b->n_missing++;
+            st = refuse_missing(e, b, chunk, k, err);
+        } else if (found < 0) {
+            b->n_unseen++;
+        }
+        standardise_row(e, input, x);
+    }
+    return st;
+}
+
+static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
+{
+    const gp_usable *u = &e->usable;
+    const gp_input *input = b->input;
+    const double *values = chunk->columns[b->column].number;
+    const gp_text *texts = chunk->columns[b->column].text;
+    for (size_t k = 0; k < u->n; k++) {
+        double *x = e->X + k * e->schema->d + input->first, parts[GP_TIME_PARTS];
+        size_t row = u->rows[k], n = 0;
+        if (texts && texts[row].p)
+            return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' holds text where training had dates",
+                           e->source->label, chunk->first_row + row + 1, input->name);
+        double v = texts ? NAN : values[row];
+        if (isfinite(v)) {
+            gp_time_split(v, parts);
+            for (int p = 0; p < GP_TIME_PARTS; p++)
+                if (input->time_parts >> p & 1) x[n++] = parts[p];
+        } else {
+            for (; n < input->n_encoded - input->indicator; n++) x[n] = e->schema->x_mean[input->first + n];
+            b->n_missing++;
+            advgp_status st = refuse_missing(e, b, chunk, k, err);
+            if (st != ADVGP_OK) return st;
+        }
+        if (input->indicator) x[n] = !isfinite(v);
+        standardise_row(e, input, x);
+    }
+    return ADVGP_OK;
+}
+
+// ---- one chunk
+// --------------------------------------------------------------------------------------------------------------------
+static advgp_status make_room(gp_encoder *e, size_t n, advgp_error *err)
+{
+    if (n <= e->capacity) return ADVGP_OK;
+    gp_free(e->X);
+    gp_free(e->y);
+    gp_free(e->part);
+    gp_free(e->source_row);
+    e->capacity = 0;
+    e->X = gp_alloc(n, e->schema->d * sizeof *e->X);
+    e->y = gp_alloc(n, sizeof *e->y);
+    e->part = gp_alloc(n, 1);
+    e->source_row = gp_alloc(n, sizeof *e->source_row);
+    if (!e->X || !e->y || !e->part || !e->source_row)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows of %zu columns", n, e->schema->d);
+    e->capacity = n;
+    return ADVGP_OK;
+}
+
+static void mark_rows(gp_encoder *e, const gp_chunk *chunk)
+{
+    const gp_usable *u = &e->usable;
+    double scale = 1 / e->schema->y_scale;
+    for (size_t k = 0; k < u->n; k++) {
+        e->y[k] = (u->y[k] - e->schema->y_mean) * scale;
+        e->source_row[k] = chunk->first_row + u->rows[k];
+        bool split = e->mode == GP_ENCODE_TRAIN && e->split;
+        e->part[k] = (unsigned char)(split ? gp_split_part(e->split, u->before + k, u->group_hash[k])
+                                     : e->mode == GP_ENCODE_EVALUATE ? GP_STOP
+                                                                     : GP_TRAIN);
+    }
+}
+
+advgp_status gp_encoder_chunk(gp_encoder *e, const gp_chunk *chunk, gp_rows *rows, advgp_error *err)
+{
+    advgp_status st = make_room(e, chunk->n_rows, err);
+    if (st == ADVGP_OK) st = gp_usable_chunk(&e->usable, e->source, &e->roles, e->split, chunk, err);
+    for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
+        bound_input *b = &e->inputs[i];
+        switch (b->input->encoding) {
+        case GP_ENCODE_NUMBER:
+            st = encode_numbers(e, b, chunk, err);
+            break;
+        case GP_ENCODE_ONEHOT:
+        case GP_ENCODE_TARGET:
+            st = encode_texts(e, b, chunk, err);
+            break;
+        case GP_ENCODE_TIME:
+            st = encode_times(e, b, chunk, err);
+            break;
+        }
+    }
+    if (st != ADVGP_OK) return st;
+    mark_rows(e, chunk);
+    e->n_given += e->usable.n;
+    *rows = (gp_rows){.n = e->usable.n,
+                      .d = e->schema->d,
+                      .X = e->X,
+                      .y = e->y,
+                      .w = e->usable.w,
+                      .part = e->part,
+                      .source_row = e->source_row};
+    return ADVGP_OK;
+}
+
+gp_encode_counts gp_encoder_counts(const gp_encoder *e)
+{
+    gp_encode_counts c = {.n_read = e->usable.n_read,
+                          .n_given = e->n_given,
+                          .n_no_target = e->usable.n_no_target,
+                          .n_no_weight = e->usable.n_no_weight,
+                          .n_gaps = e->usable.n_gaps};
+    for (size_t i = 0; i < e->schema->n_inputs; i++) {
+        c.n_missing += e->inputs[i].n_missing;
+        c.n_unseen += e->inputs[i].n_unseen;
+    }
+    return c;
+}
+
+advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error *err)
+{
+    gp_encode_counts c = gp_encoder_counts(e);
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
+        const bound_input *b = &e->inputs[i];
+        if (b->n_missing)
+            st = gp_notes_add(notes, err, b->n_missing, "column '%s' is missing in %zu rows", b->input->name,
+                              b->n_missing);
+        if (st == ADVGP_OK && b->n_unseen)
+            st = gp_notes_add(notes, err, b->n_unseen, "column '%s' holds categories not seen in training in %zu rows",
+                              b->input->name, b->n_unseen);
+    }
+    if (st == ADVGP_OK && c.n_no_target)
+        st = gp_notes_add(notes, err, c.n_no_target, "%zu rows without a value of '%s' are left out", c.n_no_target,
+                          e->schema->target);
+    if (st == ADVGP_OK && c.n_no_weight)
+        st = gp_notes_add(notes, err, c.n_no_weight, "%zu rows of weight 0 are left out", c.n_no_weight);
+    if (st == ADVGP_OK && c.n_gaps)
+        st = gp_notes_add(notes, err, c.n_gaps, "%zu rows with a missing input are left out", c.n_gaps);
+    return st;
+}
+
+advgp_status gp_encode_all(gp_encoder *e, gp_source *source, gp_rows_sink sink, void *sink_ctx, gp_progress progress,
+                           void *ctx, advgp_error *err)
+{
+    const gp_chunk *chunk;
+    gp_rows rows;
+    gp_encoder_rewind(e);
+    advgp_status st = gp_source_rewind(source, err);
+    while (st == ADVGP_OK) {
+        st = gp_source_next(source, &chunk, err);
+        if (st != ADVGP_OK || !chunk) break;
+        st = gp_encoder_chunk(e, chunk, &rows, err);
+        if (st == ADVGP_OK && rows.n) st = sink(sink_ctx, &rows, err);
+        if (st == ADVGP_OK && progress && progress(ctx, e->usable.n_read) != 0)
+            st = gp_fail(err, ADVGP_ESTOPPED, "stopped while reading %s, after %zu rows", source->label,
+                         e->usable.n_read);
+    }
+    return st;
+}

@@ -1,0 +1,34 @@
+// fit.h: the sums of the first pass, between fit.c, which gathers them, and decide.c, which turns them into a schema.
+#pragma once
+#include "data/moments.h"
+#include "data/schema.h"
+#include "data/usable.h"
+
+typedef struct gp_candidate {          // a column that may become an input
+    size_t column;                     // of the source
+    bool forced;                       // --encode spoke
+    gp_encoding encoding;              // as forced; else what its type suggests (ONEHOT stands for any text)
+    gp_moments moments[GP_TIME_PARTS]; // NUMBER uses the first
+    gp_categories categories;
+    size_t n_missing;
+    double missing_weight;
+    gp_coerced buffer;
+} gp_candidate;
+
+typedef struct gp_fit {
+    gp_source *source;
+    const gp_schema_options *options;
+    gp_split *split;
+    gp_notes *notes;
+    gp_roles roles;
+    size_t *gaps;
+    gp_candidate *candidates;
+    size_t n_candidates;
+    gp_usable usable;
+    gp_moments y, fit_y; // of all usable rows; of those a target mean may use
+    gp_categories groups;
+    double *x, *w; // scratch: finite values of a chunk and their weights
+    size_t capacity;
+} gp_fit;
+
+advgp_status gp_fit_decide(gp_fit *fit, gp_schema **out, advgp_error *err); // decide.c

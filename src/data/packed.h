@@ -1,0 +1,70 @@
+// packed.h: a folder of packed shards: encoded, standardised, shuffled rows that are mapped and read in place.
+//
+//   DIR/manifest.json    schema, scales, policy, target, seed, row counts; the hash of every shard's head
+//   DIR/shard-0000.bin   one file a training shard; stop.bin and calibrate.bin hold the held-out rows
+//
+// A shard, little-endian: the head below, n_blocks XXH3 hashes of 8 bytes, zeros up to a multiple of 64, then the
+// blocks. A block is n_columns runs of one column each (inputs, target, weights if there are any), every run padded
+// with zeros to 16 values. All but the last block hold block_rows rows. Where a block starts follows from these
+// numbers; nothing in the file can point elsewhere.
+#pragma once
+#include "data/shards.h"
+
+typedef struct gp_shard_head {
+    char magic[8]; // "ADVGPSH1"
+    uint32_t element_bytes, n_columns;
+    uint64_t n_rows;
+    uint32_t block_rows, n_blocks;
+    uint64_t table_hash; // of the block hashes and the zeros behind them
+    uint64_t reserved[2];
+    uint64_t head_hash; // of the 56 bytes before
+} gp_shard_head;
+
+enum { GP_SHARD_ALIGN = 64, GP_RUN_VALUES = 16, GP_BLOCK_ROWS_MAX = 4096 };
+
+typedef struct gp_shard_layout {
+    size_t n_columns, element, block_rows, n_rows, n_blocks;
+    size_t data_start, block_bytes, file_bytes;
+} gp_shard_layout;
+// False where the numbers do not fit together or into memory addresses.
+bool gp_shard_plan(gp_shard_layout *out, size_t n_columns, size_t element, size_t block_rows, uint64_t n_rows);
+size_t gp_shard_block_rows(const gp_shard_layout *l, size_t block); // rows in that block
+size_t gp_shard_run(const gp_shard_layout *l, size_t block);        // values in a padded run of that block
+size_t gp_shard_block_size(const gp_shard_layout *l, size_t block); // bytes
+void gp_shard_file_name(char out[32], size_t n_train, size_t shard);
+
+// ---- reading
+// --------------------------------------------------------------------------------------------------------------------------
+bool gp_packed_is(const char *path); // is it a folder with a manifest of ours?
+// Checks manifest and heads now, each block when it is first read. schema (may be NULL) and sql (may be NULL; NULL in
+// it if none was used) are the caller's to free. EFILE for everything wrong with the files.
+advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err);
+
+typedef struct gp_block { // in place: columns of one block, valid until the shards are freed
+    size_t n_rows;
+    bool float64;
+    size_t run;         // values from one column to the next
+    const void *values; // column j at values + j * run elements; inputs, then target, then weights
+} gp_block;
+size_t gp_packed_blocks(const gp_shards *s, size_t shard);
+advgp_status gp_packed_block(const gp_shards *s, size_t shard, size_t block, gp_block *out, advgp_error *err);
+
+// ---- writing
+// --------------------------------------------------------------------------------------------------------------------------
+typedef struct gp_pack_options {
+    const char *dir;
+    size_t n_shards; // 0: 64, or fewer for few rows
+    bool float64;
+    uint64_t seed;
+    const char *validation; // as typed, kept in the manifest; may be NULL
+    const char *sql;        // likewise
+} gp_pack_options;
+
+// Second pass and writing: reads the source from its start through schema and split (as gp_schema_fit left them) into
+// dir. An existing packed folder is replaced at the very end; on failure nothing is left behind and it is untouched.
+// progress counts rows read.
+advgp_status gp_pack(gp_source *source, const gp_schema *schema, const gp_split *split, const gp_pack_options *options,
+                     gp_notes *notes, gp_progress progress, void *ctx, advgp_error *err);
+
+// The packed rows as a source again: columns are the encoded ones in their own units, then target and weights.
+advgp_status gp_source_packed_open(const char *dir, gp_source **out, advgp_error *err);

@@ -1,0 +1,152 @@
+// schema.c: what a schema is made of: names and places of its encoded columns, calendar parts, and the way back to
+// original units.
+#include "data/schema.h"
+
+#include "base/alloc.h"
+#include "data/strings.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *gp_encoding_name(gp_encoding encoding)
+{
+    static const char *const names[] = {"number", "onehot", "target", "time"};
+    return names[encoding];
+}
+
+const char *gp_missing_name(gp_missing missing)
+{
+    static const char *const names[] = {"impute", "drop", "error"};
+    return names[missing];
+}
+
+const char *gp_time_part_name(gp_time_part part)
+{
+    static const char *const names[] = {"days", "day of year", "weekday", "minute of day"};
+    return names[part];
+}
+
+advgp_status gp_missing_parse(const char *text, gp_missing *out, advgp_error *err)
+{
+    for (int m = GP_MISSING_IMPUTE; m <= GP_MISSING_ERROR; m++)
+        if (strcmp(text, gp_missing_name((gp_missing)m)) == 0) return *out = (gp_missing)m, ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "missing '%s' is none of impute, drop, error", text);
+}
+
+// The year of a day, by the 400-year cycle of the Gregorian calendar counted from March, so that a leap day is the last
+// of its year.
+static double day_of_year(double days)
+{
+    double z = days + 730425;       // days since 0000-03-01
+    double era = floor(z / 146097); // 400 years
+    double doe = z - era * 146097;  // day of the era
+    double yoe = floor((doe - floor(doe / 1460) + floor(doe / 36524) - floor(doe / 146096)) / 365);
+    double doy = doe - (365 * yoe + floor(yoe / 4) - floor(yoe / 100)); // 0 on 1 March
+    double year = yoe + 400 * era + (doy >= 306 ? 1 : 0);
+    bool leap = fmod(year, 4) == 0 && (fmod(year, 100) != 0 || fmod(year, 400) == 0);
+    return doy >= 306 ? doy - 305 : doy + 60 + leap;
+}
+
+void gp_time_split(double seconds, double parts[GP_TIME_PARTS])
+{
+    double day = floor(seconds / 86400);
+    double weekday = fmod(day + 5, 7); // 2000-01-01 was a Saturday; Monday is 1
+    parts[GP_TIME_DAYS] = seconds / 86400;
+    parts[GP_TIME_YEARDAY] = day_of_year(day);
+    parts[GP_TIME_WEEKDAY] = (weekday < 0 ? weekday + 7 : weekday) + 1;
+    parts[GP_TIME_MINUTE] = (seconds - day * 86400) / 60;
+}
+
+static size_t count_encoded(const gp_input *input)
+{
+    size_t n = input->indicator;
+    if (input->encoding == GP_ENCODE_ONEHOT) return n + input->categories.n;
+    if (input->encoding != GP_ENCODE_TIME) return n + 1;
+    for (int p = 0; p < GP_TIME_PARTS; p++) n += input->time_parts >> p & 1;
+    return n;
+}
+
+static char *make_name(const char *name, const char *before, const char *more, const char *after)
+{
+    gp_string s = {0};
+    gp_string_add(&s, "%s%s%s%s", name, before, more, after);
+    return s.p;
+}
+
+static bool name_input(gp_schema *schema, const gp_input *input)
+{
+    char **name = schema->x_names + input->first;
+    switch (input->encoding) {
+    case GP_ENCODE_NUMBER:
+    case GP_ENCODE_TARGET:
+        *name++ = gp_copy_text(input->name);
+        break;
+    case GP_ENCODE_ONEHOT:
+        for (size_t k = 0; k < input->categories.n; k++)
+            *name++ = make_name(input->name, "=", input->categories.items[k].text, "");
+        break;
+    case GP_ENCODE_TIME:
+        for (int p = 0; p < GP_TIME_PARTS; p++)
+            if (input->time_parts >> p & 1)
+                *name++ = make_name(input->name, " (", gp_time_part_name((gp_time_part)p), ")");
+        break;
+    }
+    if (input->indicator) *name = make_name(input->name, " (missing", "", ")");
+    for (size_t k = 0; k < input->n_encoded; k++)
+        if (!schema->x_names[input->first + k]) return false;
+    return true;
+}
+
+advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err)
+{
+    schema->d = 0;
+    for (size_t i = 0; i < schema->n_inputs; i++) {
+        gp_input *input = &schema->inputs[i];
+        input->first = schema->d;
+        input->n_encoded = count_encoded(input);
+        schema->d += input->n_encoded;
+    }
+    schema->x_names = gp_alloc(schema->d, sizeof *schema->x_names);
+    schema->x_mean = gp_alloc(schema->d, sizeof *schema->x_mean);
+    schema->x_scale = gp_alloc(schema->d, sizeof *schema->x_scale);
+    bool ok = schema->x_names && schema->x_mean && schema->x_scale;
+    for (size_t i = 0; ok && i < schema->n_inputs; i++) ok = name_input(schema, &schema->inputs[i]);
+    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu encoded columns", schema->d);
+}
+
+void gp_schema_free(gp_schema *schema)
+{
+    if (!schema) return;
+    for (size_t i = 0; i < schema->n_inputs; i++) {
+        gp_free(schema->inputs[i].name);
+        gp_free(schema->inputs[i].category_values);
+        gp_categories_fini(&schema->inputs[i].categories);
+    }
+    for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);
+    for (size_t i = 0; i < schema->n_gaps; i++) gp_free(schema->gaps[i]);
+    gp_free(schema->gaps);
+    gp_free(schema->inputs);
+    gp_free(schema->x_names);
+    gp_free(schema->x_mean);
+    gp_free(schema->x_scale);
+    gp_free(schema->target);
+    gp_free(schema->weights);
+    gp_free(schema);
+}
+
+double gp_schema_target(const gp_schema *schema, double standardised)
+{
+    double y = schema->y_mean + schema->y_scale * standardised;
+    return schema->log_target ? exp(y) : y;
+}
+
+double gp_schema_standardise(const gp_schema *schema, double target)
+{
+    if (schema->log_target) target = target > 0 ? log(target) : NAN;
+    return (target - schema->y_mean) / schema->y_scale;
+}
+
+double gp_schema_input(const gp_schema *schema, size_t j, double standardised)
+{
+    return schema->x_mean[j] + schema->x_scale[j] * standardised;
+}

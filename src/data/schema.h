@@ -1,0 +1,95 @@
+// schema.h: how a table becomes standardised numbers: which columns are used, how each is encoded, what replaces a
+// missing value, and the scales. Fitted in one pass over the training rows, stored as JSON in model files and
+// manifests, applied to any table that has the columns. The rules are DESIGN.md 4.
+#pragma once
+#include "base/status.h"
+#include "data/categories.h"
+#include "data/notes.h"
+#include "data/source.h"
+#include "data/split.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum gp_encoding {
+    GP_ENCODE_NUMBER, // numbers and booleans as they are
+    GP_ENCODE_ONEHOT, // a column a value; a value not seen in training is all zero
+    GP_ENCODE_TARGET, // smoothed mean of the target; a value not seen is the global mean
+    GP_ENCODE_TIME,   // up to four columns, see gp_time_part
+} gp_encoding;
+
+typedef enum gp_time_part {
+    GP_TIME_DAYS,
+    GP_TIME_YEARDAY,
+    GP_TIME_WEEKDAY,
+    GP_TIME_MINUTE,
+    GP_TIME_PARTS
+} gp_time_part;
+
+typedef enum gp_missing { GP_MISSING_IMPUTE, GP_MISSING_DROP, GP_MISSING_ERROR } gp_missing;
+
+typedef struct gp_input { // one column of the table that the model uses
+    char *name;
+    gp_column_type type; // in training
+    gp_encoding encoding;
+    bool indicator;           // a last encoded column that is 1 where the value is missing
+    unsigned time_parts;      // TIME: bit p for gp_time_part p
+    gp_categories categories; // ONEHOT, TARGET: sorted
+    double *category_values;  // TARGET: encoded value of each category, before standardising
+    double prior;             // TARGET: the global mean
+    size_t first, n_encoded;  // its encoded columns
+} gp_input;
+
+typedef struct gp_schema {
+    gp_input *inputs;
+    size_t n_inputs;
+    size_t d;                 // encoded columns
+    char **x_names;           // d: "distance", "carrier=AA", "when (weekday)", "age (missing)"
+    double *x_mean, *x_scale; // d: X = (encoded - mean) / scale
+    char *target, *weights;   // weights may be NULL
+    double y_mean, y_scale;   // of the target, or of its logarithm
+    bool log_target;
+    gp_missing missing;
+    char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
+    size_t n_gaps;
+    size_t n_rows;   // usable training rows, held-out ones included
+    double n_weight; // the sum of their weights
+} gp_schema;
+
+typedef struct gp_schema_options {
+    const char *target, *weights;               // weights may be NULL
+    const char *const *features;                // NULL: all columns but target, weights and group
+    const char *const *exclude, *const *encode; // encode: "COLUMN=onehot|target|number"
+    size_t n_features, n_exclude, n_encode;
+    gp_missing missing;
+    bool log_target;
+} gp_schema_options;
+
+enum { GP_ONEHOT_MAX = 32, GP_ONEHOT_FORCED_MAX = 1000, GP_ROWS_PER_CATEGORY = 20, GP_ROWS_MIN = 10 };
+
+// Called between chunks with the rows read so far; a non-zero return stops with ESTOPPED. May be NULL.
+typedef int (*gp_progress)(void *ctx, size_t rows);
+
+// Reads the source once (twice for a LAST split over text columns) from its start, settles the split, and leaves the
+// source rewound. Only columns in use stay wanted.
+advgp_status gp_schema_fit(gp_source *source, const gp_schema_options *options, gp_split *split, gp_notes *notes,
+                           gp_progress progress, void *ctx, gp_schema **out, advgp_error *err);
+void gp_schema_free(gp_schema *schema);
+
+char *gp_schema_to_json(const gp_schema *schema); // free with gp_free; NULL without memory
+// Reads text as hostile: EFILE names what is wrong with it.
+advgp_status gp_schema_from_json(const char *text, size_t n, gp_schema **out, advgp_error *err);
+
+double gp_schema_target(const gp_schema *schema,
+                        double standardised); // back to the target's own units (the median, if log-target)
+double gp_schema_standardise(const gp_schema *schema, double target); // NaN where the logarithm does not exist
+double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
+
+// For fit and JSON: names the encoded columns and places them, from encodings, categories, parts and indicators.
+advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err);
+const char *gp_encoding_name(gp_encoding encoding);
+const char *gp_missing_name(gp_missing missing);
+// seconds since 2000-01-01 into gp_time_part values
+void gp_time_split(double seconds, double parts[GP_TIME_PARTS]);
+const char *gp_time_part_name(gp_time_part part);
+advgp_status gp_missing_parse(const char *text, gp_missing *out, advgp_error *err);

@@ -1,0 +1,247 @@
+// schema_json.c: a schema as JSON text and back. The text comes from files of unknown origin: every member, length,
+// number and name is checked before it is believed.
+#include "base/alloc.h"
+#include "data/schema.h"
+#include "data/strings.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17 };
+
+// ---- writing
+// ------------------------------------------------------------------------------------------------------------------------
+static json_t *strings_to_json(const gp_categories *c)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->n; i++)
+        json_array_append_new(list, json_stringn_nocheck(c->items[i].text, c->items[i].n));
+    return list;
+}
+
+static json_t *numbers_to_json(const double *values, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(values[i]));
+    return list;
+}
+
+static json_t *input_to_json(const gp_input *input)
+{
+    json_t *o = json_pack("{s:s, s:s, s:s, s:b}", "name", input->name, "type", gp_column_type_name(input->type),
+                          "encoding", gp_encoding_name(input->encoding), "indicator", input->indicator);
+    if (!o) return NULL;
+    if (input->encoding == GP_ENCODE_TIME) {
+        json_t *parts = json_array();
+        for (int p = 0; p < GP_TIME_PARTS; p++)
+            if (input->time_parts >> p & 1)
+                json_array_append_new(parts, json_string(gp_time_part_name((gp_time_part)p)));
+        json_object_set_new(o, "parts", parts);
+    }
+    if (input->encoding == GP_ENCODE_ONEHOT || input->encoding == GP_ENCODE_TARGET)
+        json_object_set_new(o, "categories", strings_to_json(&input->categories));
+    if (input->encoding == GP_ENCODE_TARGET) {
+        json_object_set_new(o, "values", numbers_to_json(input->category_values, input->categories.n));
+        json_object_set_new(o, "prior", json_real(input->prior));
+    }
+    return o;
+}
+
+char *gp_schema_to_json(const gp_schema *s)
+{
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < s->n_inputs; i++) json_array_append_new(inputs, input_to_json(&s->inputs[i]));
+    json_t *o = json_pack("{s:i, s:s, s:s?, s:b, s:s, s:f, s:f, s:I, s:f, s:o, s:o, s:o}", "version", 1, "target",
+                          s->target, "weights", s->weights, "log_target", s->log_target, "missing",
+                          gp_missing_name(s->missing), "y_mean", s->y_mean, "y_scale", s->y_scale, "rows",
+                          (json_int_t)s->n_rows, "weight", s->n_weight, "inputs", inputs, "x_mean",
+                          numbers_to_json(s->x_mean, s->d), "x_scale", numbers_to_json(s->x_scale, s->d));
+    // A member lost to exhausted memory would be a smaller schema: compare before trusting.
+    bool whole = o && json_array_size(inputs) == s->n_inputs;
+    char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
+    char *copy = text ? gp_copy_text(text) : NULL;
+    free(text);
+    json_decref(o);
+    return copy;
+}
+
+// ---- reading
+// ------------------------------------------------------------------------------------------------------------------------
+static advgp_status bad(advgp_error *err, const char *what)
+{
+    return gp_fail(err, ADVGP_EFILE, "the schema in the file is damaged: %s", what);
+}
+
+static bool is_clean_text(const json_t *o)
+{
+    return json_is_string(o) && json_string_length(o) == strlen(json_string_value(o));
+}
+
+static advgp_status copy_text(const json_t *o, const char *what, char **out, advgp_error *err)
+{
+    if (!is_clean_text(o)) return bad(err, what);
+    *out = gp_copy_text(json_string_value(o));
+    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+}
+
+static bool read_number(const json_t *o, double *out)
+{
+    *out = json_number_value(o);
+    return json_is_number(o) && isfinite(*out);
+}
+
+static bool read_numbers(const json_t *list, size_t n, double *out)
+{
+    if (!json_is_array(list) || json_array_size(list) != n) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!read_number(json_array_get(list, i), &out[i])) return false;
+    return true;
+}
+
+static int find_word(const json_t *o, int n, const char *(*name)(int))
+{
+    const char *text = json_string_value(o);
+    for (int i = 0; text && i < n; i++)
+        if (strcmp(text, name(i)) == 0) return i;
+    return -1;
+}
+
+static const char *type_word(int i)
+{
+    return gp_column_type_name((gp_column_type)i);
+}
+
+static const char *encoding_word(int i)
+{
+    return gp_encoding_name((gp_encoding)i);
+}
+
+static const char *part_word(int i)
+{
+    return gp_time_part_name((gp_time_part)i);
+}
+
+static const char *missing_word(int i)
+{
+    return gp_missing_name((gp_missing)i);
+}
+
+static advgp_status read_categories(const json_t *list, gp_categories *c, advgp_error *err)
+{
+    if (!json_is_array(list) || json_array_size(list) == 0) return bad(err, "an input lacks its categories");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *o = json_array_get(list, i);
+        if (!json_is_string(o)) return bad(err, "a category is no text");
+        long index;
+        gp_text text = {.p = json_string_value(o), .n = json_string_length(o)};
+        advgp_status st = gp_categories_add(c, text, &index, err);
+        if (st != ADVGP_OK) return st;
+        if (index != (long)i)
+            return bad(err, "a category appears twice, or there are too many"); // values go by position
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status read_parts(const json_t *list, unsigned *parts, advgp_error *err)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int p = find_word(json_array_get(list, i), GP_TIME_PARTS, part_word);
+        if (p < 0) return bad(err, "an unknown part of a date");
+        *parts |= 1u << p;
+    }
+    return *parts ? ADVGP_OK : bad(err, "a date without parts");
+}
+
+static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *err)
+{
+    advgp_status st = copy_text(json_object_get(o, "name"), "an input lacks its name", &input->name, err);
+    if (st != ADVGP_OK) return st;
+    int type = find_word(json_object_get(o, "type"), GP_TEXT + 1, type_word);
+    int encoding = find_word(json_object_get(o, "encoding"), GP_ENCODE_TIME + 1, encoding_word);
+    const json_t *indicator = json_object_get(o, "indicator");
+    if (type < 0 || encoding < 0 || !json_is_boolean(indicator))
+        return bad(err, "an input's type, encoding or indicator");
+    input->type = (gp_column_type)type;
+    input->encoding = (gp_encoding)encoding;
+    input->indicator = json_is_true(indicator);
+    if (input->encoding == GP_ENCODE_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
+    if (input->encoding == GP_ENCODE_NUMBER) return ADVGP_OK;
+    st = read_categories(json_object_get(o, "categories"), &input->categories, err);
+    if (st != ADVGP_OK || input->encoding == GP_ENCODE_ONEHOT) return st;
+    input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
+    if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    bool ok = read_numbers(json_object_get(o, "values"), input->categories.n, input->category_values) &&
+              read_number(json_object_get(o, "prior"), &input->prior);
+    return ok ? ADVGP_OK : bad(err, "values of categories");
+}
+
+static advgp_status read_inputs(const json_t *list, gp_schema *s, advgp_error *err)
+{
+    size_t n = json_array_size(list);
+    if (n == 0 || n > INPUTS_MAX) return bad(err, "its list of inputs");
+    s->inputs = gp_alloc(n, sizeof *s->inputs);
+    if (!s->inputs) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    size_t columns = 0;
+    for (size_t i = 0; i < n; i++) {
+        s->n_inputs = i + 1;
+        advgp_status st = read_input(json_array_get(list, i), &s->inputs[i], err);
+        if (st != ADVGP_OK) return st;
+        columns += s->inputs[i].categories.n + GP_TIME_PARTS + 1;
+        if (columns > COLUMNS_MAX) return bad(err, "too many encoded columns");
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status read_scales(const json_t *o, gp_schema *s, advgp_error *err)
+{
+    bool ok = read_numbers(json_object_get(o, "x_mean"), s->d, s->x_mean) &&
+              read_numbers(json_object_get(o, "x_scale"), s->d, s->x_scale) &&
+              read_number(json_object_get(o, "y_mean"), &s->y_mean) &&
+              read_number(json_object_get(o, "y_scale"), &s->y_scale) &&
+              read_number(json_object_get(o, "weight"), &s->n_weight) && s->y_scale > 0 && s->n_weight > 0;
+    for (size_t j = 0; ok && j < s->d; j++) ok = s->x_scale[j] > 0;
+    return ok ? ADVGP_OK : bad(err, "its scales");
+}
+
+static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
+{
+    const json_t *version = json_object_get(o, "version"), *weights = json_object_get(o, "weights");
+    const json_t *log_target = json_object_get(o, "log_target"), *rows = json_object_get(o, "rows");
+    if (!json_is_integer(version)) return bad(err, "no version");
+    if (json_integer_value(version) != 1)
+        return gp_fail(err, ADVGP_EFILE,
+                       "the schema has version %" JSON_INTEGER_FORMAT ", and this advgp reads 1: use a newer advgp",
+                       json_integer_value(version));
+    int missing = find_word(json_object_get(o, "missing"), GP_MISSING_ERROR + 1, missing_word);
+    if (missing < 0 || !json_is_boolean(log_target) || !json_is_integer(rows) || json_integer_value(rows) < 0)
+        return bad(err, "its policy or row count");
+    s->missing = (gp_missing)missing;
+    s->log_target = json_is_true(log_target);
+    s->n_rows = (size_t)json_integer_value(rows);
+    advgp_status st = copy_text(json_object_get(o, "target"), "no target", &s->target, err);
+    if (st == ADVGP_OK && !json_is_null(weights)) st = copy_text(weights, "the name of the weights", &s->weights, err);
+    if (st == ADVGP_OK) st = read_inputs(json_object_get(o, "inputs"), s, err);
+    if (st == ADVGP_OK) st = gp_schema_layout(s, err);
+    return st == ADVGP_OK ? read_scales(o, s, err) : st;
+}
+
+advgp_status gp_schema_from_json(const char *text, size_t n, gp_schema **out, advgp_error *err)
+{
+    *out = NULL;
+    json_error_t problem;
+    json_t *o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &problem);
+    if (!json_is_object(o)) {
+        json_decref(o);
+        return gp_fail(err, ADVGP_EFILE, "the schema in the file is not JSON: %.120s",
+                       o ? "not an object" : problem.text);
+    }
+    gp_schema *s = gp_alloc(1, sizeof *s);
+    advgp_status st = s ? read_schema(o, s, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    json_decref(o);
+    if (st == ADVGP_OK)
+        *out = s;
+    else
+        gp_schema_free(s);
+    return st;
+}

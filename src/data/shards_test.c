@@ -1,0 +1,404 @@
+// shards_test.c: shuffling, shards in memory and on disk, and packed files that someone has damaged.
+#include "base/rng.h"
+#include "data/packed.h"
+#include "data/shards.h"
+#include "data/shuffle.h"
+#include "data/table_test.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <sys/stat.h>
+
+enum { N = 9000, D = 3 };
+static double x1[N], x2[N], x3[N], y[N], w[N];
+
+static gp_source *table(size_t n, bool weighted)
+{
+    gp_source *s = NULL;
+    gp_array arrays[] = {{.name = "x1", .number = x1, .stride = 1},
+                         {.name = "x2", .number = x2, .stride = 1},
+                         {.name = "x3", .number = x3, .stride = 1},
+                         {.name = "y", .number = y, .stride = 1},
+                         {.name = "w", .number = w, .stride = 1}};
+    ASSERT_OK(gp_source_memory_open(arrays, weighted ? 5 : 4, n, 0, &s, err));
+    return s;
+}
+
+typedef struct prepared {
+    gp_source *source;
+    gp_schema *schema;
+    gp_split split;
+} prepared;
+
+static prepared prepare(size_t n, bool weighted)
+{
+    prepared p = {.source = table(n, weighted)};
+    gp_schema_options o = {.target = "y", .weights = weighted ? "w" : NULL};
+    ASSERT_OK(gp_split_parse("0.1", 9, &p.split, err));
+    ASSERT_OK(gp_schema_fit(p.source, &o, &p.split, NULL, NULL, NULL, &p.schema, err));
+    return p;
+}
+
+static void done(prepared *p)
+{
+    gp_source_free(p->source);
+    gp_schema_free(p->schema);
+}
+
+static gp_shards *in_memory(prepared *p, size_t n_shards, bool float64)
+{
+    gp_memory_builder *b = NULL;
+    gp_encoder *e = NULL;
+    ASSERT_OK(gp_memory_builder_new(p->schema->d, n_shards, p->schema->weights != NULL, float64, 9, &b, err));
+    ASSERT_OK(gp_encoder_new(p->schema, p->source, GP_ENCODE_TRAIN, &p->split, &e, err));
+    ASSERT_OK(gp_encode_all(e, p->source, gp_memory_builder_add, b, NULL, NULL, err));
+    gp_encoder_free(e);
+    return gp_memory_shards_take(b);
+}
+
+static gp_shards *on_disk(prepared *p, size_t n_shards, bool float64)
+{
+    gp_shards *s = NULL;
+    gp_pack_options o = {.dir = in_folder("packed"),
+                         .n_shards = n_shards,
+                         .float64 = float64,
+                         .seed = 9,
+                         .sql = "SELECT 1",
+                         .validation = "0.1"};
+    ASSERT_OK(gp_pack(p->source, p->schema, &p->split, &o, NULL, NULL, NULL, err));
+    ASSERT_OK(gp_packed_open(o.dir, &s, NULL, NULL, err));
+    return s;
+}
+
+static void a_shuffle_is_a_permutation(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 3000; n += n < 70 ? 1 : 97) {
+        unsigned char seen[3000] = {0};
+        gp_shuffle s = gp_shuffle_new(n * 77, n);
+        for (size_t i = 0; i < n; i++) {
+            size_t at = gp_shuffle_at(&s, i);
+            assert_true(at < n && !seen[at]);
+            seen[at] = 1;
+        }
+    }
+}
+
+// Every place must be equally likely for every row: chi-squared over keys, for a small n (all pairs) and by position
+// for a large one.
+static void a_shuffle_is_uniform(void **state)
+{
+    (void)state;
+    enum { SMALL = 10, KEYS = 20000 };
+    size_t counts[SMALL][SMALL] = {{0}};
+    for (uint64_t key = 0; key < KEYS; key++) {
+        gp_shuffle s = gp_shuffle_new(gp_hash_u64(1, key), SMALL);
+        for (size_t i = 0; i < SMALL; i++) counts[i][gp_shuffle_at(&s, i)]++;
+    }
+    double chi = 0, expected = (double)KEYS / SMALL;
+    for (size_t i = 0; i < SMALL; i++)
+        for (size_t k = 0; k < SMALL; k++) chi += pow((double)counts[i][k] - expected, 2) / expected;
+    if (chi > 150) fail_msg("chi-squared %.1f, 81 expected", chi); // 81 degrees of freedom, sd 13
+
+    enum { LARGE = 100000 };
+    gp_shuffle s = gp_shuffle_new(5, LARGE);
+    double sum = 0, lag = 0, last = 0;
+    for (size_t i = 0; i < LARGE; i++) {
+        double u = ((double)gp_shuffle_at(&s, i) + 0.5) / LARGE - 0.5;
+        sum += u * ((double)i / LARGE - 0.5);
+        lag += u * last;
+        last = u;
+    }
+    double sd = sqrt(LARGE) / 12; // of a sum of products of two uniforms
+    if (fabs(sum) > 4 * sd || fabs(lag) > 4 * sd) fail_msg("correlations %.2f and %.2f sd", sum / sd, lag / sd);
+}
+
+static void dealing_gives_shards_of_equal_size(void **state)
+{
+    (void)state;
+    size_t counts[64] = {0};
+    for (size_t i = 0; i < 6400 + 10; i++) counts[gp_shuffle_deal(3, i, 64)]++;
+    for (size_t k = 0; k < 64; k++) assert_in_range(counts[k], 100, 101);
+}
+
+static void check_same(const gp_shards *a, const gp_shards *b)
+{
+    assert_int_equal(a->n_train, b->n_train);
+    for (size_t k = 0; k < a->n_train + 2; k++) {
+        size_t n = a->rows[k];
+        assert_int_equal(n, b->rows[k]);
+        assert_true(fabs(a->weight[k] - b->weight[k]) < 1e-9);
+        double *m = gp_alloc(2 * n * (D + 2), sizeof *m);
+        double *X = m, *Y = X + n * D, *W = Y + n, *X2 = W + n, *Y2 = X2 + n * D, *W2 = Y2 + n;
+        ASSERT_OK(gp_shards_read(a, k, 0, n, X, Y, W, err));
+        for (size_t first = 0, step = 1; first < n; first += step, step = step * 2 + 1) { // stretches of many lengths
+            size_t length = step < n - first ? step : n - first;
+            ASSERT_OK(gp_shards_read(b, k, first, length, X2 + first * D, Y2 + first, W2 + first, err));
+        }
+        assert_memory_equal(m, X2, n * (D + 2) * sizeof *m);
+        gp_free(m);
+    }
+}
+
+static void memory_and_disk_give_the_same_rows_in_the_same_order(void **state)
+{
+    (void)state;
+    for (int weighted = 0; weighted < 2; weighted++)
+        for (int float64 = 0; float64 < 2; float64++) {
+            prepared p = prepare(N, weighted);
+            gp_shards *a = in_memory(&p, 5, float64), *b = on_disk(&p, 5, float64);
+            assert_int_equal(gp_shards_rows(b, GP_TRAIN) + gp_shards_rows(b, GP_STOP) + gp_shards_rows(b, GP_CALIBRATE),
+                             N);
+            assert_in_range(gp_shards_rows(b, GP_STOP), 350, 550);
+            check_same(a, b);
+            gp_shards_free(a);
+            gp_shards_free(b);
+            done(&p);
+        }
+}
+
+// A file sorted by its target: each stretch of each shard must look like the whole.
+static void a_sorted_file_is_spread_over_every_stretch(void **state)
+{
+    (void)state;
+    prepared p = prepare(N, false);
+    gp_shards *s = on_disk(&p, 4, false);
+    double X[256 * D], Y[256];
+    for (size_t k = 0; k < 4; k++)
+        for (size_t first = 0; first + 256 <= s->rows[k]; first += 256) {
+            ASSERT_OK(gp_shards_read(s, k, first, 256, X, Y, NULL, err));
+            double mean = 0;
+            for (size_t i = 0; i < 256; i++) mean += Y[i] / 256;
+            if (fabs(mean) > 5 / 16.0)
+                fail_msg("shard %zu from row %zu: mean of the target %.2f sd", k, first, mean * 16);
+        }
+    gp_shards_free(s);
+    done(&p);
+}
+
+static void tiny_tables_and_many_shards_work(void **state)
+{
+    (void)state;
+    prepared p = prepare(12, true);
+    gp_shards *a = in_memory(&p, 64, false), *b = on_disk(&p, 64, false);
+    assert_int_equal(gp_shards_rows(b, GP_TRAIN), 12);
+    check_same(a, b);
+    gp_shards_free(a);
+    gp_shards_free(b);
+    done(&p);
+}
+
+static void the_manifest_gives_back_schema_and_sql(void **state)
+{
+    (void)state;
+    prepared p = prepare(500, true);
+    gp_shards_free(on_disk(&p, 2, false));
+    assert_true(gp_packed_is(in_folder("packed")));
+    assert_false(gp_packed_is(folder));
+    gp_shards *s = NULL;
+    gp_schema *schema = NULL;
+    char *sql = NULL;
+    ASSERT_OK(gp_packed_open(in_folder("packed"), &s, &schema, &sql, err));
+    char *a = gp_schema_to_json(p.schema), *b = gp_schema_to_json(schema);
+    assert_string_equal(a, b);
+    assert_string_equal(sql, "SELECT 1");
+    gp_free(a);
+    gp_free(b);
+    gp_free(sql);
+    gp_schema_free(schema);
+    gp_shards_free(s);
+    done(&p);
+}
+
+// ---- damage
+// -----------------------------------------------------------------------------------------------------------------------
+static advgp_status read_everything(const char *dir, advgp_error *err)
+{
+    gp_shards *s = NULL;
+    gp_schema *schema = NULL;
+    advgp_status st = gp_packed_open(dir, &s, &schema, NULL, err);
+    for (size_t k = 0; st == ADVGP_OK && k < s->n_train + 2; k++) {
+        double *X = gp_alloc(s->rows[k] * (s->d + 2), sizeof *X);
+        st = gp_shards_read(s, k, 0, s->rows[k], X, X + s->rows[k] * s->d, NULL, err);
+        gp_free(X);
+    }
+    gp_schema_free(schema);
+    gp_shards_free(s);
+    return st;
+}
+
+static char *load(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    char *bytes = gp_alloc(*n, 1);
+    assert_int_equal(fread(bytes, 1, *n, f), *n);
+    fclose(f);
+    return bytes;
+}
+
+static void damage_is_found_and_named(void **state)
+{
+    (void)state;
+    prepared p = prepare(2000, true);
+    gp_shards_free(on_disk(&p, 2, false));
+    char dir[128];
+    snprintf(dir, sizeof dir, "%s/packed", folder);
+    static const char *const files[] = {"packed/shard-0001.bin", "packed/stop.bin", "packed/manifest.json"};
+    gp_rng rng = gp_rng_seeded(1, 1);
+    for (size_t i = 0; i < 3; i++) {
+        size_t n;
+        char *bytes = load(in_folder(files[i]), &n);
+        for (int cut = 0; cut < 20; cut++) {
+            write_file(files[i], bytes, gp_rng_below(&rng, n));
+            ASSERT_FAILS(read_everything(dir, err), ADVGP_EFILE, strrchr(files[i], '/') + 1);
+        }
+        for (size_t flip = 0; flip < 300; flip++) { // the head bit by bit, the rest at random
+            size_t at = flip < 120 ? flip % n : gp_rng_below(&rng, n);
+            char bit = (char)(1 << gp_rng_below(&rng, 7));
+            bytes[at] ^= bit;
+            write_file(files[i], bytes, n);
+            bytes[at] ^= bit;
+            advgp_error err = {0};
+            advgp_status st = read_everything(dir, &err);
+            assert_true(st == ADVGP_OK || st == ADVGP_EFILE);
+            bool shard = i < 2; // a manifest with another letter in a name is another valid manifest
+            if (shard && st != ADVGP_EFILE) fail_msg("%s: a flip at byte %zu was not noticed", files[i], at);
+            if (shard && !strstr(err.text, strrchr(files[i], '/') + 1)) fail_msg("the file is not named: %s", err.text);
+        }
+        write_file(files[i], bytes, n);
+        gp_free(bytes);
+    }
+    done(&p);
+}
+
+static void a_bad_block_is_named(void **state)
+{
+    (void)state;
+    prepared p = prepare(N, false);
+    gp_shards_free(on_disk(&p, 1, false));
+    size_t n;
+    char *bytes = load(in_folder("packed/shard-0000.bin"), &n);
+    bytes[n - 100] ^= 1;
+    write_file("packed/shard-0000.bin", bytes, n);
+    ASSERT_FAILS(read_everything(in_folder("packed"), err), ADVGP_EFILE,
+                 "packed/shard-0000.bin: block 1 of 2 is damaged");
+    gp_free(bytes);
+    done(&p);
+}
+
+// ---- failure
+// ----------------------------------------------------------------------------------------------------------------------
+static size_t count_entries(const char *path)
+{
+    DIR *d = opendir(path);
+    size_t n = 0;
+    while (d && readdir(d)) n++;
+    if (d) closedir(d);
+    return n;
+}
+
+static int stop_at_once(void *ctx, size_t rows)
+{
+    (void)ctx;
+    return rows > 3000;
+}
+
+static void a_failed_packing_leaves_nothing_and_spoils_nothing(void **state)
+{
+    (void)state;
+    prepared p = prepare(N, false);
+    gp_shards_free(on_disk(&p, 2, false));
+    size_t before = count_entries(folder);
+    gp_pack_options o = {.dir = in_folder("packed"), .n_shards = 3};
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, stop_at_once, NULL, err), ADVGP_ESTOPPED, "stopped");
+    assert_int_equal(count_entries(folder), before);
+    ASSERT_OK(read_everything(o.dir, err));
+    mkdir(in_folder("photos"), 0700);
+    write_text("photos/one.jpg", "x");
+    o.dir = in_folder("photos");
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EIO, "is no packed data");
+    o.dir = in_folder("no/such/place");
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EIO, "cannot make the folder");
+    done(&p);
+}
+
+static void failing_memory_is_a_status_everywhere(void **state)
+{
+    (void)state;
+    prepared p = prepare(500, true);
+    gp_shards_free(on_disk(&p, 2, false));
+    long before = gp_alloc_count().live;
+    for (long allowed = 0;; allowed++) {
+        gp_alloc_fail_after(allowed);
+        gp_shards *s = NULL;
+        gp_schema *schema = NULL;
+        gp_source *again = NULL;
+        gp_memory_builder *b = NULL;
+        gp_encoder *e = NULL;
+        gp_pack_options o = {.dir = in_folder("packed"), .n_shards = 2, .sql = "SELECT 1"};
+        advgp_status st = gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, NULL);
+        if (st == ADVGP_OK) st = gp_packed_open(o.dir, &s, &schema, NULL, NULL);
+        if (st == ADVGP_OK) st = gp_source_packed_open(o.dir, &again, NULL);
+        if (st == ADVGP_OK) st = gp_memory_builder_new(p.schema->d, 2, true, false, 9, &b, NULL);
+        if (st == ADVGP_OK) st = gp_encoder_new(p.schema, p.source, GP_ENCODE_TRAIN, &p.split, &e, NULL);
+        if (st == ADVGP_OK) st = gp_encode_all(e, p.source, gp_memory_builder_add, b, NULL, NULL, NULL);
+        gp_alloc_fail_after(-1);
+        gp_encoder_free(e);
+        gp_memory_builder_free(b);
+        gp_source_free(again);
+        gp_schema_free(schema);
+        gp_shards_free(s);
+        assert_int_equal(gp_alloc_count().live, before);
+        if (st == ADVGP_OK) break;
+        assert_int_equal(st, ADVGP_ENOMEM);
+    }
+    ASSERT_OK(read_everything(in_folder("packed"), err));
+    done(&p);
+}
+
+static void reading_allocates_nothing(void **state)
+{
+    (void)state;
+    prepared p = prepare(N, false);
+    gp_shards *a = in_memory(&p, 4, false), *b = on_disk(&p, 4, false);
+    double X[100 * D], Y[100], W[100];
+    gp_alloc_freeze(true);
+    advgp_status sa = gp_shards_read(a, 2, 50, 100, X, Y, W, NULL), sb = gp_shards_read(b, 2, 50, 100, X, Y, W, NULL);
+    gp_alloc_freeze(false);
+    assert_int_equal(sa, ADVGP_OK);
+    assert_int_equal(sb, ADVGP_OK);
+    gp_shards_free(a);
+    gp_shards_free(b);
+    done(&p);
+}
+
+int main(void)
+{
+    gp_rng rng = gp_rng_seeded(2, 0);
+    for (size_t i = 0; i < N; i++) {
+        x1[i] = gp_rng_normal(&rng);
+        x2[i] = (double)i;
+        x3[i] = gp_rng_uniform(&rng);
+        y[i] = (double)i; // sorted
+        w[i] = 0.5 + x3[i];
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shuffle_is_a_permutation),
+        cmocka_unit_test(a_shuffle_is_uniform),
+        cmocka_unit_test(dealing_gives_shards_of_equal_size),
+        cmocka_unit_test(memory_and_disk_give_the_same_rows_in_the_same_order),
+        cmocka_unit_test(a_sorted_file_is_spread_over_every_stretch),
+        cmocka_unit_test(tiny_tables_and_many_shards_work),
+        cmocka_unit_test(the_manifest_gives_back_schema_and_sql),
+        cmocka_unit_test(damage_is_found_and_named),
+        cmocka_unit_test(a_bad_block_is_named),
+        cmocka_unit_test(a_failed_packing_leaves_nothing_and_spoils_nothing),
+        cmocka_unit_test(failing_memory_is_a_status_everywhere),
+        cmocka_unit_test(reading_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

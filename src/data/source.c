@@ -1,0 +1,100 @@
+// source.c: what every source shares: its columns, and finding one by name.
+#include "data/source.h"
+
+#include "base/alloc.h"
+#include "data/strings.h"
+
+#include <assert.h>
+#include <string.h>
+
+const gp_source_ops *const gp_source_family[] = {&gp_source_duckdb, &gp_source_memory, &gp_source_packed,
+                                                 &gp_source_synthetic, NULL};
+
+advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
+{
+    return source->ops->next(source, chunk, err);
+}
+
+advgp_status gp_source_rewind(gp_source *source, advgp_error *err)
+{
+    return source->ops->rewind(source, err);
+}
+
+void gp_source_free(gp_source *source)
+{
+    if (source) source->ops->free(source);
+}
+
+const char *gp_column_type_name(gp_column_type type)
+{
+    static const char *const names[] = {"number", "boolean", "time", "text"};
+    assert((unsigned)type < sizeof names / sizeof *names);
+    return names[type];
+}
+
+advgp_status gp_source_init(gp_source *source, const gp_source_ops *ops, const char *label, const char *const *names,
+                            const gp_column_type *types, size_t n, advgp_error *err)
+{
+    source->ops = ops;
+    source->label = gp_copy_text(label);
+    source->columns = gp_alloc(n, sizeof *source->columns);
+    source->wanted = gp_alloc(n, sizeof *source->wanted);
+    if (!source->label || !source->columns || !source->wanted) goto no_memory;
+    for (size_t i = 0; i < n; i++) {
+        source->columns[i] = (gp_column){.name = gp_copy_text(names[i]), .type = types[i]};
+        source->wanted[i] = true;
+        source->n_columns = i + 1;
+        if (!source->columns[i].name) goto no_memory;
+    }
+    return ADVGP_OK;
+no_memory:
+    gp_source_fini(source);
+    return gp_fail(err, ADVGP_ENOMEM, "no memory for the %zu columns of %s", n, label);
+}
+
+void gp_source_fini(gp_source *source)
+{
+    for (size_t i = 0; i < source->n_columns; i++) gp_free(source->columns[i].name);
+    gp_free(source->columns);
+    gp_free(source->wanted);
+    gp_free(source->label);
+    source->columns = NULL;
+    source->wanted = NULL;
+    source->label = NULL;
+    source->n_columns = 0;
+}
+
+long gp_source_find(const gp_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_columns; i++)
+        if (strcmp(source->columns[i].name, name) == 0) return (long)i;
+    return GP_NO_COLUMN;
+}
+
+static advgp_status fail_without(const gp_source *source, const char *name, const char *role, advgp_error *err)
+{
+    const char **names = gp_alloc(source->n_columns, sizeof *names);
+    for (size_t i = 0; names && i < source->n_columns; i++) names[i] = source->columns[i].name;
+    const char *near = names ? gp_nearest_name(name, names, source->n_columns) : NULL;
+    gp_string list = {0};
+    for (size_t i = 0; i < source->n_columns && i < 8; i++)
+        gp_string_add(&list, "%s%s", i ? ", " : "", source->columns[i].name);
+    if (source->n_columns > 8) gp_string_add(&list, ", ... (%zu in all)", source->n_columns);
+    advgp_status st = near ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label,
+                                     name, role, near)
+                           : gp_fail(err, ADVGP_EDATA,
+                                     "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
+                                     source->label, name, role, list.p ? list.p : "unknown");
+    gp_string_fini(&list);
+    gp_free(names);
+    return st;
+}
+
+advgp_status gp_source_require(const gp_source *source, const char *name, const char *role, size_t *index,
+                               advgp_error *err)
+{
+    long found = gp_source_find(source, name);
+    if (found == GP_NO_COLUMN) return fail_without(source, name, role, err);
+    *index = (size_t)found;
+    return ADVGP_OK;
+}
