@@ -1,0 +1,156 @@
+// calibrate.c: scores s_i = |y_i - mean_i| / sd_i, sorted, become the table of the model.
+#include "train/calibrate.h"
+#include "base/alloc.h"
+#include "linalg/dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    const gp_model *model;
+    gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var;
+    gp_mat phi;       // capacity x M, leave-one-out only
+    double *residual; // [capacity]
+    double *scores;   // sink
+    size_t n;
+    size_t n_levels; // coverage
+    const double *calibrated, *gaussian;
+    double *in_calibrated, *in_gaussian, weight;
+} walk;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, bool features, advgp_error *err)
+{
+    *w = (walk){.model = model};
+    advgp_status st = gp_predictor_new(&model->spec, model->theta, &w->predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(w->predictor, 0, &w->work, err);
+    if (st != ADVGP_OK) return st;
+    const size_t M = model->layout.M;
+    w->mean = gp_alloc(capacity, sizeof(double));
+    w->var = gp_alloc(capacity, sizeof(double));
+    w->residual = gp_alloc(capacity, sizeof(double));
+    w->phi = gp_mat_of(features ? gp_alloc(capacity * M, sizeof(double)) : NULL, capacity, M);
+    if (!w->mean || !w->var || !w->residual || (features && !w->phi.p))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    return ADVGP_OK;
+}
+
+static void walk_fini(walk *w)
+{
+    gp_free(w->mean);
+    gp_free(w->var);
+    gp_free(w->residual);
+    gp_free(w->phi.p);
+    gp_predict_work_free(w->work);
+    gp_predictor_free(w->predictor);
+}
+
+static advgp_status held_out_scores(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]);
+    return st;
+}
+
+// A row's leverage h = beta w phi^T Sigma phi at the optimal q(w): without the row its mean is off by (y - mean)/(1 -
+// h), and the variance of its weight-space part is sigma^2 h/(1 - h) / w.
+static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    const gp_model *model = w->model;
+    const size_t B = rows.X.rows, M = model->layout.M;
+    const double noise = exp(2 * model->theta[0]);
+    gp_mat phi = gp_mat_part(w->phi, 0, 0, B, M);
+    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, w->var, NULL, err);
+    if (st == ADVGP_OK) st = gp_predict_features(w->predictor, w->work, rows.X, phi, w->residual, err);
+    for (size_t i = 0; st == ADVGP_OK && i < B; i++) {
+        const double weight = rows.w ? rows.w[i] : 1;
+        if (weight == 0) continue;
+        const double spread = fmax(0, w->var[i] - w->residual[i]); // phi^T Sigma phi
+        const double h = fmin(weight * spread / noise, 1 - 1e-6);
+        const double var = noise + spread / (1 - h) + w->residual[i];
+        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
+    }
+    return st;
+}
+
+static void fill_table(gp_model *model, double *scores, size_t n)
+{
+    qsort(scores, n, sizeof *scores, by_value);
+    model->n_calibration = n;
+    for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++) {
+        const double p = (double)i / (GP_CALIBRATION_LEVELS - 1);
+        const size_t rank = (size_t)ceil(((double)n + 1) * p - 1e-9);
+        const double previous = i ? model->calibration[i - 1] : 0;
+        double s = rank == 0 ? 0 : rank <= n ? scores[rank - 1] : gp_gaussian_interval(fmin(p, 0.9999));
+        model->calibration[i] = fmax(s, previous); // intervals nest
+    }
+}
+
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
+{
+    const size_t held_out = gp_shards_rows(reader->shards, GP_CALIBRATE);
+    const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
+    const size_t n = gp_shards_rows(reader->shards, part), most = 200000; // enough for any level of the table
+    walk w;
+    advgp_status st = walk_init(&w, model, reader->capacity, !held_out, err);
+    w.scores = gp_alloc(n < most ? n : most, sizeof(double));
+    if (!model->calibration) model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof(double));
+    if (st == ADVGP_OK && (!w.scores || !model->calibration)) st = gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, most, held_out ? held_out_scores : left_out_scores, &w, err);
+    if (st == ADVGP_OK) fill_table(model, w.scores, w.n);
+    gp_free(w.scores);
+    walk_fini(&w);
+    return st;
+}
+
+static advgp_status count_inside(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
+        const double score = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]), weight = rows.w ? rows.w[i] : 1;
+        w->weight += weight;
+        for (size_t l = 0; l < w->n_levels; l++) {
+            w->in_calibrated[l] += weight * (score <= w->calibrated[l]);
+            w->in_gaussian[l] += weight * (score <= w->gaussian[l]);
+        }
+    }
+    return st;
+}
+
+enum { MAX_LEVELS = 16 };
+
+advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part, size_t n_levels, const double *levels,
+                         double *calibrated, double *gaussian, advgp_error *err)
+{
+    double s_calibrated[MAX_LEVELS], s_gaussian[MAX_LEVELS];
+    walk w;
+    if (n_levels > MAX_LEVELS) return gp_fail(err, ADVGP_EINVAL, "at most %d levels at a time", MAX_LEVELS);
+    advgp_status st = walk_init(&w, model, reader->capacity, false, err);
+    for (size_t l = 0; l < n_levels; l++) {
+        s_calibrated[l] = gp_model_interval(model, levels[l]);
+        s_gaussian[l] = gp_gaussian_interval(levels[l]);
+        calibrated[l] = gaussian[l] = 0;
+    }
+    w.n_levels = n_levels;
+    w.calibrated = s_calibrated, w.gaussian = s_gaussian;
+    w.in_calibrated = calibrated, w.in_gaussian = gaussian;
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, 0, count_inside, &w, err);
+    for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) {
+        calibrated[l] = w.weight > 0 ? calibrated[l] / w.weight : NAN;
+        gaussian[l] = w.weight > 0 ? gaussian[l] / w.weight : NAN;
+    }
+    walk_fini(&w);
+    return st;
+}

@@ -1,0 +1,13 @@
+// calibrate.h: intervals that cover what they say: split conformal on held-out rows, or leave-one-out scores where rows
+// are few. MATH.md 6.
+#pragma once
+#include "store/modelfile.h"
+#include "train/reader.h"
+
+// Sets model->calibration from the rows of part CALIBRATE, or, if there are none, from leave-one-out scores of the
+// training rows in closed form. Model parameters and q(w) are final.
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err);
+
+// Share of the rows of a part within the interval at each level, calibrated and plain Gaussian.
+advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part, size_t n_levels, const double *levels,
+                         double *calibrated, double *gaussian, advgp_error *err);

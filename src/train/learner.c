@@ -1,0 +1,193 @@
+// learner.c: natural gradient on q(w), Adam on the rest (MATH.md 4), and the finish pass.
+#include "train/learner.h"
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "linalg/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+// The recipe, by measurement on flights, taxi and the UCI sets: amplitude and noise to start from, and the spread that
+// tells components apart.
+static const double start_a0 = 0.5, start_sigma = 0.97, component_spread = 0.75;
+enum { MAX_TAKEN_BACK = 20 };
+
+// ---- construction ---------------------------------------------------------------------------------------------------
+
+static void start_theta(gp_learner *l, const gp_learner_options *o)
+{
+    gp_rng rng = gp_rng_seeded(o->seed, 0x5747);
+    double *theta = l->theta;
+    const size_t d = o->d;
+    size_t next = 0;
+    theta[0] = log(start_sigma);
+    for (size_t b = 0; b < l->f->n_components; b++) {
+        const gp_component *c = &l->f->components[b];
+        double *p = theta + c->param;
+        p[0] = log(start_a0 / sqrt((double)l->f->n_components)); // the sum of amplitudes is the same for any number
+        for (size_t k = 0; k < d; k++)
+            p[1 + k] = -2 * log(o->length_scale) +
+                       (l->f->n_components > 1 ? component_spread * gp_rng_normal(&rng) : 0);
+        for (size_t j = 0; j < c->m; j++, next++)
+            memcpy(p + 1 + d + j * d, o->inducing.p + (next % o->inducing.rows) * o->inducing.ld, d * sizeof *p);
+    }
+    if (l->spec.trend != GP_TREND_NONE) theta[l->f->trend_param] = log(0.5);
+    if (l->spec.trend == GP_TREND_LINEAR) theta[l->f->trend_param + 1] = log(0.5);
+    gp_theta_start_q(l->layout, theta);
+}
+
+static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp_error *err)
+{
+    const size_t J = o->components;
+    for (size_t b = 0; b < J; b++)
+        l->components[b] = (gp_component_spec){o->kernel, o->map, {.m = o->m / J + (b < o->m % J)}};
+    l->spec = (gp_feature_spec){
+        .d = o->d, .n_components = J, .components = l->components, .trend = o->trend, .jitter = 1e-6};
+    advgp_status st = gp_features_new(&l->spec, &l->f, err);
+    if (st == ADVGP_OK) st = gp_pass_new(l->f, 0, &l->pass, err);
+    if (st == ADVGP_OK) st = gp_qw_new(l->f->M, &l->qw, err);
+    if (st != ADVGP_OK) return st;
+    gp_pass_set_max_loss(l->pass, 1e-8); // a batch is noisier than that by far
+    l->layout = gp_theta_layout_of(l->f);
+    const size_t size = l->layout.size;
+    l->theta = gp_alloc(size, sizeof(double));
+    l->grad = gp_alloc(size, sizeof(double));
+    l->kept = gp_alloc(size, sizeof(double));
+    l->best = gp_alloc(size, sizeof(double));
+    l->adam.m = gp_alloc(size, sizeof(double));
+    l->adam.v = gp_alloc(size, sizeof(double));
+    if (!l->theta || !l->grad || !l->kept || !l->best || !l->adam.m || !l->adam.v)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", size);
+    return ADVGP_OK;
+}
+
+advgp_status gp_learner_new(const gp_learner_options *o, gp_learner **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!o->components || o->components > GP_COMPONENTS_MAX || o->components > o->m)
+        return gp_fail(err, ADVGP_EINVAL,
+                       "%zu components of %zu inducing inputs: 1 to %d, and no more than inducing inputs",
+                       o->components, o->m, GP_COMPONENTS_MAX);
+    gp_learner *l = gp_alloc(1, sizeof *l);
+    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    l->natural_rate = o->natural_rate;
+    l->adam_rate = o->adam_rate;
+    l->damping = 1;
+    l->n_rows = o->n_rows;
+    l->adam.beta1 = 0.9, l->adam.beta2 = 0.999, l->adam.epsilon = 1e-8;
+    advgp_status st = make_parts(l, o, err);
+    if (st != ADVGP_OK) {
+        gp_learner_free(l);
+        return st;
+    }
+    start_theta(l, o);
+    *out = l;
+    return ADVGP_OK;
+}
+
+void gp_learner_free(gp_learner *l)
+{
+    if (!l) return;
+    gp_free(l->theta);
+    gp_free(l->grad);
+    gp_free(l->kept);
+    gp_free(l->best);
+    gp_free(l->adam.m);
+    gp_free(l->adam.v);
+    gp_qw_free(l->qw);
+    gp_pass_free(l->pass);
+    gp_features_free(l->f);
+    gp_free(l);
+}
+
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+static advgp_status try_step(gp_learner *l, gp_batch batch, double shrink, advgp_error *err)
+{
+    const gp_theta_layout layout = l->layout;
+    double sum_g;
+    advgp_status st = gp_pass_run(l->pass, l->theta, GP_PASS_GRADIENT, batch, &sum_g, l->grad, err);
+    if (st != ADVGP_OK) return st;
+    const gp_stats *stats = gp_pass_stats(l->pass);
+    if (!(stats->n > 0)) return ADVGP_OK; // a batch of zero weights
+    const double scale = l->n_rows / stats->n, kl = gp_theta_kl(layout, l->theta, NULL);
+    l->neg_elbo_per_row = sum_g / stats->n + kl / l->n_rows;
+    st = gp_qw_natural(l->qw, stats, scale, l->theta[0], fmax(1e-3, l->natural_rate * shrink), l->theta + layout.n_rest,
+                       l->theta + layout.U, err);
+    if (st != ADVGP_OK) return st;
+    for (size_t i = 0; i < layout.n_rest; i++) l->grad[i] /= stats->n; // a row's share: Adam needs no more
+    l->adam.rate = l->adam_rate * shrink;
+    gp_step_adam(&l->adam, layout.n_rest, l->grad, l->theta);
+    return gp_features_set(l->f, l->theta, err); // the next step must be able to start
+}
+
+advgp_status gp_learner_step(gp_learner *l, gp_batch batch, double progress, advgp_error *err)
+{
+    const double shrink = l->damping * fmax(0.01, 1 - progress);
+    memcpy(l->kept, l->theta, l->layout.size * sizeof(double));
+    advgp_status st = try_step(l, batch, shrink, err);
+    if (st != ADVGP_ENUMERIC) return st;
+    memcpy(l->theta, l->kept, l->layout.size * sizeof(double));
+    l->damping /= 2;
+    if (l->damping < ldexp(1, -MAX_TAKEN_BACK)) return gp_wrap(err, st, "%d steps in a row failed", MAX_TAKEN_BACK);
+    memset(l->adam.m, 0, l->layout.n_rest * sizeof(double)); // its momentum led there
+    return ADVGP_OK;
+}
+
+// ---- score ----------------------------------------------------------------------------------------------------------
+
+typedef struct scoring {
+    const gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var;
+    const gp_schema *schema;
+    gp_score *score;
+} scoring;
+
+static advgp_status score_rows(void *ctx, gp_batch rows, advgp_error *err)
+{
+    scoring *s = ctx;
+    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
+    return st;
+}
+
+advgp_status gp_learner_score(const gp_learner *l, gp_reader *reader, gp_part part, size_t max_rows,
+                              const gp_schema *schema, gp_score *score, advgp_error *err)
+{
+    gp_predictor *predictor = NULL;
+    scoring s = {.schema = schema, .score = score};
+    *score = (gp_score){0};
+    advgp_status st = gp_predictor_new(&l->spec, l->theta, &predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &s.work, err);
+    s.predictor = predictor;
+    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
+    s.var = s.mean ? s.mean + reader->capacity : NULL;
+    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_rows, &s, err);
+    gp_free(s.mean);
+    gp_predict_work_free(s.work);
+    gp_predictor_free(predictor);
+    return st;
+}
+
+// ---- finish ---------------------------------------------------------------------------------------------------------
+
+static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
+{
+    return gp_pass_add(ctx, rows, err);
+}
+
+advgp_status gp_learner_finish(gp_learner *l, gp_reader *reader, size_t max_rows, double *neg_elbo, advgp_error *err)
+{
+    const gp_theta_layout layout = l->layout;
+    advgp_status st = gp_pass_begin(l->pass, l->theta, GP_PASS_STATS, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, max_rows, add_rows, l->pass, err);
+    if (st == ADVGP_OK) st = gp_pass_end(l->pass, NULL, NULL, err);
+    const gp_stats *stats = gp_pass_stats(l->pass);
+    if (st == ADVGP_OK) st = gp_qw_best_noise(l->qw, stats, &l->theta[0], NULL, err);
+    if (st == ADVGP_OK)
+        st = gp_qw_optimal(l->qw, stats, l->theta[0], l->theta + layout.n_rest, l->theta + layout.U, neg_elbo, err);
+    return st;
+}

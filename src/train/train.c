@@ -1,0 +1,335 @@
+// train.c: the course of a training: settle, pilots, run, finish, calibrate. Each act is a function below, in that
+// order.
+#include "train/train.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "train/baseline.h"
+#include "train/calibrate.h"
+#include "train/inducing.h"
+#include "train/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
+
+// By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds, and a run has a thousand
+// steps or six epochs, whichever is more, up to 3,000 steps.
+enum { BATCH_MIN = 512, BATCH_MAX = 8192, STEPS_MIN = 1000, STEPS_MAX = 3000, READ_ROWS = 4096 };
+static const double start_length = 0.7, adam_rate = 0.1;
+// Pilots: long enough to rank one component against four on every set tried; both numbers of components are tried in
+// full length.
+enum { PILOT_STEPS = 200, PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40 };
+static const size_t pilot_components[] = {1, 4};
+enum { N_PILOTS = sizeof pilot_components / sizeof *pilot_components };
+enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
+static const double interrupted_finish_seconds = 10;
+
+typedef struct training {
+    const gp_shards *shards;
+    const gp_schema *schema;
+    const gp_train_options *options;
+    const gp_train_events *events;
+    gp_train_result *result;
+    gp_reader reader;
+    double *inducing;
+    size_t m; // after distinct rows were counted
+    size_t n_train, batch, steps;
+    double wall_start, cpu_start;
+    gp_learner *learner;
+} training;
+
+static void say(const training *t, const char *what)
+{
+    if (t->events->phase) t->events->phase(t->events->ctx, what);
+}
+
+static bool stop_asked(const training *t)
+{
+    return t->events->stop && t->events->stop(t->events->ctx);
+}
+
+// ---- settle ---------------------------------------------------------------------------------------------------------
+
+static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
+    if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
+    size_t batch = BATCH_MIN;
+    while (batch < BATCH_MAX && 40 * batch < t->n_train) batch *= 2;
+    t->batch = o->batch ? o->batch : batch;
+    if (t->batch > t->n_train) t->batch = t->n_train;
+    const double per_epoch = (double)t->n_train / (double)t->batch;
+    const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(STEPS_MIN, 6 * per_epoch));
+    t->steps = (size_t)fmax(1, ceil(steps));
+    advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
+    if (st == ADVGP_OK && t->m < o->m)
+        st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
+                          o->m, t->m);
+    if (st == ADVGP_OK) st = gp_reader_new(t->shards, t->batch > READ_ROWS ? t->batch : READ_ROWS, &t->reader, err);
+    return st;
+}
+
+static advgp_status new_learner(const training *t, size_t components, gp_learner **out, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    const gp_learner_options lo = {
+        .d = t->shards->d,
+        .m = t->m,
+        .components = components < t->m ? components : t->m,
+        .kernel = o->kernel,
+        .map = o->map,
+        .trend = o->trend,
+        .length_scale = start_length,
+        .natural_rate = o->step > 0 ? o->step : 0.2,
+        .adam_rate = adam_rate,
+        .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
+        .seed = o->seed,
+        .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
+    };
+    return gp_learner_new(&lo, out, err);
+}
+
+// ---- pilots ---------------------------------------------------------------------------------------------------------
+
+// Held-out RMSE after a short run with its finish; without held-out rows the bound decides, which needs none.
+static advgp_status pilot(training *t, size_t components, double *score, advgp_error *err)
+{
+    gp_learner *l = NULL;
+    gp_score held_out;
+    const size_t batch = t->batch < PILOT_BATCH_MAX ? t->batch : PILOT_BATCH_MAX;
+    double neg_elbo;
+    advgp_status st = new_learner(t, components, &l, err);
+    for (size_t k = 0; st == ADVGP_OK && k < PILOT_STEPS && !stop_asked(t); k++) {
+        gp_batch rows;
+        st = gp_reader_ring(&t->reader, k * batch, batch, &rows, err);
+        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)k / PILOT_STEPS, err);
+    }
+    if (st == ADVGP_OK) st = gp_learner_finish(l, &t->reader, 40 * batch, &neg_elbo, err);
+    *score = neg_elbo;
+    if (st == ADVGP_OK && gp_shards_rows(t->shards, GP_STOP)) {
+        st = gp_learner_score(l, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
+        *score = gp_score_rmse(&held_out);
+    }
+    gp_learner_free(l);
+    return st;
+}
+
+static advgp_status choose_components(training *t, size_t *components, advgp_error *err)
+{
+    *components = t->options->components;
+    if (*components) return ADVGP_OK;
+    *components = 1;
+    if (t->m < PILOT_M_MIN) return ADVGP_OK;
+    double best = INFINITY;
+    for (size_t i = 0; i < N_PILOTS; i++) {
+        double score;
+        say(t, pilot_components[i] == 1 ? "pilot: one component" : "pilot: a sum of four components");
+        advgp_status st = pilot(t, pilot_components[i], &score, err);
+        if (st != ADVGP_OK) return st;
+        if (score < best) best = score, *components = pilot_components[i];
+    }
+    return ADVGP_OK;
+}
+
+// ---- run ------------------------------------------------------------------------------------------------------------
+
+static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advgp_error *err)
+{
+    gp_score score = {0};
+    advgp_status st = ADVGP_OK;
+    if (gp_shards_rows(t->shards, GP_STOP))
+        st = gp_learner_score(t->learner, &t->reader, GP_STOP, EVAL_ROWS, t->schema, &score, err);
+    const double rows = (double)version * (double)t->batch, wall = gp_clock_wall() - t->wall_start;
+    *e = (gp_train_eval){
+        .wall = wall,
+        .cpu = gp_clock_cpu() - t->cpu_start,
+        .rows = rows,
+        .epoch = rows / (double)t->n_train,
+        .epochs = (double)t->steps * (double)t->batch / (double)t->n_train,
+        .version = version,
+        .neg_elbo_per_row = t->learner->neg_elbo_per_row,
+        .rmse = gp_score_rmse(&score),
+        .mnlp = gp_score_mnlp(&score),
+        .rows_per_second = rows / fmax(wall, 1e-9),
+    };
+    if (st == ADVGP_OK && t->events->eval) t->events->eval(t->events->ctx, e);
+    return st;
+}
+
+// Steps until the schedule ends, patience runs out, time is up or someone asks; the best parameters are in
+// learner->best.
+static advgp_status run(training *t, advgp_error *err)
+{
+    gp_learner *l = t->learner;
+    const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
+    const size_t every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
+    const bool held_out = gp_shards_rows(t->shards, GP_STOP) > 0;
+    double best = INFINITY;
+    size_t since_best = 0, k = 0;
+    t->result->stopped = "the schedule ended";
+    memcpy(l->best, l->theta, l->layout.size * sizeof(double));
+    while (k < t->steps) {
+        gp_batch rows;
+        advgp_status st = gp_reader_ring(&t->reader, k * t->batch, t->batch, &rows, err);
+        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)k / (double)t->steps, err);
+        if (st != ADVGP_OK) return st;
+        k++;
+        const bool asked = stop_asked(t);
+        if (k % every && k < t->steps && !asked) continue;
+        gp_train_eval e;
+        st = evaluate(t, k, &e, err);
+        if (st != ADVGP_OK) return st;
+        if (!held_out || e.mnlp < best) {
+            best = e.mnlp, since_best = 0;
+            memcpy(l->best, l->theta, l->layout.size * sizeof(double));
+        } else if (++since_best >= patience) {
+            t->result->stopped = "no gain on held-out rows";
+            break;
+        }
+        if (asked) {
+            t->result->stopped = "interrupted", t->result->interrupted = true;
+            break;
+        }
+        if (t->options->seconds > 0 && e.wall >= t->options->seconds) {
+            t->result->stopped = "time is up";
+            break;
+        }
+    }
+    memcpy(l->theta, l->best, l->layout.size * sizeof(double));
+    t->result->versions = k;
+    t->result->rows = (double)k * (double)t->batch;
+    return ADVGP_OK;
+}
+
+// ---- finish ---------------------------------------------------------------------------------------------------------
+
+// An interrupted run must end soon: its finish takes as many rows as the steps did in ten seconds, and says so in the
+// record.
+static advgp_status finish(training *t, size_t *rows, advgp_error *err)
+{
+    const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3);
+    *rows = t->n_train;
+    if (t->result->interrupted && speed * interrupted_finish_seconds < (double)t->n_train)
+        *rows = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
+    say(t, "finish: exact posterior over the training rows");
+    return gp_learner_finish(t->learner, &t->reader, *rows, &t->result->neg_elbo, err);
+}
+
+typedef struct linear_score {
+    const double *coef;
+    const gp_schema *schema;
+    gp_score linear, mean;
+} linear_score;
+
+static advgp_status score_baselines(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    linear_score *s = ctx;
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        const double w = rows.w ? rows.w[i] : 1;
+        const double p = gp_linear_predict(s->coef, rows.X.cols, rows.X.p + i * rows.X.ld);
+        gp_score_add(&s->linear, s->schema, w, rows.y[i], p, 1);
+        gp_score_add(&s->mean, s->schema, w, rows.y[i], 0, 1);
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status baselines(training *t, gp_part part, gp_model *model, advgp_error *err)
+{
+    double *coef = gp_alloc(t->shards->d + 1, sizeof(double));
+    if (!coef) return gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");
+    linear_score s = {.coef = coef, .schema = t->schema};
+    advgp_status st = gp_linear_fit(&t->reader, coef, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(&t->reader, part, 0, score_baselines, &s, err);
+    model->baseline_linear = gp_score_rmse(&s.linear);
+    model->baseline_mean = gp_score_rmse(&s.mean);
+    gp_free(coef);
+    return st;
+}
+
+static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows, advgp_error *err)
+{
+    const gp_learner *l = t->learner;
+    const size_t M = l->layout.M;
+    const gp_stats *stats = gp_pass_stats(l->pass);
+    memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
+    memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
+    memcpy(model->stats.b, stats->b, M * sizeof(double));
+    model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
+
+    const gp_part part = gp_shards_rows(t->shards, GP_STOP) ? GP_STOP : GP_TRAIN;
+    gp_train_result *r = t->result;
+    gp_score score;
+    r->held_out = part == GP_STOP;
+    advgp_status st = gp_calibrate(model, &t->reader, err);
+    if (st == ADVGP_OK) st = gp_learner_score(l, &t->reader, part, 0, t->schema, &score, err);
+    if (st == ADVGP_OK)
+        st = gp_coverage(model, &t->reader, part, 5, gp_train_levels, r->coverage, r->coverage_gaussian, err);
+    if (st == ADVGP_OK) st = baselines(t, part, model, err);
+    if (st != ADVGP_OK) return st;
+    r->rmse = gp_score_rmse(&score), r->mnlp = gp_score_mnlp(&score);
+    r->n_train = (double)t->n_train;
+    r->wall = gp_clock_wall() - t->wall_start, r->cpu = gp_clock_cpu() - t->cpu_start;
+    json_t *record = json_pack("{s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f}", "rmse", r->rmse, "mnlp",
+                               r->mnlp, "neg_elbo", r->neg_elbo, "stopped", r->stopped, "rows", (json_int_t)t->n_train,
+                               "finish_rows", (json_int_t)finish_rows, "versions", (json_int_t)r->versions, "batch",
+                               (json_int_t)t->batch, "held_out", r->held_out, "wall_seconds", r->wall, "cpu_seconds",
+                               r->cpu);
+    if (!record || json_object_update(model->record, record) < 0)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+    json_decref(record);
+    return st;
+}
+
+// ---- the whole
+// --------------------------------------------------------------------------------------------------------
+
+static advgp_status check(const gp_shards *shards, const gp_schema *schema, const gp_train_options *o, advgp_error *err)
+{
+    if (!shards || !schema || !o) return gp_fail(err, ADVGP_EINVAL, "train: no rows, schema or options given");
+    if (!o->kernel || !o->map || !o->m)
+        return gp_fail(err, ADVGP_EINVAL, "train: a kernel, a map and at least one inducing input are needed");
+    if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
+    return ADVGP_OK;
+}
+
+advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
+                      const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
+                      advgp_error *err)
+{
+    static const gp_train_events silent = {0};
+    gp_train_result unused;
+    advgp_status st = check(shards, schema_take, options, err);
+    if (st != ADVGP_OK) return st;
+    training t = {.shards = shards,
+                  .schema = schema_take,
+                  .options = options,
+                  .events = events ? events : &silent,
+                  .result = result ? result : &unused,
+                  .wall_start = gp_clock_wall(),
+                  .cpu_start = gp_clock_cpu()};
+    *t.result = (gp_train_result){0};
+    *model = NULL;
+    size_t components = 0, finish_rows = 0;
+    st = settle(&t, notes, err);
+    if (st == ADVGP_OK) st = choose_components(&t, &components, err);
+    if (st == ADVGP_OK) st = new_learner(&t, components, &t.learner, err);
+    if (st == ADVGP_OK) say(&t, "training");
+    if (st == ADVGP_OK) st = run(&t, err);
+    if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);
+    if (st == ADVGP_OK) st = gp_model_new(&t.learner->spec, schema_take, sql, model, err);
+    if (st == ADVGP_OK) {
+        st = fill_model(&t, *model, finish_rows, err);
+        if (st != ADVGP_OK) {
+            (*model)->schema = NULL; // still the caller's
+            gp_model_free(*model);
+            *model = NULL;
+        }
+    }
+    gp_learner_free(t.learner);
+    gp_reader_fini(&t.reader);
+    gp_free(t.inducing);
+    return st;
+}

@@ -1,0 +1,65 @@
+// train.h: from encoded rows to a model: starting points, the choice of components by short pilots, natural gradient
+// with Adam on mini-batches, early stopping on held-out rows, the finish pass, calibration, and the baselines beside
+// it. MATH.md 4, 6.
+//
+// Every decision is a function of the seed and the step, never of the clock, except `seconds` and `stop`, which end a
+// run early. One worker so far: batch k is a stretch of the shuffled rows, so a run repeats bit for bit.
+#pragma once
+#include "base/status.h"
+#include "data/notes.h"
+#include "data/shards.h"
+#include "store/modelfile.h"
+
+typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM } gp_start; // where inducing inputs begin
+
+typedef struct gp_train_options {
+    size_t m;          // inducing inputs in all components together
+    size_t components; // 0: pilots choose
+    const gp_kernel *kernel;
+    const gp_map *map;
+    gp_trend trend;
+    gp_start start;
+    size_t batch;    // rows a step; 0: by the number of rows
+    double epochs;   // passes over the rows; 0: by the number of rows
+    double step;     // of the natural gradient at the start; 0: 0.2
+    double seconds;  // wall clock; 0: no limit
+    size_t patience; // evaluations without gain before it stops; 0: 8
+    uint64_t seed;
+} gp_train_options;
+
+// Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
+// standardised target.
+typedef struct gp_train_eval {
+    double wall, cpu; // seconds since the start
+    double rows;      // seen so far, with repetition
+    double epoch, epochs;
+    size_t version;                      // steps taken
+    double neg_elbo_per_row, rmse, mnlp; // rmse and mnlp are NaN without held-out rows
+    double rows_per_second;
+} gp_train_eval;
+
+typedef struct gp_train_events {
+    void *ctx;
+    void (*eval)(void *ctx, const gp_train_eval *eval); // may be NULL
+    void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
+    int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
+} gp_train_events;
+
+typedef struct gp_train_result {
+    const char *stopped; // why, in words
+    bool interrupted;    // by events.stop
+    size_t versions;
+    double rows;       // training rows seen, with repetition
+    double n_train;    // training rows
+    double neg_elbo;   // exact, over all training rows, of the standardised target
+    double rmse, mnlp; // on the held-out half that stops training; on the training rows if none are held out
+    bool held_out;
+    double coverage[5], coverage_gaussian[5]; // at gp_train_levels
+    double wall, cpu;
+} gp_train_result;
+extern const double gp_train_levels[5]; // 0.5, 0.8, 0.9, 0.95, 0.99
+
+// schema_take is owned by the model on success only. notes may be NULL.
+advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
+                      const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
+                      advgp_error *err);
