@@ -45,8 +45,7 @@ static void make_table(void)
     insist(gp_files_export(&(gp_file_options){.sql = sql}, table, &err), &err);
 }
 
-// ---- what is timed
-// --------------------------------------------------------------------------------------------------------------
+// ---- what is timed --------------------------------------------------------------------------------------------------
 static void scan(void)
 {
     advgp_error err;

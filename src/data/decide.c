@@ -22,8 +22,7 @@ static size_t rows_of(const gp_fit *f)
     return f->y.n;
 }
 
-// ---- whole table
-// --------------------------------------------------------------------------------------------------------------------
+// ---- whole table ----------------------------------------------------------------------------------------------------
 static advgp_status check_rows(const gp_fit *f, advgp_error *err)
 {
     const gp_usable *u = &f->usable;
@@ -77,8 +76,7 @@ static advgp_status settle_split(const gp_fit *f, advgp_error *err)
     return st;
 }
 
-// ---- one column
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- one column -----------------------------------------------------------------------------------------------------
 // A column of text that is numbers but for a few values is a number column with slips in it: better said than encoded.
 static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_error *err)
 {
@@ -204,8 +202,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     return ADVGP_OK;
 }
 
-// ---- scales
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- scales ---------------------------------------------------------------------------------------------------------
 static void set_scale(gp_schema *s, size_t j, double mean, double variance)
 {
     s->x_mean[j] = mean;

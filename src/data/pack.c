@@ -64,8 +64,7 @@ static advgp_status write_all(int fd, const void *bytes, size_t n, const char *p
     return ADVGP_OK;
 }
 
-// ---- dealing
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- dealing --------------------------------------------------------------------------------------------------------
 // Opened for each piece: thousands of shards must not need thousands of descriptors.
 static advgp_status flush_shard(packer *p, size_t shard, advgp_error *err)
 {
@@ -117,8 +116,7 @@ static advgp_status deal_rows(void *ctx, const gp_rows *rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-// ---- one shard
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- one shard ------------------------------------------------------------------------------------------------------
 // Rows in shuffled order from the loose file, sixteen at a time: first their places, so that the memory is already on
 // its way, then the copy, a full run of every column.
 static void fill_float(const packer *p, const gp_shuffle *order, const float *loose, size_t first, size_t n, size_t run)
@@ -242,8 +240,7 @@ static advgp_status finish_shard(packer *p, size_t shard, advgp_error *err)
     return st;
 }
 
-// ---- the folder
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- the folder -----------------------------------------------------------------------------------------------------
 static void remove_folder(const char *dir)
 {
     DIR *d = opendir(dir);
