@@ -33,29 +33,28 @@ const char *advgp_version(void)
     return ADVGP_VERSION;
 }
 
-advgp_status gp_fail(advgp_error *err, advgp_status status, const char *format, ...)
+void gp_fail_text(advgp_error *err, advgp_status status, const char *format, ...)
 {
-    if (!err) return status;
+    if (!err) return;
     va_list args;
     va_start(args, format);
     err->status = status;
     vsnprintf(err->text, sizeof err->text, format, args); // a longer text is cut, never overrun
     va_end(args);
-    return status;
 }
 
-advgp_status gp_wrap(advgp_error *err, advgp_status status, const char *format, ...)
+void gp_wrap_text(advgp_error *err, advgp_status status, const char *format, ...)
 {
-    if (!err) return status;
+    (void)status;
+    if (!err) return;
     char context[sizeof err->text];
     va_list args;
     va_start(args, format);
     int used = vsnprintf(context, sizeof context, format, args);
     va_end(args);
-    if (used < 0 || (size_t)used + 3 > sizeof err->text) return status; // no room for context: the cause matters more
+    if (used < 0 || (size_t)used + 3 > sizeof err->text) return; // no room for context: the cause matters more
     memmove(err->text + used + 2, err->text, sizeof err->text - (size_t)used - 2);
     memcpy(err->text, context, (size_t)used);
     memcpy(err->text + used, ": ", 2);
     err->text[sizeof err->text - 1] = 0;
-    return status;
 }

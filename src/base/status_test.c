@@ -42,10 +42,10 @@ static void long_texts_are_cut(void **state)
                 char guard[8];
             } box;
             memset(&box, 0x5a, sizeof box);
-            gp_fail(&box.err, ADVGP_EIO, "%.*s", n, text);
+            (void)gp_fail(&box.err, ADVGP_EIO, "%.*s", n, text);
             const size_t used = strlen(box.err.text);
             assert_int_equal(used, n < 511 ? n : 511);
-            gp_wrap(&box.err, ADVGP_EIO, "%.*s", k, context);
+            (void)gp_wrap(&box.err, ADVGP_EIO, "%.*s", k, context);
             const size_t now = strlen(box.err.text);
             assert_true(now < sizeof box.err.text);
             if (k + 2 < 510) {

@@ -22,8 +22,7 @@ static size_t rows_of(const gp_fit *f)
     return f->y.n;
 }
 
-// ---- whole table
-// --------------------------------------------------------------------------------------------------------------------
+// ---- whole table ----------------------------------------------------------------------------------------------------
 static advgp_status check_rows(const gp_fit *f, advgp_error *err)
 {
     const gp_usable *u = &f->usable;
@@ -77,8 +76,7 @@ static advgp_status settle_split(const gp_fit *f, advgp_error *err)
     return st;
 }
 
-// ---- one column
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- one column -----------------------------------------------------------------------------------------------------
 // A column of text that is numbers but for a few values is a number column with slips in it: better said than encoded.
 static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_error *err)
 {
@@ -107,12 +105,16 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
 
 static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp_error *err)
 {
+    const char *name = column_name(f, c);
+    size_t n = c->categories.n;
     advgp_status st = refuse_slips(f, c, err);
     if (st != ADVGP_OK) return st;
-    return gp_notes_add(f->notes, err, c->categories.n,
-                        "column '%s' is left out: %s%zu different texts in %zu rows (--encode %s=target keeps it)",
-                        column_name(f, c), c->categories.overflowed ? "more than " : "", c->categories.n, rows_of(f),
-                        column_name(f, c));
+    if (c->categories.overflowed)
+        return gp_notes_add(f->notes, err, n, "column '%s' is left out: more than %zu different texts in %zu rows",
+                            name, n, rows_of(f));
+    return gp_notes_add(f->notes, err, n,
+                        "column '%s' is left out: %zu different texts in %zu rows (--encode %s=target keeps it)", name,
+                        n, rows_of(f), name);
 }
 
 // Sets *use to whether the text column becomes an input, and its encoding.
@@ -204,8 +206,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     return ADVGP_OK;
 }
 
-// ---- scales
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- scales ---------------------------------------------------------------------------------------------------------
 static void set_scale(gp_schema *s, size_t j, double mean, double variance)
 {
     s->x_mean[j] = mean;

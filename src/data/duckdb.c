@@ -1,6 +1,7 @@
 // duckdb.c: CSV, Parquet, JSON lines and SQL as a source. Everything DuckDB stays in this file. Each column is cast by
 // the query to DOUBLE or VARCHAR, so that two kinds of vectors are read here and DuckDB's vectorised casts do the rest.
 #include "base/alloc.h"
+#include "data/file_columns.h"
 #include "data/inputs.h"
 #include "data/notes.h"
 #include "data/source.h"
@@ -13,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct column_list {
-    char **names, **types; // as DuckDB describes them
-    size_t n;
-} column_list;
 
 typedef struct file_source {
     gp_source base;
@@ -40,19 +36,7 @@ typedef struct file_source {
     size_t vector_rows;
 } file_source;
 
-// ---- small queries
-// ----------------------------------------------------------------------------------------------------------------
-static void columns_fini(column_list *list)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        gp_free(list->names[i]);
-        gp_free(list->types[i]);
-    }
-    gp_free(list->names);
-    gp_free(list->types);
-    *list = (column_list){0};
-}
-
+// ---- small queries --------------------------------------------------------------------------------------------------
 static advgp_status run(file_source *s, const char *sql, advgp_error *err)
 {
     duckdb_result result;
@@ -81,7 +65,8 @@ static advgp_status mark_latin1(file_source *s, const char *message, bool *again
     return gp_notes_add(s->notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
 }
 
-static advgp_status describe_once(file_source *s, const char *select, column_list *out, bool *again, advgp_error *err)
+static advgp_status describe_once(file_source *s, const char *select, gp_file_columns *out, bool *again,
+                                  advgp_error *err)
 {
     gp_string sql = {0};
     gp_string_add(&sql, "DESCRIBE %s", select);
@@ -108,7 +93,7 @@ static advgp_status describe_once(file_source *s, const char *select, column_lis
             ok = out->names[i] && out->types[i];
         }
         if (!ok) {
-            columns_fini(out);
+            gp_file_columns_fini(out);
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
         }
     }
@@ -117,9 +102,8 @@ static advgp_status describe_once(file_source *s, const char *select, column_lis
     return st;
 }
 
-// ---- looking at the files
-// ------------------------------------------------------------------------------------------------------- A compressed
-// CSV file shows its first lines only to DuckDB.
+// ---- looking at the files -------------------------------------------------------------------------------------------
+// A compressed CSV file shows its first lines only to DuckDB.
 static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_error *err)
 {
     gp_string sql = {0}, head = {0};
@@ -163,7 +147,7 @@ static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_st
     return st;
 }
 
-static advgp_status describe_file(file_source *s, gp_input_file *file, column_list *out, advgp_error *err)
+static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_columns *out, advgp_error *err)
 {
     if (file->kind == GP_FILE_CSV && !file->delimiter) {
         advgp_status st = sniff_compressed(s, file, err);
@@ -181,79 +165,24 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, column_li
     return st == ADVGP_OK ? st : diagnose(s, file, st, err);
 }
 
-static bool is_whole_number(const char *type)
-{
-    static const char *const names[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT", "HUGEINT",
-                                        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(type, names[i]) == 0) return true;
-    return false;
-}
-
-static bool is_numeric(const char *type)
-{
-    return is_whole_number(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
-           strncmp(type, "DECIMAL", 7) == 0 || strcmp(type, "UHUGEINT") == 0;
-}
-
-static long find_name(const column_list *list, const char *name)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->names[i], name) == 0) return (long)i;
-    return -1;
-}
-
-static advgp_status replace_type(column_list *list, size_t i, const char *type, advgp_error *err)
-{
-    char *copy = gp_copy_text(type);
-    if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
-    gp_free(list->types[i]);
-    list->types[i] = copy;
-    return ADVGP_OK;
-}
-
-// Merges the columns of one more file into those of the first: the same names in any order; numbers of any kind are
-// numbers, and what differs otherwise is text.
-static advgp_status merge(column_list *all, const column_list *more, const char *first, const char *shown,
-                          advgp_error *err)
-{
-    for (size_t i = 0; i < more->n; i++)
-        if (find_name(all, more->names[i]) < 0)
-            return gp_fail(err, ADVGP_EDATA,
-                           "%s has a column '%s' that %s has not; files of one table must agree in columns", shown,
-                           more->names[i], first);
-    for (size_t i = 0; i < all->n; i++) {
-        long k = find_name(more, all->names[i]);
-        if (k < 0)
-            return gp_fail(err, ADVGP_EDATA,
-                           "%s has no column '%s', which %s has; files of one table must agree in columns", shown,
-                           all->names[i], first);
-        const char *a = all->types[i], *b = more->types[k];
-        if (strcmp(a, b) == 0) continue;
-        advgp_status st = replace_type(all, i, is_numeric(a) && is_numeric(b) ? "DOUBLE" : "VARCHAR", err);
-        if (st != ADVGP_OK) return st;
-    }
-    return ADVGP_OK;
-}
-
 // "SELECT * FROM ..." for files of one table, after looking at each of them.
 static advgp_status table_query(file_source *s, size_t first, size_t n, gp_string *sql, advgp_error *err)
 {
     gp_input_file *files = s->inputs.files + first;
-    column_list all = {0};
+    gp_file_columns all = {0};
     advgp_status st = describe_file(s, &files[0], &all, err);
     for (size_t i = 1; st == ADVGP_OK && i < n; i++) {
-        column_list more = {0};
+        gp_file_columns more = {0};
         st = describe_file(s, &files[i], &more, err);
-        if (st == ADVGP_OK) st = merge(&all, &more, files[0].shown, files[i].shown, err);
-        columns_fini(&more);
+        if (st == ADVGP_OK) st = gp_file_columns_merge(&all, &more, files[0].shown, files[i].shown, err);
+        gp_file_columns_fini(&more);
     }
     const char **names = st == ADVGP_OK ? gp_alloc(all.n, sizeof *names) : NULL;
     const char **types = st == ADVGP_OK ? gp_alloc(all.n, sizeof *types) : NULL;
     if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     gp_forced_types forced = {.names = names, .types = types};
     for (size_t i = 0; st == ADVGP_OK && i < all.n; i++) {
-        bool text = strcmp(all.types[i], "VARCHAR") == 0, number = is_numeric(all.types[i]);
+        bool text = strcmp(all.types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all.types[i]);
         if (!number && !text) continue;
         names[forced.n] = all.names[i];
         types[forced.n++] = number ? "DOUBLE" : "VARCHAR";
@@ -261,7 +190,7 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_strin
     if (st == ADVGP_OK) gp_sql_read(sql, files, n, forced);
     gp_free(names);
     gp_free(types);
-    columns_fini(&all);
+    gp_file_columns_fini(&all);
     return st;
 }
 
@@ -306,8 +235,7 @@ static advgp_status build_query(file_source *s, const char *user_sql, advgp_erro
     return st;
 }
 
-// ---- a pass
-// -------------------------------------------------------------------------------------------------------------------------
+// ---- a pass ---------------------------------------------------------------------------------------------------------
 static void end_pass(file_source *s)
 {
     duckdb_destroy_data_chunk(&s->vectors);
@@ -455,33 +383,6 @@ static void file_free(gp_source *source)
 
 const gp_source_ops gp_source_duckdb = {.name = "duckdb", .next = file_next, .rewind = file_rewind, .free = file_free};
 
-// ---- opening
-// ------------------------------------------------------------------------------------------------------------------------
-static gp_column_type classify(const char *type, const char **cast)
-{
-    if (strcmp(type, "BOOLEAN") == 0) return *cast = "CAST(%s AS DOUBLE)", GP_BOOLEAN;
-    if (is_numeric(type)) return *cast = "CAST(%s AS DOUBLE)", GP_NUMBER;
-    if (strcmp(type, "DATE") == 0 || strcmp(type, "TIMESTAMP WITH TIME ZONE") == 0)
-        return *cast = "epoch(%s) - 946684800", GP_TIME;
-    if (strncmp(type, "TIMESTAMP", 9) == 0) return *cast = "epoch(CAST(%s AS TIMESTAMP)) - 946684800", GP_TIME;
-    if (strcmp(type, "TIME") == 0 || strcmp(type, "INTERVAL") == 0) return *cast = "epoch(%s)", GP_NUMBER;
-    return *cast = "CAST(%s AS VARCHAR)", GP_TEXT;
-}
-
-static char *make_cast(const char *format, const char *name)
-{
-    gp_string quoted = {0}, cast = {0};
-    gp_string_quoted(&quoted, name, '"');
-    const char *gap = strstr(format, "%s");
-    gp_string_bytes(&cast, format, (size_t)(gap - format));
-    if (quoted.p) gp_string_bytes(&cast, quoted.p, quoted.n);
-    gp_string_add(&cast, "%s", gap + 2);
-    bool failed = quoted.failed || cast.failed;
-    gp_string_fini(&quoted);
-    if (failed) gp_string_fini(&cast);
-    return cast.p;
-}
-
 static advgp_status make_label(const file_source *s, gp_string *label, advgp_error *err)
 {
     if (s->user_sql)
@@ -495,7 +396,7 @@ static advgp_status make_label(const file_source *s, gp_string *label, advgp_err
 
 static advgp_status init_columns(file_source *s, advgp_error *err)
 {
-    column_list list = {0};
+    gp_file_columns list = {0};
     gp_string label = {0};
     bool again;
     advgp_status st = describe_once(s, s->query, &list, &again, err);
@@ -509,14 +410,14 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     if (st == ADVGP_OK) st = make_label(s, &label, err);
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) {
         const char *cast = NULL;
-        types[i] = classify(list.types[i], &cast);
+        types[i] = gp_file_type_classify(list.types[i], &cast);
     }
     if (st == ADVGP_OK && ok)
         st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
         const char *cast = NULL;
-        bool text = classify(list.types[i], &cast) == GP_TEXT;
-        s->casts[i] = make_cast(cast, list.names[i]);
+        bool text = gp_file_type_classify(list.types[i], &cast) == GP_TEXT;
+        s->casts[i] = gp_file_cast(cast, list.names[i]);
         if (text)
             s->texts[i] = gp_alloc(s->vector_rows, sizeof(gp_text));
         else
@@ -526,7 +427,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     if (st == ADVGP_OK && !ok) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     gp_free(types);
     gp_string_fini(&label);
-    columns_fini(&list);
+    gp_file_columns_fini(&list);
     return st;
 }
 

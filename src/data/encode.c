@@ -32,8 +32,7 @@ struct gp_encoder {
     double *inverse_scale; // d
 };
 
-// ---- binding
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- binding --------------------------------------------------------------------------------------------------------
 // A model needs the columns it was trained on. Dates cannot be had from text; numbers and categories can be tried row
 // by row.
 static advgp_status check_type(const gp_source *source, const bound_input *b, advgp_error *err)
@@ -153,8 +152,7 @@ void gp_encoder_rewind(gp_encoder *e)
     for (size_t i = 0; i < e->schema->n_inputs; i++) e->inputs[i].n_missing = e->inputs[i].n_unseen = 0;
 }
 
-// ---- one column
-// -------------------------------------------------------------------------------------------------------------------
+// ---- one column -----------------------------------------------------------------------------------------------------
 static advgp_status refuse_missing(const gp_encoder *e, const bound_input *b, const gp_chunk *chunk, size_t k,
                                    advgp_error *err)
 {
@@ -251,8 +249,7 @@ static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *
     return ADVGP_OK;
 }
 
-// ---- one chunk
-// --------------------------------------------------------------------------------------------------------------------
+// ---- one chunk ------------------------------------------------------------------------------------------------------
 static advgp_status make_room(gp_encoder *e, size_t n, advgp_error *err)
 {
     if (n <= e->capacity) return ADVGP_OK;

@@ -287,6 +287,30 @@ static void a_missing_column_gets_its_nearest_name(void **state)
     gp_source_free(source);
 }
 
+// Memory ends at call 0, 1, 2, ...: DuckDB's own heap is not ours to refuse, all of ours is.
+static void failing_memory_is_a_status(void **state)
+{
+    (void)state;
+    const char *paths[] = {write_text("m1.csv", "x,name,y\n1,a,2\n3,b,4\n"), write_text("m2.csv", "x;name;y\n5;c;6\n")};
+    long before = gp_alloc_count().live;
+    for (int sql = 0; sql < 2; sql++)
+        for (long allowed = 0;; allowed++) {
+            gp_alloc_fail_after(allowed);
+            gp_source *source = NULL;
+            gp_notes notes = {0};
+            const gp_chunk *chunk = NULL;
+            gp_file_options o = {.paths = paths, .n_paths = 2, .sql = sql ? "SELECT m1.x AS z FROM m1, m2" : NULL};
+            advgp_status st = gp_source_files_open(&o, &notes, &source, NULL);
+            if (st == ADVGP_OK) st = gp_source_next(source, &chunk, NULL);
+            gp_alloc_fail_after(-1);
+            gp_source_free(source);
+            gp_notes_fini(&notes);
+            assert_int_equal(gp_alloc_count().live, before);
+            if (st == ADVGP_OK) break;
+            assert_int_equal(st, ADVGP_ENOMEM);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +326,7 @@ int main(void)
         cmocka_unit_test(standard_input_can_be_read_twice),
         cmocka_unit_test(bad_files_name_the_culprit),
         cmocka_unit_test(a_missing_column_gets_its_nearest_name),
+        cmocka_unit_test(failing_memory_is_a_status),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- roles
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- roles ----------------------------------------------------------------------------------------------------------
 static bool is_listed(const char *const *list, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
@@ -119,8 +118,7 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
     return st;
 }
 
-// ---- one chunk
-// --------------------------------------------------------------------------------------------------------------------
+// ---- one chunk ------------------------------------------------------------------------------------------------------
 static advgp_status count_missing(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, size_t k, advgp_error *err)
 {
     if (f->options->missing == GP_MISSING_ERROR)
@@ -251,8 +249,7 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, advgp_error *err
     return st;
 }
 
-// ---- the pass
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- the pass -------------------------------------------------------------------------------------------------------
 static advgp_status each_chunk(gp_fit *f, advgp_status (*add)(gp_fit *, const gp_chunk *, advgp_error *),
                                gp_progress progress, void *ctx, advgp_error *err)
 {

@@ -48,8 +48,7 @@ static gp_input_file *add_file(gp_inputs *inputs)
     return file;
 }
 
-// ---- one file
-// -------------------------------------------------------------------------------------------------------------------
+// ---- one file -------------------------------------------------------------------------------------------------------
 static size_t read_head(int fd, unsigned char *head)
 {
     size_t n = 0;
@@ -135,8 +134,7 @@ static advgp_status take_file(gp_inputs *inputs, const char *path, const gp_file
     return open_file(file, options, notes, err);
 }
 
-// ---- folders and globs
-// ------------------------------------------------------------------------------------------------------------
+// ---- folders and globs ----------------------------------------------------------------------------------------------
 static bool is_data_file(const char *name)
 {
     static const char *const endings[] = {"csv", "tsv", "txt", "parquet", "pq", "json", "jsonl", "ndjson"};
@@ -209,8 +207,7 @@ static advgp_status take_path(gp_inputs *inputs, const char *path, const gp_file
     return take_file(inputs, path, options, notes, err);
 }
 
-// ---- tables
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------
 static char *stem_of(const char *path)
 {
     size_t n = strlen(path);

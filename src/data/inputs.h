@@ -41,16 +41,14 @@ typedef struct gp_inputs {
 advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err);
 void gp_inputs_fini(gp_inputs *inputs);
 
-// ---- spool.c: copies that a second pass can read
-// -------------------------------------------------------------------------------- Copies fd to its end into an
-// unlinked temporary file; *copy is its descriptor.
+// ---- spool.c: copies that a second pass can read --------------------------------------------------------------------
+// Copies fd to its end into an unlinked temporary file; *copy is its descriptor.
 advgp_status gp_spool(int fd, const char *shown, const char *temporary, int *copy, advgp_error *err);
 // The same from UTF-16 to UTF-8. A lone surrogate becomes U+FFFD.
 advgp_status gp_spool_utf16(int fd, bool big_endian, const char *shown, const char *temporary, int *copy,
                             advgp_error *err);
 
-// ---- sniff.c: what the first bytes tell
-// --------------------------------------------------------------------------------------------
+// ---- sniff.c: what the first bytes tell -----------------------------------------------------------------------------
 enum { GP_HEAD_BYTES = 1 << 18 };
 typedef enum gp_utf16 { GP_NOT_UTF16, GP_UTF16_LE, GP_UTF16_BE } gp_utf16;
 gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n);
@@ -60,9 +58,9 @@ void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n);
 // Delimiter, quotes, decimal comma, header. EDATA on binary junk and duplicate column names.
 advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, advgp_error *err);
 
-// ---- read_sql.c: the same in DuckDB's SQL
-// ------------------------------------------------------------------------------------------- Columns whose type is
-// dictated to the CSV reader: sniffing a sample takes 1, 2, 3 for integers and then stumbles over 4.5.
+// ---- read_sql.c: the same in DuckDB's SQL ---------------------------------------------------------------------------
+// Columns whose type is dictated to the CSV reader: sniffing a sample takes 1, 2, 3 for integers and then stumbles
+// over 4.5.
 typedef struct gp_forced_types {
     const char *const *names, *const *types;
     size_t n;
@@ -72,8 +70,7 @@ void gp_sql_diagnose(gp_string *sql,
                      const gp_input_file *csv); // reads all as text with the header's width: finds the ragged line
 void gp_sql_head(gp_string *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
 
-// ---- file_error.c
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- file_error.c ---------------------------------------------------------------------------------------------------
 // Turns DuckDB's message (several lines, addressed to SQL authors) into one sentence for the owner of the file.
 advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *message, advgp_error *err);
 // The file of a message "Invalid unicode ... file = PATH", or NULL.

@@ -35,8 +35,7 @@ void gp_manifest_fini(gp_manifest *m)
     *m = (gp_manifest){0};
 }
 
-// ---- writing
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 static json_t *hex(uint64_t value)
 {
     char text[20];
@@ -80,8 +79,7 @@ advgp_status gp_manifest_write(const gp_manifest *m, const char *path, advgp_err
     return st;
 }
 
-// ---- reading
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 static advgp_status bad(advgp_error *err, const char *what)
 {
     return gp_fail(err, ADVGP_EFILE, "the manifest is damaged: %s; pack the data again", what);

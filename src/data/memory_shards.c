@@ -73,8 +73,7 @@ static void memory_free(gp_shards *s)
 
 static const gp_shards_ops memory_ops = {.name = "memory", .read = memory_read, .free = memory_free};
 
-// ---- building
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------------------------------------------
 advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool float64, uint64_t seed,
                                    gp_memory_builder **out, advgp_error *err)
 {

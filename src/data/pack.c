@@ -64,8 +64,7 @@ static advgp_status write_all(int fd, const void *bytes, size_t n, const char *p
     return ADVGP_OK;
 }
 
-// ---- dealing
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- dealing --------------------------------------------------------------------------------------------------------
 // Opened for each piece: thousands of shards must not need thousands of descriptors.
 static advgp_status flush_shard(packer *p, size_t shard, advgp_error *err)
 {
@@ -117,8 +116,7 @@ static advgp_status deal_rows(void *ctx, const gp_rows *rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-// ---- one shard
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- one shard ------------------------------------------------------------------------------------------------------
 // Rows in shuffled order from the loose file, sixteen at a time: first their places, so that the memory is already on
 // its way, then the copy, a full run of every column.
 static void fill_float(const packer *p, const gp_shuffle *order, const float *loose, size_t first, size_t n, size_t run)
@@ -198,7 +196,7 @@ static advgp_status write_head(packer *p, size_t shard, const gp_shard_layout *l
     if (lseek(fd, 0, SEEK_SET) != 0) return gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
     advgp_status st = write_all(fd, &head, sizeof head, path, err);
     if (st == ADVGP_OK) st = write_all(fd, p->hashes, table_bytes(l), path, err);
-    if (st == ADVGP_OK && (ftruncate(fd, (off_t)l->file_bytes) != 0 || fsync(fd) != 0))
+    if (st == ADVGP_OK && ftruncate(fd, (off_t)l->file_bytes) != 0)
         st = gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
     return st;
 }
@@ -242,8 +240,7 @@ static advgp_status finish_shard(packer *p, size_t shard, advgp_error *err)
     return st;
 }
 
-// ---- the folder
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- the folder -----------------------------------------------------------------------------------------------------
 static void remove_folder(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -275,9 +272,24 @@ static advgp_status sync_folder(const char *dir, advgp_error *err)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = fd >= 0 && fsync(fd) == 0;
-    if (!ok) gp_fail(err, ADVGP_EIO, "cannot sync %s: %s", dir, strerror(errno));
+    if (!ok) (void)gp_fail(err, ADVGP_EIO, "cannot sync %s: %s", dir, strerror(errno));
     if (fd >= 0) close(fd);
     return ok ? ADVGP_OK : ADVGP_EIO;
+}
+
+// After all are written: the kernel has been writing the first ones while the last were made.
+static advgp_status sync_shards(const packer *p, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t k = 0; st == ADVGP_OK && k < p->m.n_train + 2; k++) {
+        char path[PATH_BYTES];
+        st = name_shard(p, "", k, path, err);
+        int fd = st == ADVGP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        if (st == ADVGP_OK && (fd < 0 || fsync(fd) != 0))
+            st = gp_fail(err, ADVGP_EIO, "cannot sync %s: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+    }
+    return st;
 }
 
 static advgp_status move_in(const packer *p, const char *dir, advgp_error *err)
@@ -364,6 +376,7 @@ static advgp_status finish(packer *p, gp_progress progress, void *ctx, size_t ro
         if (st == ADVGP_OK && progress && progress(ctx, rows) != 0)
             st = gp_fail(err, ADVGP_ESTOPPED, "stopped while packing");
     }
+    if (st == ADVGP_OK) st = sync_shards(p, err);
     if (st == ADVGP_OK) st = name_file(p, "manifest.json", path, err);
     p->m.schema = (gp_schema *)(uintptr_t)p->schema; // only read by the writer
     if (st == ADVGP_OK) st = gp_manifest_write(&p->m, path, err);

@@ -28,8 +28,7 @@ typedef struct packed_shards {
     mapping *maps; // n_train + 2
 } packed_shards;
 
-// ---- opening
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- opening --------------------------------------------------------------------------------------------------------
 static const char *check_head(const gp_shard_head *head, const gp_manifest *m, size_t shard, const gp_shard_layout *l)
 {
     if (memcmp(head->magic, "ADVGPSH1", 8) != 0) return "it is no shard";
@@ -82,8 +81,7 @@ static advgp_status open_shard(packed_shards *p, const gp_manifest *m, size_t sh
     return st;
 }
 
-// ---- reading
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 size_t gp_packed_blocks(const gp_shards *s, size_t shard)
 {
     return ((const packed_shards *)s)->maps[shard].layout.n_blocks;

@@ -33,8 +33,7 @@ size_t gp_shard_run(const gp_shard_layout *l, size_t block);        // values in
 size_t gp_shard_block_size(const gp_shard_layout *l, size_t block); // bytes
 void gp_shard_file_name(char out[32], size_t n_train, size_t shard);
 
-// ---- reading
-// --------------------------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 bool gp_packed_is(const char *path); // is it a folder with a manifest of ours?
 // Checks manifest and heads now, each block when it is first read. schema (may be NULL) and sql (may be NULL; NULL in
 // it if none was used) are the caller's to free. EFILE for everything wrong with the files.
@@ -49,8 +48,7 @@ typedef struct gp_block { // in place: columns of one block, valid until the sha
 size_t gp_packed_blocks(const gp_shards *s, size_t shard);
 advgp_status gp_packed_block(const gp_shards *s, size_t shard, size_t block, gp_block *out, advgp_error *err);
 
-// ---- writing
-// --------------------------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 typedef struct gp_pack_options {
     const char *dir;
     size_t n_shards; // 0: 64, or fewer for few rows

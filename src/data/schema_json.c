@@ -10,8 +10,7 @@
 
 enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17 };
 
-// ---- writing
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 static json_t *strings_to_json(const gp_categories *c)
 {
     json_t *list = json_array();
@@ -66,8 +65,7 @@ char *gp_schema_to_json(const gp_schema *s)
     return copy;
 }
 
-// ---- reading
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 static advgp_status bad(advgp_error *err, const char *what)
 {
     return gp_fail(err, ADVGP_EFILE, "the schema in the file is damaged: %s", what);

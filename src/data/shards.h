@@ -41,8 +41,7 @@ advgp_status gp_shards_read(const gp_shards *s, size_t shard, size_t first, size
                             advgp_error *err);
 void gp_shards_free(gp_shards *s); // NULL is fine
 
-// ---- in memory
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- in memory ------------------------------------------------------------------------------------------------------
 // A sink for gp_encode_all; gp_memory_shards_take turns it into shards (a transfer: the builder is gone on success
 // only).
 typedef struct gp_memory_builder gp_memory_builder;

@@ -67,9 +67,8 @@ void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n)
     file->kind = json || (brace && !csv) ? GP_FILE_JSON : GP_FILE_CSV;
 }
 
-// ---- the dialect
-// ---------------------------------------------------------------------------------------------------------------- The
-// end of the line that starts at `from`, outside double quotes.
+// ---- the dialect ----------------------------------------------------------------------------------------------------
+// The end of the line that starts at `from`, outside double quotes.
 static size_t line_end(const unsigned char *head, size_t n, size_t from)
 {
     bool quoted = false;

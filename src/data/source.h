@@ -79,8 +79,7 @@ advgp_status gp_source_init(gp_source *source, const gp_source_ops *ops, const c
 void gp_source_fini(gp_source *source);
 const char *gp_column_type_name(gp_column_type type);
 
-// ---- memory: a caller's arrays
-// --------------------------------------------------------------------------------------------------
+// ---- memory: a caller's arrays --------------------------------------------------------------------------------------
 typedef struct gp_array {
     const char *name;
     const double *number;    // n_rows values `stride` apart (in doubles), or NULL
@@ -91,13 +90,11 @@ typedef struct gp_array {
 advgp_status gp_source_memory_open(const gp_array *arrays, size_t n_arrays, size_t n_rows, size_t chunk_rows,
                                    gp_source **out, advgp_error *err);
 
-// ---- synthetic: a smooth function of d inputs with noise, for benchmarks
-// -------------------------------------------------------- Columns x1..xd and y; a pure function of (seed, row), so any
-// number of rows costs no memory.
+// ---- synthetic: a smooth function of d inputs with noise, for benchmarks --------------------------------------------
+// Columns x1..xd and y; a pure function of (seed, row), so any number of rows costs no memory.
 advgp_status gp_source_synthetic_open(size_t n_rows, size_t d, uint64_t seed, gp_source **out, advgp_error *err);
 
-// ---- duckdb: files, folders, globs, stdin, SQL
-// ------------------------------------------------------------------------------------
+// ---- duckdb: files, folders, globs, stdin, SQL ----------------------------------------------------------------------
 typedef struct gp_notes gp_notes;
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin

@@ -14,7 +14,8 @@ typedef struct reader {
 
 static advgp_status expected(const reader *r, const char *what)
 {
-    gp_fail(r->err, ADVGP_EFILE, "the header is damaged at byte %zu: %s expected", (size_t)(r->p - r->start), what);
+    (void)gp_fail(r->err, ADVGP_EFILE, "the header is damaged at byte %zu: %s expected", (size_t)(r->p - r->start),
+                  what);
     return ADVGP_EFILE;
 }
 
