@@ -153,13 +153,13 @@ static advgp_status score_rows(void *ctx, gp_batch rows, advgp_error *err)
     return st;
 }
 
-advgp_status gp_learner_score(const gp_learner *l, gp_reader *reader, gp_part part, size_t max_rows,
-                              const gp_schema *schema, gp_score *score, advgp_error *err)
+advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
+                           size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err)
 {
     gp_predictor *predictor = NULL;
     scoring s = {.schema = schema, .score = score};
     *score = (gp_score){0};
-    advgp_status st = gp_predictor_new(&l->spec, l->theta, &predictor, err);
+    advgp_status st = gp_predictor_new(spec, theta, &predictor, err);
     if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &s.work, err);
     s.predictor = predictor;
     s.mean = gp_alloc(2 * reader->capacity, sizeof(double));

@@ -44,9 +44,9 @@ void gp_learner_free(gp_learner *learner);
 // taken back and later steps are halved; after 20 such the status is returned.
 advgp_status gp_learner_step(gp_learner *learner, gp_batch batch, double progress, advgp_error *err);
 
-// Score on a part, at most max_rows of it (0: all).
-advgp_status gp_learner_score(const gp_learner *learner, gp_reader *reader, gp_part part, size_t max_rows,
-                              const gp_schema *schema, gp_score *score, advgp_error *err);
+// Score of a model on a part, at most max_rows of it (0: all).
+advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
+                           size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err);
 
 // Finish pass: exact statistics over the training rows (at most max_rows; 0: all), best noise, optimal q(w), exact
 // bound.

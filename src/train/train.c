@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "train/baseline.h"
 #include "train/calibrate.h"
+#include "train/checkpoint.h"
 #include "train/inducing.h"
 #include "train/learner.h"
 
@@ -37,6 +38,7 @@ typedef struct training {
     size_t n_train, batch, steps;
     double wall_start, cpu_start;
     gp_learner *learner;
+    gp_run_state state;
 } training;
 
 static void say(const training *t, const char *what)
@@ -109,7 +111,7 @@ static advgp_status pilot(training *t, size_t components, double *score, advgp_e
     if (st == ADVGP_OK) st = gp_learner_finish(l, &t->reader, 40 * batch, &neg_elbo, err);
     *score = neg_elbo;
     if (st == ADVGP_OK && gp_shards_rows(t->shards, GP_STOP)) {
-        st = gp_learner_score(l, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
+        st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
     gp_learner_free(l);
@@ -140,7 +142,8 @@ static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advg
     gp_score score = {0};
     advgp_status st = ADVGP_OK;
     if (gp_shards_rows(t->shards, GP_STOP))
-        st = gp_learner_score(t->learner, &t->reader, GP_STOP, EVAL_ROWS, t->schema, &score, err);
+        st = gp_score_part(&t->learner->spec, t->learner->theta, &t->reader, GP_STOP, EVAL_ROWS, t->schema, &score,
+                           err);
     const double rows = (double)version * (double)t->batch, wall = gp_clock_wall() - t->wall_start;
     *e = (gp_train_eval){
         .wall = wall,
@@ -158,49 +161,80 @@ static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advg
     return st;
 }
 
-// Steps until the schedule ends, patience runs out, time is up or someone asks; the best parameters are in
-// learner->best.
-static advgp_status run(training *t, advgp_error *err)
+// After an evaluation: is this the best so far, and is it time to stop? Then why.
+static const char *judge(training *t, const gp_train_eval *e, bool asked)
 {
     gp_learner *l = t->learner;
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
+    if (!gp_shards_rows(t->shards, GP_STOP) || e->mnlp < t->state.best) {
+        t->state.best = e->mnlp, t->state.since_best = 0;
+        memcpy(l->best, l->theta, l->layout.size * sizeof(double));
+    } else if (++t->state.since_best >= patience) {
+        return "no gain on held-out rows";
+    }
+    if (asked) return "interrupted";
+    if (t->options->seconds > 0 && e->wall >= t->options->seconds) return "time is up";
+    return t->state.step >= t->steps ? "the schedule ended" : NULL;
+}
+
+static advgp_status save(training *t, double *last_save, advgp_error *err)
+{
+    *last_save = gp_clock_wall();
+    return t->options->checkpoint ? gp_checkpoint_save(t->options->checkpoint, t->learner, &t->state, err) : ADVGP_OK;
+}
+
+// Steps until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was seen.
+// Evaluations come at fixed steps, so that a resumed run makes the same decisions.
+static advgp_status run(training *t, advgp_error *err)
+{
+    gp_learner *l = t->learner;
     const size_t every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
-    const bool held_out = gp_shards_rows(t->shards, GP_STOP) > 0;
-    double best = INFINITY;
-    size_t since_best = 0, k = 0;
-    t->result->stopped = "the schedule ended";
-    memcpy(l->best, l->theta, l->layout.size * sizeof(double));
-    while (k < t->steps) {
+    const double pause = t->options->checkpoint_seconds;
+    double last_save = gp_clock_wall();
+    const char *stopped = t->state.step >= t->steps ? "the schedule ended" : NULL;
+    while (!stopped) {
         gp_batch rows;
-        advgp_status st = gp_reader_ring(&t->reader, k * t->batch, t->batch, &rows, err);
-        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)k / (double)t->steps, err);
+        advgp_status st = gp_reader_ring(&t->reader, t->state.step * t->batch, t->batch, &rows, err);
+        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)t->state.step / (double)t->steps, err);
         if (st != ADVGP_OK) return st;
-        k++;
+        t->state.step++;
         const bool asked = stop_asked(t);
-        if (k % every && k < t->steps && !asked) continue;
-        gp_train_eval e;
-        st = evaluate(t, k, &e, err);
+        if (asked) st = save(t, &last_save, err); // before the evaluation, which an undisturbed run would not make here
         if (st != ADVGP_OK) return st;
-        if (!held_out || e.mnlp < best) {
-            best = e.mnlp, since_best = 0;
-            memcpy(l->best, l->theta, l->layout.size * sizeof(double));
-        } else if (++since_best >= patience) {
-            t->result->stopped = "no gain on held-out rows";
-            break;
+        if (t->state.step % every == 0 || t->state.step == t->steps || asked) {
+            gp_train_eval e;
+            st = evaluate(t, t->state.step, &e, err);
+            if (st != ADVGP_OK) return st;
+            stopped = judge(t, &e, asked);
         }
-        if (asked) {
-            t->result->stopped = "interrupted", t->result->interrupted = true;
-            break;
+        if (!stopped && pause > 0 && gp_clock_wall() - last_save >= pause) {
+            st = save(t, &last_save, err);
+            if (st != ADVGP_OK) return st;
         }
-        if (t->options->seconds > 0 && e.wall >= t->options->seconds) {
-            t->result->stopped = "time is up";
-            break;
-        }
+        t->result->interrupted = asked;
     }
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
-    t->result->versions = k;
-    t->result->rows = (double)k * (double)t->batch;
+    t->result->stopped = stopped;
+    t->result->versions = t->state.step;
+    t->result->rows = (double)t->state.step * (double)t->batch;
     return ADVGP_OK;
+}
+
+// A fresh learner with the number of components the pilots choose, or the one a checkpoint holds.
+static advgp_status begin(training *t, advgp_error *err)
+{
+    size_t components = 0;
+    advgp_status st = ADVGP_OK;
+    if (t->options->resume)
+        st = gp_checkpoint_components(t->options->resume, &components, err);
+    else
+        st = choose_components(t, &components, err);
+    if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
+    if (st != ADVGP_OK) return st;
+    t->state = (gp_run_state){
+        .best = INFINITY, .batch = t->batch, .steps = t->steps, .seed = t->options->seed, .n_rows = t->n_train};
+    memcpy(t->learner->best, t->learner->theta, t->learner->layout.size * sizeof(double));
+    return t->options->resume ? gp_checkpoint_load(t->options->resume, t->learner, &t->state, err) : ADVGP_OK;
 }
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
@@ -264,7 +298,7 @@ static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows,
     gp_score score;
     r->held_out = part == GP_STOP;
     advgp_status st = gp_calibrate(model, &t->reader, err);
-    if (st == ADVGP_OK) st = gp_learner_score(l, &t->reader, part, 0, t->schema, &score, err);
+    if (st == ADVGP_OK) st = gp_score_part(&l->spec, l->theta, &t->reader, part, 0, t->schema, &score, err);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &t->reader, part, 5, gp_train_levels, r->coverage, r->coverage_gaussian, err);
     if (st == ADVGP_OK) st = baselines(t, part, model, err);
@@ -312,10 +346,9 @@ advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const cha
                   .cpu_start = gp_clock_cpu()};
     *t.result = (gp_train_result){0};
     *model = NULL;
-    size_t components = 0, finish_rows = 0;
+    size_t finish_rows = 0;
     st = settle(&t, notes, err);
-    if (st == ADVGP_OK) st = choose_components(&t, &components, err);
-    if (st == ADVGP_OK) st = new_learner(&t, components, &t.learner, err);
+    if (st == ADVGP_OK) st = begin(&t, err);
     if (st == ADVGP_OK) say(&t, "training");
     if (st == ADVGP_OK) st = run(&t, err);
     if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);

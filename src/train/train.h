@@ -25,6 +25,9 @@ typedef struct gp_train_options {
     double seconds;  // wall clock; 0: no limit
     size_t patience; // evaluations without gain before it stops; 0: 8
     uint64_t seed;
+    const char *checkpoint;    // file of the whole state, written on the way and when interrupted; NULL: none
+    double checkpoint_seconds; // between two; 0: only when interrupted
+    const char *resume;        // checkpoint to go on from; NULL: from the start
 } gp_train_options;
 
 // Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
