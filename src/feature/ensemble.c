@@ -40,27 +40,39 @@ static size_t ensemble_scratch(const gp_map_shape *shape)
     return sum;
 }
 
-// Every group starts at the given jitter; the highest rung any of them needed is the one reported.
-static advgp_status ensemble_make(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung,
-                                  gp_mat T, double *scratch, advgp_error *err)
+// All groups at one rung; the first that does not hold climbs it.
+static advgp_status make_groups(const gp_map_shape *shape, gp_cmat K, double a0sq, gp_rung *rung, gp_mat T,
+                                double *scratch, advgp_error *err)
 {
-    (void)rho;
     const double scale = 1 / sqrt((double)shape->n_groups);
-    const gp_rung first = *rung;
+    const int climbs = rung->climbs;
     gp_mat_zero(T);
-    for (size_t l = 0, row = 0, col = 0; l < shape->n_groups; l++) {
+    for (size_t l = 0, row = 0, col = 0; l < shape->n_groups && rung->climbs == climbs; l++) {
         const size_t m = shape->group_m[l], rank = group_rank(shape, l);
-        gp_rung own = first;
-        if (!gp_eigen_group_make(gp_cmat_part(K, row, row, m, m), a0sq, scale, &own, gp_mat_part(T, row, col, m, rank),
+        if (!gp_eigen_group_make(gp_cmat_part(K, row, row, m, m), a0sq, scale, rung, gp_mat_part(T, row, col, m, rank),
                                  scratch))
             return gp_fail(err, ADVGP_ENUMERIC,
                            "K_mm of the %zu inducing inputs of group %zu has no %zu positive eigenvalues, even with "
                            "relative jitter %g: lower the ranks, or are length-scales extreme?",
-                           m, l + 1, rank, own.jitter);
-        if (own.climbs > rung->climbs) *rung = own;
+                           m, l + 1, rank, rung->jitter);
         row += m, col += rank, scratch += gp_eigen_group_scratch(m);
     }
     return ADVGP_OK;
+}
+
+// One jitter for all groups, so that a model file can tell it in one number: where a group climbs, all begin again
+// there.
+static advgp_status ensemble_make(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung,
+                                  gp_mat T, double *scratch, advgp_error *err)
+{
+    (void)rho;
+    int climbs;
+    advgp_status st;
+    do {
+        climbs = rung->climbs;
+        st = make_groups(shape, K, a0sq, rung, T, scratch, err);
+    } while (st == ADVGP_OK && rung->climbs > climbs);
+    return st;
 }
 
 static void ensemble_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,

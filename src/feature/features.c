@@ -26,6 +26,9 @@ static advgp_status check_spec(const gp_feature_spec *spec, advgp_error *err)
         const gp_component_spec *c = &spec->components[b];
         if (!c->kernel || !c->map)
             return gp_fail(err, ADVGP_EINVAL, "features: component %zu has no kernel or no map", b + 1);
+        if (spec->rungs && !(spec->rungs[b] >= 0 && spec->rungs[b] <= 1e-2))
+            return gp_fail(err, ADVGP_EINVAL, "features: relative jitter %g of component %zu is not in 0 .. 0.01",
+                           spec->rungs[b], b + 1);
         if (!c->shape.m) return gp_fail(err, ADVGP_EINVAL, "features: component %zu has no inducing inputs", b + 1);
         size_t M;
         advgp_status st = c->map->features(&c->shape, &M, err);
@@ -65,6 +68,7 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
     for (size_t b = 0; b < spec->n_components; b++) {
         const gp_component_spec *s = &spec->components[b];
         gp_component c = {.kernel = s->kernel, .map = s->map, .shape = s->shape, .m = s->shape.m};
+        c.jitter = spec->rungs && spec->rungs[b] > 0 ? spec->rungs[b] : spec->jitter;
         (void)s->map->features(&s->shape, &c.M, NULL); // checked before
         c.param = f->n_params, c.col = f->n_cols, c.feature = f->M;
         size_t *group_m = copy_sizes(carve, s->shape.group_m, s->shape.n_groups);
@@ -172,13 +176,13 @@ static void set_K(gp_component *c, size_t d)
     c->kernel->eval(c->K, c->a0sq, c->slope.p);
 }
 
-static advgp_status set_component(gp_component *c, size_t d, double jitter, const double *theta, advgp_error *err)
+static advgp_status set_component(gp_component *c, size_t d, const double *theta, advgp_error *err)
 {
     advgp_status st = set_scales(c, d, theta + c->param, err);
     if (st != ADVGP_OK) return st;
     set_distances(c, d);
     set_K(c, d);
-    c->rung = (gp_rung){.jitter = jitter};
+    c->rung = (gp_rung){.jitter = c->jitter};
     return c->map->make(&c->shape, gp_ro(c->K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
 }
 
@@ -187,7 +191,7 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
     if (!f || !theta) return gp_fail(err, ADVGP_EINVAL, "features: no features or no parameters given");
     f->a0sq_sum = 0;
     for (size_t b = 0; b < f->n_components; b++) {
-        advgp_status st = set_component(&f->components[b], f->d, f->jitter, theta, err);
+        advgp_status st = set_component(&f->components[b], f->d, theta, err);
         if (st != ADVGP_OK) return gp_wrap(err, st, "component %zu", b + 1);
         f->a0sq_sum += f->components[b].a0sq;
     }

@@ -25,6 +25,8 @@ typedef struct gp_feature_spec {
     const gp_component_spec *components;
     gp_trend trend;
     double jitter; // relative; the first rung of the ladder, 1e-6 unless there is a reason
+    // [n_components], where a saved model knows which rung each needed and starts there; 0, or NULL: jitter as above
+    const double *rungs;
 } gp_feature_spec;
 
 typedef struct gp_component {
@@ -32,6 +34,7 @@ typedef struct gp_component {
     const gp_map *map;
     gp_map_shape shape;  // its arrays are owned here
     size_t m, M;         // inducing inputs, features
+    double jitter;       // the first rung
     size_t param;        // theta[param] is ln a0; then ln eta (d), Z (m x d, row major), rho (m, if the map has it)
     size_t col, feature; // where its columns and features start
 

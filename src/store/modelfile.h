@@ -9,40 +9,60 @@
 
 #include <jansson.h>
 
-enum { GP_CALIBRATION_LEVELS = 1001, GP_GOLDEN_ROWS = 8 };
+enum {
+    GP_MODEL_FORMAT = 1, // the version that is written; older ones are read
+    GP_CALIBRATION_LEVELS = 1001,
+    GP_GOLDEN_ROWS = 8,
+    GP_MODEL_COMPONENTS_MAX = 1024,
+    GP_MODEL_INDUCING_MAX = 20000, // in all components; a file that claims more is refused before memory is taken
+};
 
 typedef struct gp_model {
-    gp_feature_spec spec; // its components are owned by the model
+    gp_feature_spec spec;          // its arrays are those below
+    gp_component_spec *components; // owned, with their groups
+    double *rungs;                 // [components]: the jitter that each needed, once the model was loaded; before, 0
     gp_theta_layout layout;
     double *theta; // [layout.size]
     gp_schema *schema;
-    char *sql; // the query of --sql, applied at predict too; NULL if none
-    // Additive statistics over all training rows, in the features of theta. A and b are owned.
+    char *sql;       // the query of --sql, applied at predict too; NULL if none
+    char method[32]; // what fitted it: "advgp", unless somebody writes another name here
+    // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first.
     gp_stats stats;
     // calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000 of new rows (split conformal,
-    // MATH.md 6); where the calibration rows are too few for a level, the Gaussian factor. NULL: not calibrated, all
-    // Gaussian.
+    // MATH.md 6); see gp_model_calibrate. NULL: not calibrated, all Gaussian.
     double *calibration;  // [GP_CALIBRATION_LEVELS]
     size_t n_calibration; // rows behind it
     double baseline_mean,
-        baseline_linear; // RMSE on the held-out rows (on the training rows if none), in the target's own units
+        baseline_linear; // RMSE on the held-out rows (on the training rows if none), in the target's own units; NaN:
+                         // not known
     json_t *record;      // training record: when, how long, why it stopped, held-out figures; an object, never NULL
     json_t *options;     // the options of the run, an object, never NULL
 } gp_model;
 
-// A model of this shape with room for everything; schema is taken (on success only), sql copied. theta starts at 0.
+// A model of this shape with room for everything; schema is taken (on success only), sql copied. theta and statistics
+// start at 0, record and options as empty objects. EINVAL where spec and schema differ in their inputs.
 advgp_status gp_model_new(const gp_feature_spec *spec, gp_schema *schema_take, const char *sql, gp_model **out,
                           advgp_error *err);
-void gp_model_free(gp_model *model);
+void gp_model_free(gp_model *model); // NULL is fine
+
+// Fills `calibration` from n scores |y - mean| / sd_y of rows that training did not see (MATH.md 6); sorts them. Level
+// p takes the score of rank ceil((n + 1) p); where there is none, the Gaussian factor if it is larger than the largest
+// score, so that intervals grow with their level. The last entry, which no finite factor can serve, repeats the one
+// before.
+advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err);
 
 // Writes the file (beside, then renamed). The golden rows are made here: 8 synthetic encoded rows and their
-// predictions.
+// predictions. What a reader would refuse is refused here: a parameter that is not finite is ENUMERIC, and nothing is
+// written.
 advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err);
 
-// Reads as hostile, checks the checksum, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
+// Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
 // wrong, with the file's name, what was expected and what to do (a newer format version says so).
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
 
 // The factor s of the interval at level p in (0, 1): calibrated (linear between levels), or Gaussian.
 double gp_model_interval(const gp_model *model, double p);
 double gp_gaussian_interval(double p); // the s for which a normal variable lies within +- s with probability p
+
+// A predictor for standardised inputs: gp_predictor_new of spec and theta.
+advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err);

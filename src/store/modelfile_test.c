@@ -1,0 +1,512 @@
+// modelfile_test.c: a model comes back as it was saved, whatever its shape; a file that anybody touched does not.
+#include "store/modelfile.h"
+
+#include "base/text.h"
+#include "fixture.h"
+#include "store/modelimage.h"
+#include "store/scratch_test.h"
+
+#include <fcntl.h>
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+
+// A schema of d numeric columns with scales of all sizes.
+static gp_schema *make_schema(size_t d, bool weighted, bool log_target)
+{
+    gp_buffer inputs = {0}, means = {0}, scales = {0}, text = {0};
+    for (size_t j = 0; j < d; j++) {
+        const char *comma = j ? "," : "";
+        gp_buffer_add(&inputs,
+                      "%s{\"name\":\"column %zu\",\"type\":\"number\",\"encoding\":\"number\",\"indicator\":false}",
+                      comma, j);
+        gp_buffer_add(&means, "%s%.17g", comma, 100 / (3.0 + (double)j));
+        gp_buffer_add(&scales, "%s%.17g", comma, pow(10, (double)j - 2) / 3);
+    }
+    gp_buffer_add(&text,
+                  "{\"version\":1,\"target\":\"y\",\"weights\":%s,\"log_target\":%s,\"missing\":\"impute\",\"y_mean\":"
+                  "-7.25,\"y_scale\":0.3,\"rows\":20,\"weight\":21.5,\"inputs\":[%s],\"x_mean\":[%s],\"x_scale\":[%s]}",
+                  weighted ? "\"w\"" : "null", log_target ? "true" : "false", inputs.p, means.p, scales.p);
+    gp_schema *schema = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_schema_from_json(text.p, text.n, &schema, &err), "schema");
+    gp_buffer_fini(&inputs);
+    gp_buffer_fini(&means);
+    gp_buffer_fini(&scales);
+    gp_buffer_fini(&text);
+    return schema;
+}
+
+// A model of the problem with statistics of its rows; calibrated on every third seed or so.
+static gp_model *make_model(const problem *p, bool calibrated, const char *sql)
+{
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_new(&p->spec, make_schema(p->d, p->w != NULL, calibrated), sql, &model, &err), p->label);
+    memcpy(model->theta, p->theta, p->layout.size * sizeof *p->theta);
+    engine e = engine_new(p, 0);
+    (void)run_pass(e, p->theta, p->rows, NULL, p->label);
+    const gp_stats *s = gp_pass_stats(e.pass);
+    gp_mat_copy(gp_ro(s->A), model->stats.A);
+    memcpy(model->stats.b, s->b, p->layout.M * sizeof *s->b);
+    model->stats.yy = s->yy, model->stats.n = s->n, model->stats.residual = s->residual;
+    engine_free(e);
+    model->baseline_mean = 3.5; // the linear one stays unknown
+    json_object_set_new(model->record, "stopped", json_string("patience"));
+    json_object_set_new(model->options, "inducing", json_integer(20));
+    double scores[30];
+    for (size_t i = 0; i < 30; i++) scores[i] = fabs(sin((double)i)) * 3;
+    if (calibrated) CHECK_OK(gp_model_calibrate(model, scores, 30, &err), p->label);
+    return model;
+}
+
+static gp_model *sample_model(void)
+{
+    problem p;
+    problem_init(&p, 4, (problem_options){.n = 12, .d = 2, .n_components = 2, .trend = GP_TREND_LINEAR});
+    gp_model *model = make_model(&p, true, "SELECT 1");
+    problem_fini(&p);
+    return model;
+}
+
+static const char *sample_file(void) // with the sample model in it
+{
+    const char *path = scratch_path("sample.safetensors");
+    advgp_error err = {0};
+    gp_model *model = sample_model();
+    CHECK_OK(gp_model_save(model, path, &err), "sample");
+    gp_model_free(model);
+    return path;
+}
+
+// ---- round trips ----------------------------------------------------------------------------------------------------
+
+static void check_same(const gp_model *a, const gp_model *b, const char *label)
+{
+    const size_t M = a->layout.M;
+    CHECK(!memcmp(&a->layout, &b->layout, sizeof a->layout), label, "it came back changed");
+    CHECK_BITS(a->layout.size, a->theta, b->theta, label);
+    CHECK_BITS(M * M, a->stats.A.p, b->stats.A.p, label);
+    CHECK_BITS(M, a->stats.b, b->stats.b, label);
+    CHECK(a->stats.yy == b->stats.yy && a->stats.n == b->stats.n && a->stats.residual == b->stats.residual, label,
+          "it came back changed");
+    CHECK(a->spec.trend == b->spec.trend && a->spec.jitter == b->spec.jitter && a->spec.d == b->spec.d, label,
+          "it came back changed");
+    for (size_t c = 0; c < a->spec.n_components; c++)
+        CHECK(a->components[c].kernel == b->components[c].kernel && a->components[c].map == b->components[c].map, label,
+              "component %zu", c);
+    CHECK(a->n_calibration == b->n_calibration && !a->calibration == !b->calibration, label, "it came back changed");
+    if (a->calibration) CHECK_BITS(GP_CALIBRATION_LEVELS, a->calibration, b->calibration, label);
+    CHECK_BITS(a->spec.d, a->schema->x_scale, b->schema->x_scale, label);
+    CHECK(!strcmp(a->method, b->method) && !a->sql == !b->sql && (!a->sql || !strcmp(a->sql, b->sql)), label,
+          "it came back changed");
+    CHECK(a->baseline_mean == b->baseline_mean && isnan(b->baseline_linear), label, "it came back changed");
+    CHECK(json_equal(a->record, b->record) && json_equal(a->options, b->options), label, "it came back changed");
+}
+
+static void check_same_predictions(const problem *p, const gp_model *a, const gp_model *b)
+{
+    double *one = doubles(3 * p->n), *two = doubles(3 * p->n);
+    const gp_model *models[2] = {a, b};
+    double *results[2] = {one, two};
+    for (int k = 0; k < 2; k++) {
+        gp_predictor *predictor = NULL;
+        gp_predict_work *work = NULL;
+        advgp_error err = {0};
+        CHECK_OK(gp_model_predictor(models[k], &predictor, &err), p->label);
+        CHECK_OK(gp_predict_work_new(predictor, 0, &work, &err), p->label);
+        double *r = results[k];
+        CHECK_OK(gp_predict(predictor, work, p->rows.X, r, r + p->n, r + 2 * p->n, &err), p->label);
+        gp_predict_work_free(work);
+        gp_predictor_free(predictor);
+    }
+    CHECK_BITS(3 * p->n, one, two, p->label);
+    free(one), free(two);
+}
+
+static void a_model_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("model.safetensors");
+    uint64_t seed = 0;
+    for (size_t k = 0; gp_kernels[k]; k++)
+        for (size_t map = 0; gp_maps[map]; map++)
+            for (size_t J = 1; J <= 3; J++)
+                for (int trend = 0; trend < 3; trend++) {
+                    seed++;
+                    problem p;
+                    problem_init(&p, seed,
+                                 (problem_options){.n = 15,
+                                                   .d = 1 + seed % 4,
+                                                   .n_components = J,
+                                                   .kernel = gp_kernels[k],
+                                                   .map = gp_maps[map],
+                                                   .trend = (gp_trend)trend,
+                                                   .weighted = seed % 2,
+                                                   .jitter = seed % 5 ? 0 : 1e-3});
+                    gp_model *model = make_model(&p, seed % 3, seed % 4 ? NULL : "SELECT 'ü' FROM data"), *again = NULL;
+                    advgp_error err = {0};
+                    CHECK_OK(gp_model_save(model, path, &err), p.label);
+                    CHECK_OK(gp_model_load(path, &again, &err), p.label);
+                    check_same(model, again, p.label);
+                    check_same_predictions(&p, model, again);
+                    gp_model_free(model);
+                    gp_model_free(again);
+                    problem_fini(&p);
+                }
+    unlink(path);
+}
+
+static void a_trend_alone_is_a_model(void **state)
+{
+    (void)state;
+    problem p;
+    problem_init(&p, 3, (problem_options){.n = 10, .d = 3, .n_components = 0, .trend = GP_TREND_LINEAR});
+    gp_model *model = make_model(&p, false, NULL), *again = NULL;
+    memcpy(model->method, "linear", sizeof "linear");
+    const char *path = scratch_path("linear.safetensors");
+    advgp_error err = {0};
+    CHECK_OK(gp_model_save(model, path, &err), p.label);
+    CHECK_OK(gp_model_load(path, &again, &err), p.label);
+    check_same(model, again, p.label);
+    gp_model_free(model);
+    gp_model_free(again);
+    problem_fini(&p);
+    unlink(path);
+}
+
+// Equal inducing inputs need jitter beyond the first rung: the file tells which, and a reader starts there.
+static void the_jitter_that_held_is_in_the_file(void **state)
+{
+    (void)state;
+    for (size_t map = 0; gp_maps[map]; map++) {
+        problem p;
+        problem_init(&p, 11,
+                     (problem_options){.n = 8,
+                                       .d = 2,
+                                       .m = 6,
+                                       .n_components = 1,
+                                       .kernel = &gp_kernel_ard_rbf,
+                                       .map = gp_maps[map],
+                                       .full_rank = true,
+                                       .jitter = -1});
+        for (size_t j = 1; j < 6; j++) // Z follows ln sigma, ln a0 and ln eta
+            memcpy(p.theta + 4 + 2 * j, p.theta + 4, 2 * sizeof *p.theta);
+        gp_model *model = make_model(&p, false, NULL), *again = NULL;
+        const char *path = scratch_path("jitter.safetensors");
+        advgp_error err = {0};
+        CHECK_OK(gp_model_save(model, path, &err), p.label);
+        CHECK_OK(gp_model_load(path, &again, &err), p.label);
+        CHECK(again->rungs[0] > 0 || gp_maps[map]->has_rho, p.label, "no rung was climbed");
+        check_same_predictions(&p, model, again);
+        gp_model_free(model);
+        gp_model_free(again);
+        problem_fini(&p);
+        unlink(path);
+    }
+}
+
+// ---- damage ---------------------------------------------------------------------------------------------------------
+
+static void expect_refused(const char *path, const char *what)
+{
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    advgp_status st = gp_model_load(path, &model, &err);
+    CHECK(st == ADVGP_EFILE && err.status == st, what, "%s %s", advgp_status_name(st), err.text);
+    CHECK(!model && !strncmp(err.text, path, strlen(path)), what, "the message does not begin with the file: %s",
+          err.text);
+}
+
+static void no_beginning_of_a_file_is_a_model(void **state)
+{
+    (void)state;
+    static char bytes[1 << 18];
+    const char *path = sample_file();
+    size_t n = scratch_load(path, bytes, sizeof bytes);
+    CHECK(n > 1000 && n < sizeof bytes, "sample", "%zu bytes", n);
+    while (n--) {
+        if (truncate(path, (off_t)n) != 0) fail();
+        char label[64];
+        snprintf(label, sizeof label, "cut at %zu", n);
+        expect_refused(path, label);
+    }
+    unlink(path);
+}
+
+static void no_flipped_bit_goes_unnoticed(void **state)
+{
+    (void)state;
+    static char bytes[1 << 18];
+    const char *path = sample_file();
+    const size_t n = scratch_load(path, bytes, sizeof bytes);
+    gp_rng rng = gp_rng_seeded(5, 0);
+    int fd = open(path, O_RDWR);
+    for (int i = 0; i < 6000; i++) { // every other one in the header, where flips are the most inventive
+        size_t at = gp_rng_below(&rng, i % 2 ? n : 4000);
+        char flipped = (char)(bytes[at] ^ (1 << gp_rng_below(&rng, 8)));
+        char label[64];
+        snprintf(label, sizeof label, "byte %zu", at);
+        if (pwrite(fd, &flipped, 1, (off_t)at) != 1) fail();
+        expect_refused(path, label);
+        if (pwrite(fd, &bytes[at], 1, (off_t)at) != 1) fail();
+    }
+    close(fd);
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_load(path, &model, &err), "restored");
+    gp_model_free(model);
+    unlink(path);
+}
+
+// Writes the file anew with right checksums after someone has edited a tensor (a copy of its numbers is given) or the
+// metadata (the first `from` becomes `to`).
+typedef struct edit {
+    const char *tensor; // NULL: none
+    size_t element;
+    double value;
+    bool drop;          // the tensor
+    const char *rename; // the tensor
+    const char *from, *to;
+    const char *expected; // a piece of the message
+} edit;
+
+static void replace_text(gp_buffer *out, const char *text, size_t n, const char *from, const char *to)
+{
+    const char *at = from ? strstr(text, from) : NULL;
+    if (from && !at) fail_msg("no %s in %s", from, text);
+    const size_t before = at ? (size_t)(at - text) : n;
+    gp_buffer_bytes(out, text, before);
+    if (at) gp_buffer_add(out, "%s", to);
+    if (at) gp_buffer_bytes(out, at + strlen(from), n - before - strlen(from));
+}
+
+static void rewrite(const char *path, const edit *e)
+{
+    gp_tensorfile *file = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_tensorfile_read(path, &file, &err), path);
+    size_t n = 0;
+    gp_tensor kept[64];
+    for (size_t i = 0; i < file->n; i++) {
+        gp_tensor t = file->tensors[i];
+        if (e->tensor && strcmp(t.name, e->tensor) == 0) {
+            if (e->drop) continue;
+            if (e->rename)
+                t.name = e->rename;
+            else
+                ((double *)(uintptr_t)t.data)[e->element] = e->value;
+        }
+        kept[n++] = t;
+    }
+    char hex[32], tail[GP_TEXT_TAIL_BYTES + 1];
+    gp_buffer once = {0}, twice = {0};
+    replace_text(&once, file->metadata, strlen(file->metadata) - GP_TEXT_TAIL_BYTES, e->from, e->to);
+    char *sum = strstr(once.p, "\"xxh3\":\"");
+    gp_buffer_bytes(&twice, once.p, (size_t)(sum - once.p));
+    snprintf(hex, sizeof hex, "\"xxh3\":\"%016llx\"", (unsigned long long)gp_tensors_xxh3(kept, n));
+    gp_buffer_add(&twice, "%s%s", hex, sum + strlen(hex));
+    gp_model_text_tail(twice.p, twice.n, tail);
+    gp_buffer_add(&twice, "%s", tail);
+    CHECK_OK(gp_tensorfile_write(path, kept, n, twice.p, &err), path);
+    gp_buffer_fini(&once);
+    gp_buffer_fini(&twice);
+    gp_tensorfile_free(file);
+}
+
+static void a_forged_file_is_refused(void **state)
+{
+    (void)state;
+    static const edit edits[] = {
+        {.tensor = "mu", .element = 0, .value = 1e3, .expected = "golden row"},
+        {.tensor = "mu", .element = 3, .value = NAN, .expected = "element 3 of tensor 'mu' is nan"},
+        {.tensor = "u", .element = 0, .value = 50, .expected = "golden row"},
+        {.tensor = "u", .element = 1, .value = INFINITY, .expected = "'u'"},
+        {.tensor = "ln_sigma", .value = 0.77, .expected = "golden row"},
+        {.tensor = "ln_sigma", .value = 1000, .expected = "the noise is out of range"},
+        {.tensor = "ln_a0.0", .value = 1.9, .expected = "golden row"},
+        {.tensor = "ln_eta.1", .element = 1, .value = 5, .expected = "golden row"},
+        {.tensor = "ln_eta.1", .element = 1, .value = 5000, .expected = "length-scale of input 2"},
+        {.tensor = "z.0", .element = 0, .value = 30, .expected = "golden row"},
+        {.tensor = "ln_trend", .element = 1, .value = 2, .expected = "golden row"},
+        {.tensor = "x_mean", .element = 0, .value = 1, .expected = "the scales of its tensors"},
+        {.tensor = "y_scale", .value = 2, .expected = "the scales of its tensors"},
+        {.tensor = "golden_x", .element = 5, .value = 1e4, .expected = "golden row"},
+        {.tensor = "golden_y", .element = 4, .value = 0, .expected = "golden row"},
+        {.tensor = "jitter", .value = 0.5, .expected = "the jitter of component 0"},
+        {.tensor = "jitter", .value = 1e-2, .expected = "golden row"},
+        {.tensor = "calibration", .element = 500, .value = 0, .expected = "its calibration falls at level 500"},
+        {.tensor = "stat_n", .value = -1, .expected = "statistics are of no data"},
+        {.tensor = "stat_a", .value = NAN, .expected = "'stat_a'"},
+        {.tensor = "stat_b", .drop = true, .expected = "tensor 'stat_b' is missing"},
+        {.tensor = "golden_x", .drop = true, .expected = "tensor 'golden_x' is missing"},
+        {.tensor = "calibration", .drop = true, .expected = "tensor 'calibration' is missing"},
+        {.tensor = "mu", .rename = "mv", .expected = "tensor 'mu' is missing"},
+        {.from = "\"n_calibration\":30", .to = "\"n_calibration\":0", .expected = "'calibration' has no place"},
+        {.from = "\"format\":1", .to = "\"format\":2", .expected = "format version 2 is newer than this advgp"},
+        {.from = "\"format\":1", .to = "\"format\":0", .expected = "its format version"},
+        {.from = "\"format\":1", .to = "\"format\":\"x\"", .expected = "no model of advgp"},
+        {.from = "\"d\":2", .to = "\"d\":3", .expected = "was expected"},
+        {.from = "\"d\":2", .to = "\"d\":0", .expected = "number of inputs"},
+        {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"constant\"", .expected = "was expected"},
+        {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"cubic\"", .expected = "its trend"},
+        {.from = "\"jitter\":", .to = "\"jitter\":7,\"j\":", .expected = "jitter"},
+        {.from = "\"components\":[", .to = "\"components\":[7,", .expected = "without kernel or map"},
+        {.from = "\"components\":[", .to = "\"parts\":[", .expected = "list of components"},
+        {.from = "\"kernel\":\"", .to = "\"kernel\":\"x", .expected = "is not known to this advgp"},
+        {.from = "\"m\":", .to = "\"m\":9", .expected = "inducing inputs of 9"},
+        {.from = "\"m\":", .to = "\"m\":99999", .expected = "the size of a component"},
+        {.from = "\"m\":", .to = "\"m\":-", .expected = "the size of a component"},
+        {.from = "\"schema\":{", .to = "\"schema\":{\"version\":2,\"old\":{", .expected = ""},
+        {.from = "\"target\":\"y\",", .to = "", .expected = "no target"},
+        {.from = "\"y_mean\":-7.25", .to = "\"y_mean\":-7.5", .expected = "the scales of its tensors"},
+        {.from = "\"sql\":\"SELECT 1\"", .to = "\"sql\":1", .expected = "sql"},
+        {.from = "\"method\":\"advgp\"", .to = "\"method\":7", .expected = "its method"},
+        {.from = "\"options\":{", .to = "\"options\":7,\"o\":{", .expected = "record, options or baseline"},
+    };
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        const char *path = sample_file();
+        rewrite(path, &edits[i]);
+        char label[200];
+        snprintf(label, sizeof label, "edit %zu (%s, %s)", i, edits[i].tensor ? edits[i].tensor : "metadata",
+                 edits[i].to ? edits[i].to : "");
+        gp_model *model = NULL;
+        advgp_error err = {0};
+        advgp_status st = gp_model_load(path, &model, &err);
+        CHECK(st == ADVGP_EFILE, label, "%s %s", advgp_status_name(st), err.text);
+        CHECK(strstr(err.text, edits[i].expected), label, "'%s' is not in: %s", edits[i].expected, err.text);
+        unlink(path);
+    }
+    const char *path = sample_file();
+    rewrite(path, &(edit){0}); // the forger's tools work: unchanged, it loads
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_load(path, &model, &err), "not edited");
+    gp_model_free(model);
+    unlink(path);
+}
+
+static void a_foreign_file_is_refused(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("foreign");
+    const double number = 1;
+    const gp_tensor one = {.name = "weight", .dtype = GP_F64, .rank = 0, .data = &number};
+    static const char *const metadata[] = {
+        NULL, "", "no JSON", "{}", "[1]", "{\"format\":1}", "{\"format\":1,\"d\":1}"};
+    for (size_t i = 0; i < sizeof metadata / sizeof *metadata; i++) {
+        assert_int_equal(gp_tensorfile_write(path, &one, 1, metadata[i], NULL), ADVGP_OK);
+        expect_refused(path, metadata[i] ? metadata[i] : "none");
+    }
+    scratch_save(path, "x,y\n1,2\n", 8);
+    expect_refused(path, "a table");
+    scratch_save(path, "", 0);
+    expect_refused(path, "an empty file");
+    unlink(path);
+    expect_refused(path, "no file");
+    expect_refused(scratch, "a folder");
+}
+
+static void a_model_that_cannot_predict_is_not_written(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("never.safetensors");
+    gp_model *model = sample_model();
+    advgp_error err = {0};
+    model->theta[model->layout.n_rest] = NAN;
+    CHECK_FAILS(ADVGP_ENUMERIC, gp_model_save(model, path, &err), "mu");
+    model->theta[model->layout.n_rest] = 0;
+    model->stats.b[0] = INFINITY;
+    CHECK_FAILS(ADVGP_ENUMERIC, gp_model_save(model, path, &err), "b");
+    assert_int_equal(scratch_count(), 0);
+    gp_model_free(model);
+}
+
+// ---- exhausted memory -----------------------------------------------------------------------------------------------
+
+static void exhausted_memory_is_survived_at_every_allocation(void **state)
+{
+    (void)state;
+    const char *path = sample_file();
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    const long before = gp_alloc_count().live;
+    long calls = 0;
+    for (;; calls++) {
+        gp_alloc_fail_after(calls);
+        advgp_status st = gp_model_load(path, &model, &err);
+        gp_alloc_fail_after(-1);
+        if (st == ADVGP_OK) break;
+        CHECK(st == ADVGP_ENOMEM, "load", "call %ld: %s %s", calls, advgp_status_name(st), err.text);
+        CHECK(!model && gp_alloc_count().live == before, "load", "call %ld: %ld blocks left", calls,
+              gp_alloc_count().live - before);
+    }
+    CHECK(calls > 20, "load", "only %ld allocations", calls);
+    const char *other = scratch_path("other.safetensors");
+    const long loaded = gp_alloc_count().live;
+    for (calls = 0;; calls++) {
+        gp_alloc_fail_after(calls);
+        advgp_status st = gp_model_save(model, other, &err);
+        gp_alloc_fail_after(-1);
+        if (st == ADVGP_OK) break;
+        CHECK(st == ADVGP_ENOMEM, "save", "call %ld: %s %s", calls, advgp_status_name(st), err.text);
+        CHECK(scratch_count() == 1 && gp_alloc_count().live == loaded, "save", "call %ld left something", calls);
+    }
+    gp_model_free(model);
+    CHECK(gp_alloc_count().live == before, "free", "%ld blocks left", gp_alloc_count().live - before);
+    unlink(path);
+    unlink(other);
+}
+
+// ---- intervals ------------------------------------------------------------------------------------------------------
+
+static void gaussian_factors_are_those_of_the_tables(void **state)
+{
+    (void)state;
+    static const double known[][2] = {{0.5, 0.674489750196082},  {0.8, 1.2815515655446},    {0.9, 1.64485362695147},
+                                      {0.95, 1.95996398454005},  {0.99, 2.57582930354890},  {0.999, 3.29052673149193},
+                                      {1e-9, 1.25331413731e-09}, {1 - 1e-9, 6.10941020486}, {0.6826894921370859, 1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK_CLOSE(known[i][1], gp_gaussian_interval(known[i][0]), 1e-8, "level");
+    assert_true(gp_gaussian_interval(0) == 0 && isinf(gp_gaussian_interval(1)));
+}
+
+static void calibration_takes_the_ranks_of_split_conformal(void **state)
+{
+    (void)state;
+    gp_model *model = sample_model();
+    double scores[99]; // 0.01, 0.02 .. in disorder
+    for (size_t i = 0; i < 99; i++) scores[i] = (double)(i * 37 % 99 + 1) / 100;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_calibrate(model, scores, 99, &err), "99 scores");
+    CHECK_CLOSE(0.9, gp_model_interval(model, 0.9), 1e-15, "rank 90 of 99");
+    CHECK_CLOSE(0.5, gp_model_interval(model, 0.5), 1e-15, "rank 50");
+    CHECK_CLOSE(0.99, gp_model_interval(model, 0.99), 1e-15, "rank 99");
+    CHECK_CLOSE(gp_gaussian_interval(0.995), gp_model_interval(model, 0.995), 1e-15, "no such rank");
+    CHECK_CLOSE((model->calibration[895] + model->calibration[896]) / 2, gp_model_interval(model, 0.8955), 1e-12,
+                "between");
+    for (size_t i = 1; i < GP_CALIBRATION_LEVELS; i++)
+        assert_true(model->calibration[i] >= model->calibration[i - 1] && isfinite(model->calibration[i]));
+    CHECK_OK(gp_model_calibrate(model, scores, 0, &err), "no scores");
+    CHECK_CLOSE(gp_gaussian_interval(0.5), gp_model_interval(model, 0.5), 1e-15, "Gaussian without rows");
+    scores[3] = NAN;
+    CHECK_FAILS(ADVGP_ENUMERIC, gp_model_calibrate(model, scores, 99, &err), "NaN");
+    gp_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_comes_back_as_it_was),
+        cmocka_unit_test(a_trend_alone_is_a_model),
+        cmocka_unit_test(the_jitter_that_held_is_in_the_file),
+        cmocka_unit_test(no_beginning_of_a_file_is_a_model),
+        cmocka_unit_test(no_flipped_bit_goes_unnoticed),
+        cmocka_unit_test(a_forged_file_is_refused),
+        cmocka_unit_test(a_foreign_file_is_refused),
+        cmocka_unit_test(a_model_that_cannot_predict_is_not_written),
+        cmocka_unit_test(exhausted_memory_is_survived_at_every_allocation),
+        cmocka_unit_test(gaussian_factors_are_those_of_the_tables),
+        cmocka_unit_test(calibration_takes_the_ranks_of_split_conformal),
+    };
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}

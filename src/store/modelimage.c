@@ -1,0 +1,177 @@
+// modelimage.c: names, shapes and places of a model's tensors; the golden rows.
+#include "store/modelimage.h"
+
+#include "base/alloc.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { PER_COMPONENT = 4, OTHERS = 20 };
+
+// ---- the list -------------------------------------------------------------------------------------------------------
+
+static gp_model_tensor *add(gp_model_image *image, const char *name, double *data)
+{
+    gp_model_tensor *t = &image->list[image->n++];
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->data = data;
+    return t;
+}
+
+static void add_vector(gp_model_image *image, const char *name, size_t n, double *data)
+{
+    gp_model_tensor *t = add(image, name, data);
+    t->rank = 1;
+    t->shape[0] = n;
+}
+
+static void add_matrix(gp_model_image *image, const char *name, size_t rows, size_t cols, double *data)
+{
+    gp_model_tensor *t = add(image, name, data);
+    t->rank = 2;
+    t->shape[0] = rows;
+    t->shape[1] = cols;
+}
+
+// "z" alone, "z.0", "z.1", .. where there are several components.
+static const char *numbered(char out[24], const char *name, const gp_model *model, size_t b)
+{
+    snprintf(out, 24, model->spec.n_components > 1 ? "%s.%zu" : "%s", name, b);
+    return out;
+}
+
+static double *add_component(gp_model_image *image, const gp_model *model, size_t b, double *theta)
+{
+    const gp_component_spec *c = &model->components[b];
+    const size_t d = model->spec.d, m = c->shape.m;
+    char name[24];
+    (void)add(image, numbered(name, "ln_a0", model, b), theta);
+    add_vector(image, numbered(name, "ln_eta", model, b), d, theta + 1);
+    add_matrix(image, numbered(name, "z", model, b), m, d, theta + 1 + d);
+    theta += 1 + d + m * d;
+    if (c->map->has_rho) add_vector(image, numbered(name, "rho", model, b), m, theta);
+    return theta + (c->map->has_rho ? m : 0);
+}
+
+static void add_parameters(gp_model_image *image, const gp_model *model)
+{
+    const gp_theta_layout *l = &model->layout;
+    double *theta = model->theta + 1;
+    (void)add(image, "ln_sigma", model->theta);
+    for (size_t b = 0; b < model->spec.n_components; b++) theta = add_component(image, model, b, theta);
+    const size_t n_trend = (size_t)(model->theta + l->n_rest - theta); // s_c, s_l: those the trend has
+    if (n_trend) add_vector(image, "ln_trend", n_trend, theta);
+    add_vector(image, "mu", l->M, model->theta + l->n_rest);
+    add_vector(image, "u", l->M * (l->M + 1) / 2, model->theta + l->U);
+    if (model->spec.n_components) add_vector(image, "jitter", model->spec.n_components, image->jitter);
+}
+
+static void add_rest(gp_model_image *image, gp_stats *stats, const gp_model *model)
+{
+    const size_t d = model->spec.d, M = model->layout.M;
+    add_vector(image, "x_mean", d, image->x_mean);
+    add_vector(image, "x_scale", d, image->x_scale);
+    (void)add(image, "y_mean", &image->y_mean);
+    (void)add(image, "y_scale", &image->y_scale);
+    if (model->calibration) add_vector(image, "calibration", GP_CALIBRATION_LEVELS, model->calibration);
+    add_vector(image, "stat_a", M * (M + 1) / 2, image->stat_a);
+    add_vector(image, "stat_b", M, stats->b);
+    (void)add(image, "stat_yy", &stats->yy);
+    (void)add(image, "stat_n", &stats->n);
+    (void)add(image, "stat_residual", &stats->residual);
+    add_matrix(image, "golden_x", GP_GOLDEN_ROWS, d, image->golden_x);
+    add_matrix(image, "golden_y", GP_GOLDEN_ROWS, 3, image->golden_y);
+}
+
+static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
+{
+    const size_t d = model->spec.d, M = model->layout.M, J = model->spec.n_components;
+    image->list = gp_carve_bytes(carve, PER_COMPONENT * J + OTHERS, sizeof *image->list);
+    image->jitter = gp_carve_doubles(carve, J);
+    image->x_mean = gp_carve_doubles(carve, d);
+    image->x_scale = gp_carve_doubles(carve, d);
+    image->stat_a = gp_carve_doubles(carve, M * (M + 1) / 2);
+    image->golden_x = gp_carve_doubles(carve, GP_GOLDEN_ROWS * d);
+    image->golden_y = gp_carve_doubles(carve, GP_GOLDEN_ROWS * 3);
+}
+
+advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
+{
+    *image = (gp_model_image){0};
+    gp_carve carve = {0};
+    plan(image, model, &carve);
+    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
+    image->block = carve.base;
+    plan(image, model, &carve);
+    add_parameters(image, model);
+    gp_model *holder = (gp_model *)(uintptr_t)model; // the list serves readers too, who fill what it points to
+    add_rest(image, &holder->stats, model);
+    return ADVGP_OK;
+}
+
+void gp_model_image_fini(gp_model_image *image)
+{
+    gp_free(image->block);
+    *image = (gp_model_image){0};
+}
+
+// ---- golden rows ----------------------------------------------------------------------------------------------------
+
+// Half way between two inducing inputs, where the kernels speak, and a little beside; anywhere near the mean for a
+// model that has none. The first row is the mean itself.
+void gp_model_image_golden_x(gp_model_image *image, const gp_model *model)
+{
+    const size_t d = model->spec.d, J = model->spec.n_components;
+    gp_rng rng = gp_rng_seeded(GP_MODEL_FORMAT, d);
+    for (size_t i = 0; i < GP_GOLDEN_ROWS; i++) {
+        const double *z = NULL;
+        size_t m = 0;
+        const double *theta = model->theta + 1;
+        for (size_t b = 0; J && b <= i % J; b++) {
+            m = model->components[b].shape.m;
+            z = theta + 1 + d;
+            theta = z + m * d + (model->components[b].map->has_rho ? m : 0);
+        }
+        const double *one = z ? z + gp_rng_below(&rng, m) * d : NULL;
+        const double *other = z ? z + gp_rng_below(&rng, m) * d : NULL;
+        for (size_t k = 0; k < d; k++) {
+            double x = (z ? 0.1 : 1) * gp_rng_normal(&rng);
+            if (z) x += 0.5 * (one[k] + other[k]);
+            if (i == 0) x = 0;
+            image->golden_x[i * d + k] = gp_schema_input(model->schema, k, x);
+        }
+    }
+}
+
+advgp_status gp_model_image_golden_y(const gp_model_image *image, const gp_model *model, const gp_predictor *predictor,
+                                     double *out, advgp_error *err)
+{
+    const size_t d = model->spec.d;
+    const gp_schema *s = model->schema;
+    double mean[GP_GOLDEN_ROWS], var_f[GP_GOLDEN_ROWS], var_y[GP_GOLDEN_ROWS];
+    double *X = gp_alloc(GP_GOLDEN_ROWS, d * sizeof *X);
+    gp_predict_work *work = NULL;
+    advgp_status st = X ? gp_predict_work_new(predictor, GP_GOLDEN_ROWS, &work, err)
+                        : gp_fail(err, ADVGP_ENOMEM, "no memory for the golden rows");
+    for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_ROWS * d; i++)
+        X[i] = (image->golden_x[i] - s->x_mean[i % d]) / s->x_scale[i % d];
+    if (st == ADVGP_OK) st = gp_predict(predictor, work, gp_cmat_of(X, GP_GOLDEN_ROWS, d), mean, var_f, var_y, err);
+    for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_ROWS; i++) {
+        out[3 * i] = s->y_mean + s->y_scale * mean[i];
+        out[3 * i + 1] = s->y_scale * sqrt(var_f[i]);
+        out[3 * i + 2] = s->y_scale * sqrt(var_y[i]);
+    }
+    gp_predict_work_free(work);
+    gp_free(X);
+    return st;
+}
+
+// ---- the checksum of the metadata -----------------------------------------------------------------------------------
+
+void gp_model_text_tail(const char *text, size_t n, char tail[GP_TEXT_TAIL_BYTES + 1])
+{
+    snprintf(tail, GP_TEXT_TAIL_BYTES + 1, ",\"text_xxh3\":\"%016llx\"}", (unsigned long long)XXH3_64bits(text, n));
+}

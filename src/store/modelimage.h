@@ -1,0 +1,38 @@
+// modelimage.h: the tensors of a model file, as one list that the writer fills and the reader expects: so names and
+// shapes are written once. modelfile_write.c and modelfile_read.c include it.
+#pragma once
+#include "store/modelfile.h"
+#include "store/tensorfile.h"
+
+typedef struct gp_model_tensor {
+    char name[24];
+    size_t rank, shape[2];
+    double *data; // in the model, or in the image below; NULL: n_calibration rows have no table
+} gp_model_tensor;
+
+typedef struct gp_model_image {
+    gp_model_tensor *list;
+    size_t n;
+    // What a file has in another form than a model:
+    double *jitter;           // [components]: the rung that held
+    double *x_mean, *x_scale; // [d], and the two of the target: twins of the schema's
+    double y_mean, y_scale;
+    double *stat_a;   // [M (M + 1) / 2]: upper triangle of A
+    double *golden_x; // GP_GOLDEN_ROWS x d: encoded, in their own units
+    double *golden_y; // GP_GOLDEN_ROWS x 3: mean, sd_f, sd_y of the target or its logarithm
+    char *block;
+} gp_model_image;
+
+// Lists every tensor of a file of this model, each pointing to where its numbers are or belong. The model must outlive
+// the image; calibration is listed if the model has room for it.
+advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err);
+void gp_model_image_fini(gp_model_image *image);
+
+void gp_model_image_golden_x(gp_model_image *image, const gp_model *model); // makes the rows
+// Predicts the rows of golden_x: out is GP_GOLDEN_ROWS x 3.
+advgp_status gp_model_image_golden_y(const gp_model_image *image, const gp_model *model, const gp_predictor *predictor,
+                                     double *out, advgp_error *err);
+
+// The metadata ends with a checksum of its own text, `,"text_xxh3":"0123456789abcdef"}`, over all before it and a }.
+enum { GP_TEXT_TAIL_BYTES = 32 };
+void gp_model_text_tail(const char *text, size_t n, char tail[GP_TEXT_TAIL_BYTES + 1]); // text without its last }
