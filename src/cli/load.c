@@ -1,0 +1,321 @@
+// load.c: the data side of train and pack.
+#include "cli/load.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "data/encode.h"
+#include "data/packed.h"
+#include "data/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { FLOAT64_NUMBERS_MAX = 50000000 }; // up to 400 MB rows are kept as double, beyond that as float
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+static const char *const *texts(const gp_options *o, const char *key, size_t *n)
+{
+    char *const *items = NULL;
+    *n = gp_options_list(o, key, &items);
+    return (const char *const *)(const void *)items;
+}
+
+static advgp_status schema_options(const gp_options *o, gp_schema_options *out, advgp_error *err)
+{
+    *out = (gp_schema_options){.target = gp_options_text(o, "target"),
+                               .weights = gp_options_text(o, "weights"),
+                               .log_target = gp_options_flag(o, "log-target")};
+    if (!out->target) return gp_fail(err, ADVGP_EINVAL, "which column is to be predicted? Name it with --target COL");
+    out->features = texts(o, "features", &out->n_features);
+    if (!out->n_features) out->features = NULL;
+    out->exclude = texts(o, "exclude", &out->n_exclude);
+    out->encode = texts(o, "encode", &out->n_encode);
+    return gp_missing_parse(gp_options_text(o, "missing"), &out->missing, err);
+}
+
+// ---- progress -------------------------------------------------------------------------------------------------------
+
+typedef struct teller {
+    gp_cli_progress progress;
+    const char *what;
+    double next; // wall clock of the next line
+} teller;
+
+static int tell(void *ctx, size_t rows)
+{
+    teller *t = ctx;
+    if (t->progress && gp_clock_wall() >= t->next) {
+        t->progress(t->what, (double)rows);
+        t->next = gp_clock_wall() + 2;
+    }
+    return gp_interrupt_signal();
+}
+
+// ---- a source through its first pass --------------------------------------------------------------------------------
+
+typedef struct opened {
+    gp_source *source;
+    gp_schema *schema;
+    gp_split split;
+} opened;
+
+static void opened_fini(opened *x)
+{
+    gp_source_free(x->source);
+    gp_schema_free(x->schema);
+}
+
+static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes, opened *out, advgp_error *err)
+{
+    *out = (opened){0};
+    gp_schema_options options;
+    const gp_file_options files = {.paths = o->operands, .n_paths = o->n_operands, .sql = gp_options_text(o, "sql")};
+    advgp_status st = schema_options(o, &options, err);
+    if (st == ADVGP_OK)
+        st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
+    if (st == ADVGP_OK) st = gp_source_files_open(&files, notes, &out->source, err);
+    t->what = "reading";
+    if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, t, &out->schema, err);
+    if (st != ADVGP_OK) opened_fini(out);
+    return st;
+}
+
+// ---- into memory ----------------------------------------------------------------------------------------------------
+
+typedef struct halves {
+    gp_memory_builder *builder;
+    uint64_t seed;
+    unsigned char *part;
+    size_t capacity;
+} halves;
+
+// Rows of a validation file: one half stops training, the other calibrates.
+static advgp_status add_halves(void *ctx, const gp_rows *rows, advgp_error *err)
+{
+    halves *h = ctx;
+    if (rows->n > h->capacity) {
+        gp_free(h->part);
+        h->part = gp_alloc(rows->n, 1);
+        h->capacity = h->part ? rows->n : 0;
+        if (!h->part) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu validation rows", rows->n);
+    }
+    for (size_t i = 0; i < rows->n; i++) h->part[i] = (unsigned char)gp_split_half(h->seed, rows->source_row[i]);
+    gp_rows marked = *rows;
+    marked.part = h->part;
+    return gp_memory_builder_add(h->builder, &marked, err);
+}
+
+static advgp_status encode_into(gp_source *source, const gp_schema *schema, gp_encode_mode mode, const gp_split *split,
+                                gp_rows_sink sink, void *sink_ctx, teller *t, gp_notes *notes, advgp_error *err)
+{
+    gp_encoder *encoder = NULL;
+    advgp_status st = gp_encoder_new(schema, source, mode, split, &encoder, err);
+    if (st == ADVGP_OK) st = gp_encode_all(encoder, source, sink, sink_ctx, tell, t, err);
+    if (st == ADVGP_OK) st = gp_encoder_notes(encoder, notes, err);
+    gp_encoder_free(encoder);
+    return st;
+}
+
+static advgp_status add_validation_file(const opened *x, gp_memory_builder *builder, teller *t, gp_notes *notes,
+                                        advgp_error *err)
+{
+    gp_source *source = NULL;
+    halves h = {.builder = builder, .seed = x->split.seed};
+    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1};
+    advgp_status st = gp_source_files_open(&files, notes, &source, err);
+    t->what = "reading validation rows";
+    if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
+    gp_free(h.part);
+    gp_source_free(source);
+    return st;
+}
+
+static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_error *err)
+{
+    gp_memory_builder *builder = NULL;
+    const gp_schema *schema = x->schema;
+    const bool float64 = schema->n_rows < FLOAT64_NUMBERS_MAX / (schema->d + 2);
+    advgp_status st = gp_memory_builder_new(schema->d, gp_shards_suggest(schema->n_rows), schema->weights != NULL,
+                                            float64, x->split.seed, &builder, err);
+    t->what = "encoding";
+    if (st == ADVGP_OK)
+        st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, t, &out->notes,
+                         err);
+    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(x, builder, t, &out->notes, err);
+    if (st == ADVGP_OK)
+        out->shards = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    return st;
+}
+
+// ---- by way of a packed folder --------------------------------------------------------------------------------------
+
+static double memory_bytes(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+// A name for what these operands and options give, from what decides it: paths, sizes, times and every data option.
+static uint64_t fingerprint(const gp_options *o)
+{
+    XXH64_hash_t hash = 0;
+    for (size_t i = 0; i < o->n_operands; i++) {
+        struct stat s = {0};
+        (void)stat(o->operands[i], &s);
+        const long long facts[] = {(long long)s.st_size, (long long)s.st_mtime, (long long)s.st_ino};
+        hash = XXH3_64bits_withSeed(o->operands[i], strlen(o->operands[i]), hash);
+        hash = XXH3_64bits_withSeed(facts, sizeof facts, hash);
+    }
+    for (size_t i = 0; i < o->n_values; i++) {
+        const gp_option_value *v = &o->values[i];
+        const bool decides = v->option->group == GP_GROUP_DATA || !strcmp(v->option->name, "seed");
+        if (!decides || !v->present || !v->text) continue;
+        hash = XXH3_64bits_withSeed(v->option->name, strlen(v->option->name), hash);
+        hash = XXH3_64bits_withSeed(v->text, strlen(v->text), hash);
+    }
+    return hash;
+}
+
+static advgp_status open_packed(const char *dir, gp_loaded *out, advgp_error *err)
+{
+    return gp_packed_open(dir, &out->shards, &out->schema, &out->sql, err);
+}
+
+static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, teller *t, gp_loaded *out,
+                             advgp_error *err)
+{
+    const gp_pack_options pack = {.dir = dir,
+                                  .seed = x->split.seed,
+                                  .validation = gp_options_text(o, "validation"),
+                                  .sql = gp_options_text(o, "sql")};
+    t->what = "packing";
+    advgp_status st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, t, err);
+    if (st == ADVGP_OK) st = open_packed(dir, out, err);
+    return st;
+}
+
+// ---- training data --------------------------------------------------------------------------------------------------
+
+static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
+{
+    static const char *const fixed[] = {"features", "exclude",    "weights", "missing",
+                                        "encode",   "log-target", "sql",     "validation"};
+    const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
+    if (target && strcmp(target, schema->target))
+        return gp_fail(err, ADVGP_EINVAL, "--target %s: %s was packed with the target %s; pack again to change it",
+                       target, o->operands[0], schema->target);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (gp_options_given(o, fixed[i]))
+            return gp_fail(err, ADVGP_EINVAL, "--%s was settled when %s was packed; pack again to change it", fixed[i],
+                           o->operands[0]);
+    return ADVGP_OK;
+}
+
+advgp_status gp_load_training(const gp_options *o, gp_cli_progress progress, gp_loaded *out, advgp_error *err)
+{
+    *out = (gp_loaded){0};
+    teller t = {.progress = progress, .next = gp_clock_wall() + 1};
+    char dir[4096];
+    opened x;
+    advgp_status st;
+    if (o->n_operands == 1 && gp_packed_is(o->operands[0])) {
+        st = open_packed(o->operands[0], out, err);
+        if (st == ADVGP_OK) st = refuse_contradiction(o, out->schema, err);
+        return st;
+    }
+    const char *cache = gp_options_text(o, "cache");
+    if (cache) {
+        snprintf(dir, sizeof dir, "%s/advgp-%016llx", cache, (unsigned long long)fingerprint(o));
+        if (gp_packed_is(dir)) {
+            st = gp_notes_add(&out->notes, err, 1, "rows taken from %s, packed earlier", dir);
+            return st == ADVGP_OK ? open_packed(dir, out, err) : st;
+        }
+    }
+    st = open_and_fit(o, &t, &out->notes, &x, err);
+    if (st != ADVGP_OK) return st;
+    const double bytes = (double)x.schema->n_rows * (double)(x.schema->d + 2) * sizeof(float);
+    if (!cache && bytes > 0.5 * memory_bytes()) {
+        st = gp_fail(
+            err, ADVGP_EINVAL,
+            "%zu rows of %zu encoded columns do not fit into memory: name a folder with --cache DIR, where they are "
+            "packed once (%.0f GB), or use advgp pack",
+            x.schema->n_rows, x.schema->d, bytes / 1e9);
+    } else if (cache && x.split.kind != GP_SPLIT_FILE) {
+        st = by_cache(o, dir, &x, &t, out, err);
+    } else {
+        st = into_memory(&x, &t, out, err);
+        const char *sql = gp_options_text(o, "sql");
+        if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql))))
+            st = gp_fail(err, ADVGP_ENOMEM, "no memory for the query");
+        if (st == ADVGP_OK) out->schema = x.schema, x.schema = NULL;
+    }
+    opened_fini(&x);
+    return st;
+}
+
+advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
+                           gp_notes *notes, gp_shards **out, advgp_error *err)
+{
+    gp_source *source = NULL;
+    gp_memory_builder *builder = NULL;
+    teller t = {0};
+    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql};
+    *out = NULL;
+    advgp_status st = gp_source_files_open(&files, notes, &source, err);
+    if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);
+    if (st == ADVGP_OK)
+        st = encode_into(source, schema, GP_ENCODE_EVALUATE, NULL, gp_memory_builder_add, builder, &t, notes, err);
+    if (st == ADVGP_OK)
+        *out = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    gp_source_free(source);
+    return st;
+}
+
+void gp_loaded_fini(gp_loaded *loaded)
+{
+    gp_shards_free(loaded->shards);
+    gp_schema_free(loaded->schema);
+    gp_free(loaded->sql);
+    gp_notes_fini(&loaded->notes);
+    *loaded = (gp_loaded){0};
+}
+
+// ---- pack -----------------------------------------------------------------------------------------------------------
+
+advgp_status gp_load_pack(const gp_options *o, gp_cli_progress progress, gp_notes *notes, size_t *n_rows,
+                          advgp_error *err)
+{
+    teller t = {.progress = progress, .next = gp_clock_wall() + 1};
+    opened x;
+    if (o->n_operands == 1 && gp_packed_is(o->operands[0]))
+        return gp_fail(err, ADVGP_EINVAL, "%s is packed already", o->operands[0]);
+    advgp_status st = open_and_fit(o, &t, notes, &x, err);
+    if (st != ADVGP_OK) return st;
+    if (x.split.kind == GP_SPLIT_FILE) {
+        st = gp_fail(err, ADVGP_EINVAL,
+                     "--validation %s: packed data hold out rows of their own; give a fraction, last:F or "
+                     "group:COL",
+                     x.split.name);
+    } else {
+        const gp_pack_options pack = {.dir = gp_options_text(o, "output"),
+                                      .n_shards = gp_options_given(o, "shards") ? (size_t)gp_options_int(o, "shards")
+                                                                                : 0,
+                                      .float64 = gp_options_is(o, "values", "float64"),
+                                      .seed = x.split.seed,
+                                      .validation = gp_options_text(o, "validation"),
+                                      .sql = gp_options_text(o, "sql")};
+        t.what = "packing";
+        st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
+        *n_rows = x.schema->n_rows;
+    }
+    opened_fini(&x);
+    return st;
+}

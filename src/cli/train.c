@@ -1,0 +1,282 @@
+// train.c: `advgp train`: data in, model file out, and an account of how good it is.
+#include "train/train.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/load.h"
+#include "linalg/dense.h"
+#include "store/runlog.h"
+#include "train/calibrate.h"
+#include "train/learner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct report {
+    const gp_options *o;
+    bool quiet;
+    gp_runlog *log;
+    advgp_status log_status; // of the first line that could not be written
+    advgp_error log_error;
+    double next_line; // wall clock of the next line of progress
+    double started;
+} report;
+
+// ---- progress -------------------------------------------------------------------------------------------------------
+
+static void reading(const char *what, double rows)
+{
+    fprintf(stderr, "%s: %.0f rows\n", what, rows);
+}
+
+static void on_phase(void *ctx, const char *what)
+{
+    const report *r = ctx;
+    if (!r->quiet) fprintf(stderr, "%s\n", what);
+}
+
+static void log_event(report *r, const char *event, json_t *fields)
+{
+    if (!r->log) {
+        json_decref(fields);
+        return;
+    }
+    advgp_error err;
+    const advgp_status st = gp_runlog_event_take(r->log, event, fields, &err);
+    if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
+}
+
+static void on_eval(void *ctx, const gp_train_eval *e)
+{
+    report *r = ctx;
+    log_event(r, "eval",
+              json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
+                        "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
+                        gp_json_real(e->mnlp)));
+    const double now = gp_clock_wall();
+    if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
+    r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
+    const double left = e->epoch > 0 ? e->wall * (e->epochs / e->epoch - 1) : 0;
+    fprintf(stderr, "epoch %5.1f of %.1f  %7.0f rows/s  -ELBO/row %.4f  ", e->epoch, e->epochs, e->rows_per_second,
+            e->neg_elbo_per_row);
+    if (!isnan(e->rmse)) fprintf(stderr, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
+    fprintf(stderr, "%.0f s left\n", left);
+}
+
+static int on_stop(void *ctx)
+{
+    (void)ctx;
+    return gp_interrupt_signal();
+}
+
+static void print_notes(const report *r, const gp_notes *notes)
+{
+    for (size_t i = 0; !r->quiet && i < notes->n; i++) fprintf(stderr, "note: %s\n", notes->items[i].text);
+}
+
+// ---- results --------------------------------------------------------------------------------------------------------
+
+static double anonymous_memory(void)
+{
+    char line[256];
+    double kilobytes = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "RssAnon:", 8)) kilobytes = strtod(line + 8, NULL);
+    if (f) fclose(f);
+    return 1024 * kilobytes;
+}
+
+static json_t *coverage_json(const double *coverage)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < 5; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%g", gp_train_levels[i]);
+        json_object_set_new(object, key, gp_json_real(coverage[i]));
+    }
+    return object;
+}
+
+static json_t *result_json(const char *path, const gp_model *model, const gp_train_result *t)
+{
+    return json_pack("{s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:f, s:b}", "model", path,
+                     "rows", t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
+                     coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
+                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
+                     gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall,
+                     "cpu_seconds", t->cpu, "peak_rss_bytes", anonymous_memory(), "held_out", t->held_out);
+}
+
+static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
+{
+    const char *where = t->held_out ? "held-out rows" : "training rows: too few to hold some out";
+    printf("%s: %zu component%s, %.0f training rows, %zu steps, stopped because %s\n\n", path, model->spec.n_components,
+           model->spec.n_components == 1 ? "" : "s", t->n_train, t->versions, t->stopped);
+    printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
+           where, model->baseline_mean, model->baseline_linear, t->rmse);
+    printf("MNLP %.4f   -ELBO %.1f\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ",
+           t->mnlp, t->neg_elbo);
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
+    printf("   %% of those rows inside\n  Gaussian     ");
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
+    printf("\n\n%.1f s, %.1f CPU seconds\n", t->wall, t->cpu);
+}
+
+// ---- the run --------------------------------------------------------------------------------------------------------
+
+static gp_train_options options_of(const gp_options *o, size_t n_rows)
+{
+    const bool full = gp_options_is(o, "batch", "full"), patient = gp_options_is(o, "patience", "inf");
+    gp_train_options t = {
+        .m = (size_t)gp_options_int(o, "inducing"),
+        .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
+        .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
+        .map = &gp_map_cholesky,
+        .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
+                 : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
+                                                         : GP_TREND_NONE,
+        .start = gp_options_is(o, "start", "random") ? GP_START_RANDOM : GP_START_KMEANS,
+        .batch = full ? n_rows : (size_t)gp_options_int(o, "batch"),
+        .epochs = (double)gp_options_int(o, "epochs"),
+        .step = gp_options_real(o, "step"),
+        .seconds = gp_options_real(o, "time"),
+        .patience = patient ? SIZE_MAX : (size_t)gp_options_int(o, "patience"),
+        .seed = (uint64_t)gp_options_int(o, "seed"),
+        .checkpoint = gp_options_text(o, "checkpoint"),
+        .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
+        .resume = gp_options_text(o, "resume"),
+    };
+    return t;
+}
+
+static void print_plan(const gp_options *o, const gp_loaded *data)
+{
+    const gp_schema *s = data->schema;
+    printf(
+        "%zu training rows, %zu held out (half to stop, half to calibrate)\ntarget %s%s: mean %.5g, standard deviation "
+        "%.5g\n%zu inputs from %zu columns:\n",
+        gp_shards_rows(data->shards, GP_TRAIN),
+        gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE), s->target,
+        s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
+    for (size_t j = 0; j < s->d; j++)
+        printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
+    printf("would train %s inducing inputs, components: %s, kernel: %s, trend: %s; model to %s\n",
+           gp_options_text(o, "inducing"), gp_options_text(o, "components"), gp_options_text(o, "kernel"),
+           gp_options_text(o, "trend"), gp_options_text(o, "output"));
+}
+
+static advgp_status open_log(report *r, advgp_error *err)
+{
+    const char *path = gp_options_text(r->o, "log");
+    if (!path) return ADVGP_OK;
+    json_t *files = json_array();
+    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_json_text(r->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
+                                 "blas", gp_blas_name(), "precision", "double", "inputs", files, "options",
+                                 gp_json_options(r->o));
+    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
+                                                            : gp_runlog_create(path, manifest, &r->log, err);
+    json_decref(manifest);
+    return st;
+}
+
+// Final figures on --test FILE take the place of those on held-out rows.
+static advgp_status score_test(const gp_options *o, const gp_model *model, const char *sql, gp_train_result *result,
+                               gp_notes *notes, advgp_error *err)
+{
+    const char *path = gp_options_text(o, "test");
+    gp_shards *rows = NULL;
+    gp_reader reader = {0};
+    gp_score score;
+    advgp_status st = gp_load_known(&path, 1, sql, model->schema, notes, &rows, err);
+    if (st == ADVGP_OK) st = gp_reader_new(rows, 4096, &reader, err);
+    if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
+    if (st == ADVGP_OK)
+        st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
+    if (st == ADVGP_OK)
+        result->rmse = gp_score_rmse(&score), result->mnlp = gp_score_mnlp(&score), result->held_out = true;
+    gp_reader_fini(&reader);
+    gp_shards_free(rows);
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
+}
+
+static advgp_status show(const gp_options *o, const char *path, const gp_model *model, const gp_train_result *result,
+                         advgp_error *err)
+{
+    if (!gp_options_flag(o, "json")) {
+        print_result(path, model, result);
+        return ADVGP_OK;
+    }
+    json_t *object = result_json(path, model, result);
+    const int failed = !object || json_dumpf(object, stdout, JSON_INDENT(1)) < 0 || putchar('\n') < 0;
+    json_decref(object);
+    return failed ? gp_fail(err, ADVGP_EIO, "the result could not be written") : ADVGP_OK;
+}
+
+static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
+{
+    const gp_options *o = r->o;
+    const char *path = gp_options_text(o, "output");
+    gp_train_options options = options_of(o, gp_shards_rows(data->shards, GP_TRAIN));
+    char checkpoint[4096];
+    if (!options.checkpoint) { // interrupted or killed, a run can always go on
+        snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", path);
+        options.checkpoint = checkpoint;
+    }
+    const gp_train_events events = {.ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop};
+    gp_model *model = NULL;
+    gp_train_result result;
+    gp_notes notes = {0};
+    advgp_status st = gp_train(data->shards, data->schema, data->sql, &options, &events, &notes, &model, &result, err);
+    if (st != ADVGP_OK) {
+        gp_notes_fini(&notes);
+        return st;
+    }
+    data->schema = NULL; // the model has it
+    json_t *used = gp_json_options(o);
+    if (used) json_object_update(model->options, used);
+    json_decref(used);
+    if (gp_options_text(o, "test")) st = score_test(o, model, data->sql, &result, &notes, err);
+    if (st == ADVGP_OK) st = gp_model_save(model, path, err);
+    print_notes(r, &notes);
+    if (st == ADVGP_OK) st = show(o, path, model, &result, err);
+    if (st == ADVGP_OK) {
+        log_event(r, "done", result_json(path, model, &result));
+        if (result.interrupted)
+            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
+                         options.checkpoint);
+        else if (options.checkpoint == checkpoint)
+            (void)unlink(checkpoint);
+    }
+    gp_model_free(model);
+    gp_notes_fini(&notes);
+    return st;
+}
+
+advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
+{
+    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .started = gp_clock_wall()};
+    gp_loaded data;
+    gp_blas_threads(1);
+    gp_interrupt_catch();
+    if (!r.quiet) fprintf(stderr, "reading %s%s\n", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    advgp_status st = gp_load_training(o, r.quiet ? NULL : reading, &data, err);
+    if (st == ADVGP_OK) print_notes(&r, &data.notes);
+    if (st == ADVGP_OK && gp_options_flag(o, "dry-run")) {
+        print_plan(o, &data);
+    } else {
+        if (st == ADVGP_OK) st = open_log(&r, err);
+        if (st == ADVGP_OK) st = train(&r, &data, err);
+        if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
+            st = r.log_status;
+            if (err) *err = r.log_error;
+        }
+    }
+    gp_runlog_close(r.log);
+    gp_loaded_fini(&data);
+    return st;
+}
