@@ -185,7 +185,8 @@ static void the_gradient_of_the_evidence_matches_differences(void **state)
                 for (int weighted = 0; weighted <= 1; weighted++) {
                     exact_problem e;
                     advgp_error err = {0};
-                    exact_problem_init(&e, ++seed,
+                    seed++;
+                    exact_problem_init(&e, seed,
                                        (problem_options){.n = 5 + seed % 20,
                                                          .d = 1 + seed % 3,
                                                          .n_components = components,
@@ -216,8 +217,9 @@ static void the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_ro
             for (size_t components = 1; components <= 3; components++)
                 for (int trend = 0; trend <= 2; trend++) {
                     exact_problem e;
+                    seed++;
                     // Few rows in several dimensions: without jitter, the condition of K_mm must stay modest by itself.
-                    exact_problem_init(&e, ++seed,
+                    exact_problem_init(&e, seed,
                                        (problem_options){.n = 2 + seed % 8,
                                                          .d = 4,
                                                          .n_components = components,
