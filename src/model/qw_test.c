@@ -118,6 +118,8 @@ static void a_natural_step_of_rate_one_is_the_optimal_q_from_anywhere(void **sta
         setting_random(&s, seed);
         const gp_stats *stats = gp_pass_stats(s.e.pass);
         CHECK_OK(gp_qw_optimal(s.qw, stats, s.p.theta[0], s.mu2, s.U2, NULL, &err), s.p.label);
+        // a failure leaves NaN in the workspace, which must not outlive it
+        CHECK_FAILS(ADVGP_ENUMERIC, gp_qw_natural(s.qw, stats, 1, NAN, 1, s.mu, s.U, &err), s.p.label);
         for (size_t i = 0; i < s.M; i++) s.mu[i] = seed % 2 ? NAN : 7; // whatever q(w) was
         for (size_t i = 0; i < s.packed; i++) s.U[i] = seed % 2 ? 0 : -3;
         CHECK_OK(gp_qw_natural(s.qw, stats, 1, s.p.theta[0], 1, s.mu, s.U, &err), s.p.label);
