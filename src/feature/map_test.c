@@ -238,6 +238,18 @@ static void an_ensemble_of_one_group_is_nystrom(void **state)
     problem_fini(&a), problem_fini(&b);
 }
 
+static void the_rvm_map_uses_no_jitter_and_says_so(void **state)
+{
+    (void)state;
+    problem p;
+    gp_features *f;
+    problem_init(&p, 4, (problem_options){.n = 1, .d = 2, .n_components = 1, .m = 5, .map = &gp_map_rvm});
+    features_of(&p, &f);
+    assert_true(f->components[0].rung.jitter == 0 && f->components[0].rung.climbs == 0);
+    gp_features_free(f);
+    problem_fini(&p);
+}
+
 // Inducing inputs at the corners of a square: two eigenvalues are equal, and the rotation between their vectors is
 // arbitrary. Values and derivatives must stay finite, and what does not depend on the rotation must be right.
 static void equal_eigenvalues_stay_finite(void **state)
@@ -396,6 +408,7 @@ int main(void)
         cmocka_unit_test(the_cholesky_factor_is_the_lower_factor_of_the_inverse),
         cmocka_unit_test(nystrom_of_full_rank_spans_what_cholesky_spans),
         cmocka_unit_test(an_ensemble_of_one_group_is_nystrom),
+        cmocka_unit_test(the_rvm_map_uses_no_jitter_and_says_so),
         cmocka_unit_test(equal_eigenvalues_stay_finite),
         cmocka_unit_test(bad_shapes_are_refused_with_a_message),
         cmocka_unit_test(bad_specifications_are_refused_with_a_message),

@@ -260,6 +260,29 @@ static void the_bound_never_falls_below_the_evidence(void **state)
     }
 }
 
+// At the row itself, with next to no noise, the variance is the difference of two nearly equal numbers.
+static void the_exact_variance_is_never_negative(void **state)
+{
+    (void)state;
+    long clamped = 0;
+    for (uint64_t seed = 600; seed < 640; seed++) {
+        exact_problem e;
+        advgp_error err = {0};
+        exact_problem_init(&e, seed,
+                           (problem_options){.n = 1, .d = 1, .n_components = 1, .kernel = &gp_kernel_ard_rbf});
+        e.hyper[0] = e.hyper[1] - 18; // sigma^2 is one unit in the last place of a0^2
+        gp_exact *exact = exact_of(&e);
+        double mean, var_f, var_y;
+        CHECK_OK(gp_exact_evidence(exact, e.hyper, NULL, NULL, NULL, &err), e.p.label);
+        CHECK_OK(gp_exact_predict(exact, e.p.rows.X, &mean, &var_f, &var_y, &err), e.p.label);
+        CHECK(var_f >= 0 && var_y > 0, e.p.label, "%g, %g", var_f, var_y);
+        clamped += var_f == 0;
+        gp_exact_free(exact);
+        exact_problem_fini(&e);
+    }
+    assert_true(clamped > 0); // else rounding was never met and this test says nothing
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -333,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_gradient_of_the_evidence_matches_differences),
         cmocka_unit_test(the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows),
         cmocka_unit_test(the_bound_never_falls_below_the_evidence),
+        cmocka_unit_test(the_exact_variance_is_never_negative),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

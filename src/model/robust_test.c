@@ -373,6 +373,27 @@ static void prediction_far_away_is_answered_or_refused(void **state)
             }
 }
 
+static void a_mean_that_overflows_is_refused_even_when_asked_for_alone(void **state)
+{
+    (void)state;
+    problem p;
+    advgp_error err = {0};
+    problem_init(&p, 78, (problem_options){.n = 1, .d = 2, .trend = GP_TREND_LINEAR});
+    for (size_t i = 0; i < p.layout.M; i++) p.theta[p.layout.n_rest + i] = 100;
+    gp_predictor *predictor = NULL;
+    gp_predict_work *work = NULL;
+    const double X[] = {1, 2, 1e308, 1e308};
+    double mean[2];
+    CHECK_OK(gp_predictor_new(&p.spec, p.theta, &predictor, &err), p.label);
+    CHECK_OK(gp_predict_work_new(predictor, 0, &work, &err), p.label);
+    CHECK_OK(gp_predict(predictor, work, gp_cmat_of(X, 1, 2), mean, NULL, NULL, &err), p.label);
+    const advgp_status st = gp_predict(predictor, work, gp_cmat_of(X, 2, 2), mean, NULL, NULL, &err);
+    CHECK(st == ADVGP_ENUMERIC && strstr(err.text, "row 1"), p.label, "%s \"%s\"", advgp_status_name(st), err.text);
+    gp_predict_work_free(work);
+    gp_predictor_free(predictor);
+    problem_fini(&p);
+}
+
 static void few_rows_give_finite_numbers(void **state)
 {
     (void)state;
@@ -511,6 +532,7 @@ int main(void)
         cmocka_unit_test(noise_of_any_size_is_answered_or_refused),
         cmocka_unit_test(sizes_that_no_standardised_table_has_are_answered_or_refused),
         cmocka_unit_test(prediction_far_away_is_answered_or_refused),
+        cmocka_unit_test(a_mean_that_overflows_is_refused_even_when_asked_for_alone),
         cmocka_unit_test(few_rows_give_finite_numbers),
         cmocka_unit_test(all_weights_zero_are_no_rows),
         cmocka_unit_test(a_value_that_is_not_finite_is_named_and_nothing_else_is_lost),
