@@ -229,7 +229,7 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
     gp_mat_copy(gp_ro(stats->A), qw->Q);
-    if (!gp_eigen(qw->Q, qw->lambda, qw->work))
+    if (!gp_all_finite(qw->M, stats->b) || !isfinite(stats->residual) || !gp_eigen(qw->Q, qw->lambda, qw->work))
         return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
     const double rest = explain(qw, stats);
 
