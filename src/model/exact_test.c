@@ -346,6 +346,7 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     CHECK_FAILS(ADVGP_EDATA, gp_exact_predict(exact, gp_cmat_of(spoiled, 1, 2), mean, NULL, NULL, &err), "NaN in X");
     gp_exact_free(exact);
     gp_exact_free(NULL);
+    assert_int_equal(gp_exact_n_hyper(NULL), 0);
     exact_problem_fini(&e);
 }
 

@@ -166,8 +166,9 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
 
 gp_rows gp_rows_part(gp_rows rows, size_t first, size_t n)
 {
-    return (gp_rows){
-        .X = gp_cmat_part(rows.X, first, 0, n, rows.X.cols), .y = rows.y + first, .w = rows.w ? rows.w + first : NULL};
+    return (gp_rows){.X = gp_cmat_part(rows.X, first, 0, n, rows.X.cols),
+                     .y = rows.y ? rows.y + first : NULL,
+                     .w = rows.w ? rows.w + first : NULL};
 }
 
 // Copies up to block_rows rows of positive weight, from *next on, and the roots of their weights. Returns how many;
@@ -364,10 +365,10 @@ advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, 
 
 const gp_stats *gp_pass_stats(const gp_pass *pass)
 {
-    return &pass->stats;
+    return pass ? &pass->stats : NULL;
 }
 
 const gp_features *gp_pass_features(const gp_pass *pass)
 {
-    return pass->f;
+    return pass ? pass->f : NULL;
 }

@@ -333,6 +333,9 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     CHECK_OK(gp_pass_run(e.pass, p.theta, GP_PASS_STATS, p.rows, NULL, NULL, &err), "results may be left out");
     assert_int_equal(gp_pass_begin(e.pass, NULL, GP_PASS_STATS, NULL), ADVGP_EINVAL); // err may be NULL
     assert_ptr_equal(gp_pass_features(e.pass), e.f);
+    assert_null(gp_pass_features(NULL));
+    assert_null(gp_pass_stats(NULL));
+    assert_null(gp_rows_part((gp_rows){.X = p.rows.X}, 2, 1).y);
     gp_pass_free(NULL);
     free(grad);
     engine_free(e);
