@@ -323,6 +323,10 @@ static void wrong_calls_are_refused_with_a_message(void **state)
         CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, rows, &exact, &err), "bad x");
         e.p.X[5] = held;
     }
+    double *many = doubles(2 * (GP_EXACT_MAX_ROWS + 1));
+    const gp_rows too_many = {.X = gp_cmat_of(many, GP_EXACT_MAX_ROWS + 1, 2), .y = many};
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, too_many, &exact, &err), "more rows than memory");
+    free(many);
     assert_null(exact);
     exact = exact_of(&e);
     CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, rows.X, mean, NULL, NULL, &err), "before evidence");
