@@ -9,15 +9,15 @@ extern "C" {
 #endif
 
 // One list gives the enum, the names and the texts. The text says whose turn it is, in a user's words.
-#define ADVGP_STATUS_LIST(X)                                                                                           \
-    X(OK, "done")                                                                                                      \
-    X(EINVAL, "an argument or option is wrong")                                                                        \
-    X(ENOMEM, "memory is exhausted")                                                                                   \
-    X(EIO, "reading or writing failed")                                                                                \
-    X(EDATA, "the data cannot be used")                                                                                \
-    X(EFILE, "a model or other advgp file is damaged or foreign")                                                      \
-    X(ENUMERIC, "the computation lost its numbers")                                                                    \
-    X(ECLUSTER, "workers or the lead were lost")                                                                       \
+#define ADVGP_STATUS_LIST(X)                                      \
+    X(OK, "done")                                                 \
+    X(EINVAL, "an argument or option is wrong")                   \
+    X(ENOMEM, "memory is exhausted")                              \
+    X(EIO, "reading or writing failed")                           \
+    X(EDATA, "the data cannot be used")                           \
+    X(EFILE, "a model or other advgp file is damaged or foreign") \
+    X(ENUMERIC, "the computation lost its numbers")               \
+    X(ECLUSTER, "workers or the lead were lost")                  \
     X(ESTOPPED, "stopped on request")
 
 typedef enum advgp_status {
@@ -26,7 +26,8 @@ typedef enum advgp_status {
 #undef X
 } advgp_status;
 
-// Filled on failure, on the caller's stack: the status and one sentence that names the thing, its value and the way out.
+// Filled on failure, on the caller's stack: the status and one sentence that names the thing, its value and the way
+// out.
 typedef struct advgp_error {
     advgp_status status;
     char text[512];

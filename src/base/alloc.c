@@ -70,6 +70,13 @@ double *gp_carve_doubles(gp_carve *carve, size_t n)
     return gp_carve_bytes(carve, n, sizeof(double));
 }
 
+bool gp_carve_take(gp_carve *carve)
+{
+    char *block = carve->overflowed ? NULL : gp_alloc(1, carve->used);
+    *carve = (gp_carve){.base = block};
+    return block != NULL;
+}
+
 gp_alloc_counts gp_alloc_count(void)
 {
     return (gp_alloc_counts){

@@ -19,6 +19,9 @@ typedef struct gp_carve {
 } gp_carve;
 void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size); // NULL while measuring
 double *gp_carve_doubles(gp_carve *carve, size_t n);
+// Between the two: takes the block that the measuring run asked for. False when memory is exhausted. gp_free(base)
+// returns it.
+bool gp_carve_take(gp_carve *carve);
 
 // For tests. Counters cover all threads.
 typedef struct gp_alloc_counts {

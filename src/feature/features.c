@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- construction
-// -----------------------------------------------------------------------------------------------------
+// ---- construction -----------------------------------------------------------------------------------------
 
 static advgp_status check_spec(const gp_feature_spec *spec, advgp_error *err)
 {
@@ -98,11 +97,9 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof f);
     plan(&f, spec, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
+    if (!gp_carve_take(&carve))
         return gp_fail(err, ADVGP_ENOMEM, "features: no memory for %zu inducing inputs in %zu components",
                        f.n_kernel_cols, f.n_components);
-    carve = (gp_carve){.base = block};
     gp_features *self = gp_carve_bytes(&carve, 1, sizeof f);
     plan(&f, spec, &carve);
     *self = f;
@@ -115,8 +112,7 @@ void gp_features_free(gp_features *f)
     gp_free(f);
 }
 
-// ---- from theta to K_mm and T
-// -----------------------------------------------------------------------------------------
+// ---- from theta to K_mm and T -----------------------------------------------------------------------------
 
 static bool in_range(double x)
 {
@@ -203,8 +199,7 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
     return ADVGP_OK;
 }
 
-// ---- columns of a block of rows
-// -----------------------------------------------------------------------------------------
+// ---- columns of a block of rows ---------------------------------------------------------------------------
 
 void gp_features_columns(const gp_features *f, gp_mat X1, gp_cmat Xsq, gp_mat K, double *slope)
 {
@@ -242,6 +237,20 @@ void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slop
         }
 }
 
+double gp_features_condition(const gp_features *f)
+{
+    double worst = 1;
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        for (size_t j = 0; j < c->M; j++) {
+            double norm = 0;
+            for (size_t i = 0; i < c->m; i++) norm += c->T.p[i * c->T.ld + j] * c->T.p[i * c->T.ld + j];
+            worst = fmax(worst, c->a0sq * norm);
+        }
+    }
+    return worst;
+}
+
 double gp_features_residual(const gp_features *f, const double *phi)
 {
     double sum = 0;
@@ -252,8 +261,7 @@ double gp_features_residual(const gp_features *f, const double *phi)
     return sum;
 }
 
-// ---- products with L~
-// -------------------------------------------------------------------------------------------------
+// ---- products with L~ -------------------------------------------------------------------------------------
 
 static double trend_scale(const gp_features *f, size_t t) // of trend feature t
 {

@@ -80,6 +80,10 @@ void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out);
 
+// How many times rounding in a sum over kernel columns grows when it is carried to features: max over features of k(x,
+// x) |T_j|^2.
+double gp_features_condition(const gp_features *f);
+
 // k(x, x) - |phi|^2 over the kernel features of one row; rounding below 0 counts as 0.
 double gp_features_residual(const gp_features *f, const double *phi);
 

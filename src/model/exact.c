@@ -25,8 +25,7 @@ size_t gp_exact_n_hyper(const gp_exact_spec *spec)
     return 1 + spec->n_components * (1 + spec->d) + (spec->trend != GP_TREND_NONE) + (spec->trend == GP_TREND_LINEAR);
 }
 
-// ---- construction
-// -----------------------------------------------------------------------------------------------------
+// ---- construction -----------------------------------------------------------------------------------------
 
 static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_carve *carve)
 {
@@ -89,10 +88,9 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_rows rows, gp_exact **ou
     if (st != ADVGP_OK) return st;
     gp_carve carve = {0};
     (void)plan(spec, n, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
-        return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, (double)carve.used / 1e9);
-    carve = (gp_carve){.base = block};
+    const double gigabytes = (double)carve.used / 1e9;
+    if (!gp_carve_take(&carve))
+        return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, gigabytes);
     gp_exact *e = plan(spec, n, &carve);
     for (size_t b = 0; b < spec->n_components; b++) e->kernels[b] = spec->kernels[b];
     for (size_t i = 0, j = 0; i < rows.X.rows; i++) {
@@ -111,8 +109,7 @@ void gp_exact_free(gp_exact *exact)
     gp_free(exact);
 }
 
-// ---- covariance
-// -----------------------------------------------------------------------------------------------------------
+// ---- covariance -------------------------------------------------------------------------------------------
 
 static const double *component_hyper(const gp_exact *e, const double *hyper, size_t b)
 {
@@ -157,8 +154,7 @@ static void add_covariance(const gp_exact *e, const double *hyper, gp_cmat X, gp
             sum.p[i * sum.ld + j] += trend_covariance(e, hyper, X.p + i * X.ld, Z.p + j * Z.ld);
 }
 
-// ---- evidence
-// -----------------------------------------------------------------------------------------------------------
+// ---- evidence ---------------------------------------------------------------------------------------------
 
 // B = K^-1 - alpha alpha^T, so that the derivative of the evidence by any parameter is tr(B dK) / 2.
 static void make_B(gp_exact *e)
@@ -258,8 +254,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     return ADVGP_OK;
 }
 
-// ---- prediction
-// -------------------------------------------------------------------------------------------------------------
+// ---- prediction -------------------------------------------------------------------------------------------
 
 advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, double *var_f, double *var_y,
                               advgp_error *err)

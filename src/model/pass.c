@@ -3,9 +3,12 @@
 #include "base/alloc.h"
 #include "linalg/dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+// Widths of the large products are rounded up to this, with columns of zeros: BLAS is slow on the ragged edge.
+enum { WIDTH = 4 };
 enum { DEFAULT_BLOCK_ROWS = 256 }; // K and G of a block stay in a 1 MB cache up to m = 200 (bench/gradient)
 
 struct gp_pass {
@@ -13,61 +16,71 @@ struct gp_pass {
     gp_theta_layout layout;
     size_t block_rows;
     gp_pass_kind kind;
+    double max_loss;
+    bool by_features; // this pass forms Phi
     bool begun;
 
     // Of theta, made by begin:
     double ln_sigma, beta;
     double *mu;     // [M]
     gp_mat U, SE;   // M x M: the factor of Sigma; S - E = mu mu^T + Sigma - E
-    gp_mat weights; // (n_cols+1) x n_kernel_cols: kernel columns of M~ = L~ (S - E) L~^T, then the row -a^T, a = L~ mu
+    gp_mat weights; // (n_cols+1) x n_kernel_cols, padded: M~ = L~ (S - E) L~^T, then the row -a^T, a = L~ mu
+                    // (by features: (M+1) rows, (S - E) L~^T instead of M~)
 
     // Of one block, B = block_rows:
     gp_mat X1;     // B x (d+2): [1 x .]
     gp_mat Xsq;    // B x d
-    gp_mat KY;     // B x (n_cols+1): [K~ y]; with weights, rows times sqrt(w)
+    gp_mat KY;     // B x (n_cols+1), padded: [K~ y]; with weights, rows times sqrt(w)
     double *slope; // as KY
-    gp_mat G;      // B x n_kernel_cols: then H
+    gp_mat G;      // B x n_kernel_cols, padded: then H
+    gp_mat PhiY;   // B x (M+1): [Phi y], where Phi is formed
     gp_mat h1;     // B x n_components: row sums of H, component by component
     double *root;  // [B]: square roots of the weights
 
     // Sums over all rows so far:
-    gp_mat C;   // (n_cols+1)^2, upper: [K~ y]^T W [K~ y]
+    gp_mat C;   // (n_cols+1)^2, padded, upper: [K~ y]^T W [K~ y]
     double n;   // sum of weights
     gp_mat HX;  // n_kernel_cols x (d+1): H^T [1 X]
     gp_mat hxx; // n_components x d
 
     // End:
-    gp_mat CL;    // n_cols x M: C L~
+    gp_mat CL;    // n_cols x M: C L~ = K~^T W Phi
     gp_mat N;     // M x M: A (S - E) - b mu^T; also scratch
     double *c;    // [n_cols]
     double *diag; // [M]
     gp_stats stats;
 };
 
-// ---- construction
-// -----------------------------------------------------------------------------------------------------
+// ---- construction -----------------------------------------------------------------------------------------
 
 static gp_mat carve_mat(gp_carve *carve, size_t rows, size_t cols)
 {
     return gp_mat_of(gp_carve_doubles(carve, rows * cols), rows, cols);
 }
 
+static size_t padded(size_t width)
+{
+    return (width + WIDTH - 1) / WIDTH * WIDTH;
+}
+
 static void plan(gp_pass *p, gp_carve *carve)
 {
     const gp_features *f = p->f;
     const size_t B = p->block_rows, M = f->M, n_cols = f->n_cols, n_kernel = f->n_kernel_cols, d = f->d;
+    const size_t width = padded(n_cols + 1);
     p->mu = gp_carve_doubles(carve, M);
     p->U = carve_mat(carve, M, M);
     p->SE = carve_mat(carve, M, M);
-    p->weights = carve_mat(carve, n_cols + 1, n_kernel);
+    p->weights = carve_mat(carve, width, padded(n_kernel));
     p->X1 = carve_mat(carve, B, d + 2);
     p->Xsq = carve_mat(carve, B, d);
-    p->KY = carve_mat(carve, B, n_cols + 1);
-    p->slope = gp_carve_doubles(carve, B * (n_cols + 1));
-    p->G = carve_mat(carve, B, n_kernel);
+    p->KY = carve_mat(carve, B, width);
+    p->slope = gp_carve_doubles(carve, B * width);
+    p->G = carve_mat(carve, B, padded(n_kernel));
+    p->PhiY = carve_mat(carve, B, M + 1);
     p->h1 = carve_mat(carve, B, f->n_components);
     p->root = gp_carve_doubles(carve, B);
-    p->C = carve_mat(carve, n_cols + 1, n_cols + 1);
+    p->C = carve_mat(carve, width, width);
     p->HX = carve_mat(carve, n_kernel, d + 1);
     p->hxx = carve_mat(carve, f->n_components, d);
     p->CL = carve_mat(carve, n_cols, M);
@@ -85,15 +98,14 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
     if (!features) return gp_fail(err, ADVGP_EINVAL, "pass: no features given");
     gp_pass shape = {.f = features,
                      .layout = gp_theta_layout_of(features),
-                     .block_rows = block_rows ? block_rows : DEFAULT_BLOCK_ROWS};
+                     .block_rows = block_rows ? block_rows : DEFAULT_BLOCK_ROWS,
+                     .max_loss = GP_PASS_MAX_LOSS};
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block)
+    if (!gp_carve_take(&carve))
         return gp_fail(err, ADVGP_ENOMEM, "pass: no memory for %zu features in blocks of %zu rows", features->M,
                        shape.block_rows);
-    carve = (gp_carve){.base = block};
     gp_pass *self = gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
     *self = shape;
@@ -106,8 +118,7 @@ void gp_pass_free(gp_pass *pass)
     gp_free(pass);
 }
 
-// ---- begin
-// --------------------------------------------------------------------------------------------------------------
+// ---- begin ------------------------------------------------------------------------------------------------
 
 static void set_q(gp_pass *p, const double *theta)
 {
@@ -122,7 +133,7 @@ static void set_q(gp_pass *p, const double *theta)
     }
 }
 
-// The matrix that turns [K~ y] of a block into G = K~ M~ - y a^T in one product.
+// The matrix that turns [K~ y], or [Phi y], of a block into G = K~ M~ - y a^T in one product.
 static void set_weights(gp_pass *p)
 {
     const gp_features *f = p->f;
@@ -130,12 +141,14 @@ static void set_weights(gp_pass *p)
     // L~ (S - E), then (S - E) L~^T = (L~ (S - E))^T because S - E is symmetric: only its kernel columns are wanted.
     gp_mat LS = gp_mat_of(p->CL.p, n_cols, M);
     gp_features_left(f, gp_ro(p->SE), LS);
-    gp_mat right = gp_mat_of(p->C.p, M, n_kernel); // C is zeroed afterwards
+    gp_mat right = p->by_features ? gp_mat_part(p->weights, 0, 0, M, n_kernel)
+                                  : gp_mat_of(p->C.p, M, n_kernel); // C is zeroed afterwards
     for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < n_kernel; j++) right.p[i * n_kernel + j] = LS.p[j * M + i];
-    gp_features_left(f, gp_ro(right), gp_mat_part(p->weights, 0, 0, n_cols, n_kernel));
+        for (size_t j = 0; j < n_kernel; j++) right.p[i * right.ld + j] = LS.p[j * M + i];
+    if (!p->by_features) gp_features_left(f, gp_ro(right), gp_mat_part(p->weights, 0, 0, n_cols, n_kernel));
     gp_features_left(f, gp_cmat_of(p->mu, M, 1), gp_mat_of(p->c, n_cols, 1)); // a
-    for (size_t j = 0; j < n_kernel; j++) p->weights.p[n_cols * n_kernel + j] = -p->c[j];
+    double *last = p->weights.p + (p->by_features ? M : n_cols) * p->weights.ld;
+    for (size_t j = 0; j < n_kernel; j++) last[j] = -p->c[j];
 }
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err)
@@ -151,9 +164,12 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
         return gp_fail(err, ADVGP_ENUMERIC, "q(w) is not finite");
     advgp_status st = gp_features_set(pass->f, theta, err);
     if (st != ADVGP_OK) return st;
+    pass->by_features = kind == GP_PASS_STATS || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
     set_q(pass, theta);
     if (kind == GP_PASS_GRADIENT) set_weights(pass);
     gp_mat_zero(pass->C);
+    gp_mat_zero(pass->CL);
+    memset(pass->c, 0, pass->f->n_cols * sizeof(double));
     gp_mat_zero(pass->HX);
     gp_mat_zero(pass->hxx);
     pass->n = 0;
@@ -161,8 +177,7 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
     return ADVGP_OK;
 }
 
-// ---- rows
-// ---------------------------------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------------------
 
 gp_rows gp_rows_part(gp_rows rows, size_t first, size_t n)
 {
@@ -207,21 +222,45 @@ static void scale_rows(gp_pass *p, size_t B)
         }
 }
 
+// [Phi y] of a block and its share of the statistics. C squares the condition of K_mm and A = L~^T C L~ loses that many
+// digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more, and for the gradient another 2 M^2: K~^T W Phi.
+static gp_mat add_features(gp_pass *p, gp_cmat KY)
+{
+    const gp_features *f = p->f;
+    const size_t B = KY.rows, M = f->M;
+    gp_cmat K = gp_cmat_part(KY, 0, 0, B, f->n_cols);
+    gp_mat PhiY = gp_mat_part(p->PhiY, 0, 0, B, M + 1), Phi = gp_mat_part(PhiY, 0, 0, B, M);
+    gp_features_right(f, K, Phi);
+    for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
+    gp_syrk_upper(gp_ro(PhiY), 1, gp_mat_of(p->C.p, M + 1, M + 1));
+    if (p->kind == GP_PASS_GRADIENT) {
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, K, gp_ro(Phi), 1, p->CL);
+        for (size_t i = 0; i < B; i++)
+            for (size_t j = 0; j < f->n_cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
+    }
+    return PhiY;
+}
+
 static void add_block(gp_pass *p, size_t B, bool weighted)
 {
     const gp_features *f = p->f;
     const bool gradient = p->kind == GP_PASS_GRADIENT;
-    gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, f->n_cols + 1);
-    gp_mat G = gp_mat_part(p->G, 0, 0, B, f->n_kernel_cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
+    gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
+    gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
 
     gp_features_columns(f, X1, Xsq, KY, gradient ? p->slope : NULL);
     if (weighted) scale_rows(p, B);
-    gp_syrk_upper(gp_ro(KY), 1, p->C);
+    gp_mat left = KY;
+    if (p->by_features)
+        left = add_features(p, gp_ro(KY));
+    else
+        gp_syrk_upper(gp_ro(KY), 1, p->C);
     if (!gradient) return;
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(KY), gp_ro(p->weights), 0, G); // G = K~ M~ - y a^T
-    gp_features_times_slope(f, gp_ro(KY), p->slope, G, h1);             // H = G o K'
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(G), gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(left), gp_cmat_part(gp_ro(p->weights), 0, 0, left.cols, G.cols), 0, G);
+    gp_features_times_slope(f, gp_ro(KY), p->slope, G, h1); // H = G o K'
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols),
+            gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
     gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
 }
 
@@ -262,25 +301,41 @@ advgp_status gp_pass_add(gp_pass *pass, gp_rows rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-// ---- end
-// ----------------------------------------------------------------------------------------------------------------
+// ---- end --------------------------------------------------------------------------------------------------
 
-// A, b, yy, n and the residual from C: the only place where L~ meets the sums.
-static void make_stats(gp_pass *p)
+// A, b and yy from the sums over columns: the only place where L~ meets them.
+static void stats_from_columns(gp_pass *p)
 {
     const gp_features *f = p->f;
     const size_t n_cols = f->n_cols, M = f->M;
     gp_mat_mirror_upper(p->C);
-    gp_cmat C = gp_cmat_part(gp_ro(p->C), 0, 0, n_cols, n_cols);
     for (size_t i = 0; i < n_cols; i++) p->c[i] = p->C.p[n_cols * p->C.ld + i];
-    gp_features_right(f, C, p->CL);
+    gp_features_right(f, gp_cmat_part(gp_ro(p->C), 0, 0, n_cols, n_cols), p->CL);
     gp_features_left_t(f, gp_ro(p->CL), p->stats.A);
-    gp_mat_mirror_upper(p->stats.A);
     gp_features_left_t(f, gp_cmat_of(p->c, n_cols, 1), gp_mat_of(p->stats.b, M, 1));
     p->stats.yy = p->C.p[n_cols * p->C.ld + n_cols];
+}
+
+static void stats_from_features(gp_pass *p)
+{
+    const size_t M = p->f->M;
+    gp_mat C = gp_mat_of(p->C.p, M + 1, M + 1);
+    gp_mat_copy(gp_cmat_part(gp_ro(C), 0, 0, M, M), p->stats.A);
+    for (size_t j = 0; j < M; j++) p->stats.b[j] = C.p[j * C.ld + M];
+    p->stats.yy = C.p[M * C.ld + M];
+}
+
+static void make_stats(gp_pass *p)
+{
+    const gp_features *f = p->f;
+    if (p->by_features)
+        stats_from_features(p);
+    else
+        stats_from_columns(p);
+    gp_mat_mirror_upper(p->stats.A);
     p->stats.n = p->n;
     p->stats.residual = p->n * f->a0sq_sum;
-    for (size_t j = 0; j < f->n_kernel_features; j++) p->stats.residual -= p->stats.A.p[j * M + j];
+    for (size_t j = 0; j < f->n_kernel_features; j++) p->stats.residual -= p->stats.A.p[j * f->M + j];
 }
 
 // sum of (y - phi mu)^2 + phi^T Sigma phi + residual: N holds A (S - E) - b mu^T, so yy - b mu + tr N + n a0^2.
@@ -361,6 +416,11 @@ advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, 
     if (st == ADVGP_OK) st = gp_pass_add(pass, rows, err);
     if (st == ADVGP_OK) st = gp_pass_end(pass, sum_g, grad, err);
     return st;
+}
+
+void gp_pass_set_max_loss(gp_pass *pass, double loss)
+{
+    pass->max_loss = loss;
 }
 
 const gp_stats *gp_pass_stats(const gp_pass *pass)

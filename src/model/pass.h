@@ -1,5 +1,6 @@
 // pass.h: one pass over rows: block after block, the statistics of q(w), the bound and its gradient. MATH.md 3.
-// Phi is never formed: sums run over kernel columns, and L~ is applied once at the end. For every map.
+// For the gradient Phi is never formed, whatever the map: sums run over kernel columns, and L~ is applied once at the
+// end.
 //
 //     gp_pass_begin(pass, theta, GP_PASS_GRADIENT, err)   parameters -> K_mm, L~, M~
 //     gp_pass_add(pass, rows, err)                        as often as there are rows, in any pieces
@@ -37,7 +38,7 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
 void gp_pass_free(gp_pass *pass);
 
 typedef enum gp_pass_kind {
-    GP_PASS_STATS,   // statistics only: one large product a block instead of two
+    GP_PASS_STATS,   // statistics only, to full precision: the finish pass
     GP_PASS_GRADIENT // and everything for the gradient
 } gp_pass_kind;
 
@@ -51,6 +52,12 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
 // begin, add, end over rows that are all in memory.
 advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_rows rows, double *sum_g,
                          double *grad, advgp_error *err);
+
+// A gradient by columns has a relative error of about cond(K_mm) * 1e-16 in A. Where that would exceed the given loss,
+// the pass forms Phi: twice the flops, no loss. Steps on mini-batches need no more than 1e-8 (their own noise is 1e-2);
+// full batches keep the default.
+#define GP_PASS_MAX_LOSS 1e-12
+void gp_pass_set_max_loss(gp_pass *pass, double loss);
 
 const gp_stats *gp_pass_stats(const gp_pass *pass); // valid after end, until the next begin
 const gp_features *gp_pass_features(const gp_pass *pass);

@@ -23,8 +23,7 @@ struct gp_predict_work {
     gp_mat X1, Xsq, K, Phi, V;
 };
 
-// ---- predictor
-// ------------------------------------------------------------------------------------------------------------
+// ---- predictor --------------------------------------------------------------------------------------------
 
 static advgp_status fill(gp_predictor *p, const double *theta, advgp_error *err)
 {
@@ -40,6 +39,18 @@ static advgp_status fill(gp_predictor *p, const double *theta, advgp_error *err)
     return ADVGP_OK;
 }
 
+static gp_predictor *plan(gp_features *f, gp_carve *carve)
+{
+    gp_predictor *self = gp_carve_bytes(carve, 1, sizeof *self);
+    const gp_predictor cut = {
+        .f = f,
+        .a = gp_carve_doubles(carve, f->n_cols),
+        .U = gp_mat_of(gp_carve_doubles(carve, f->M * f->M), f->M, f->M),
+    };
+    if (self) *self = cut;
+    return self;
+}
+
 advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, gp_predictor **out, advgp_error *err)
 {
     if (!out || !theta) return gp_fail(err, ADVGP_EINVAL, "predictor: no parameters, or nowhere to put the result");
@@ -47,23 +58,14 @@ advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, 
     gp_features *f = NULL;
     advgp_status st = gp_features_new(spec, &f, err);
     if (st != ADVGP_OK) return st;
-    gp_predictor *p = NULL;
     gp_carve carve = {0};
-    for (int pass = 0; pass < 2; pass++) { // measure, then cut
-        p = gp_carve_bytes(&carve, 1, sizeof *p);
-        double *a = gp_carve_doubles(&carve, f->n_cols);
-        gp_mat U = gp_mat_of(gp_carve_doubles(&carve, f->M * f->M), f->M, f->M);
-        if (p) *p = (gp_predictor){.f = f, .a = a, .U = U};
-        if (pass == 0) {
-            char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-            if (!block) {
-                st = gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu features", f->M);
-                gp_features_free(f);
-                return st;
-            }
-            carve = (gp_carve){.base = block};
-        }
+    (void)plan(f, &carve);
+    if (!gp_carve_take(&carve)) {
+        st = gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu features", f->M);
+        gp_features_free(f);
+        return st;
     }
+    gp_predictor *p = plan(f, &carve);
     st = fill(p, theta, err);
     if (st == ADVGP_OK)
         *out = p;
@@ -83,8 +85,7 @@ const gp_features *gp_predictor_features(const gp_predictor *predictor)
     return predictor ? predictor->f : NULL;
 }
 
-// ---- workspace
-// ------------------------------------------------------------------------------------------------------------
+// ---- workspace --------------------------------------------------------------------------------------------
 
 static gp_predict_work *plan_work(const gp_features *f, size_t B, gp_carve *carve)
 {
@@ -109,9 +110,7 @@ advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_row
     const size_t B = block_rows ? block_rows : DEFAULT_BLOCK_ROWS;
     gp_carve carve = {0};
     (void)plan_work(predictor->f, B, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);
-    carve = (gp_carve){.base = block};
+    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);
     *out = plan_work(predictor->f, B, &carve);
     return ADVGP_OK;
 }
@@ -121,8 +120,7 @@ void gp_predict_work_free(gp_predict_work *work)
     gp_free(work);
 }
 
-// ---- prediction
-// -------------------------------------------------------------------------------------------------------------
+// ---- prediction -------------------------------------------------------------------------------------------
 
 static advgp_status check(const gp_predictor *p, const gp_predict_work *work, gp_cmat X, advgp_error *err)
 {

@@ -36,9 +36,7 @@ advgp_status gp_qw_new(size_t M, gp_qw **out, advgp_error *err)
     gp_carve carve = {0};
     (void)gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
-    char *block = carve.overflowed ? NULL : gp_alloc(1, carve.used);
-    if (!block) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
-    carve = (gp_carve){.base = block};
+    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
     gp_qw *self = gp_carve_bytes(&carve, 1, sizeof shape);
     plan(&shape, &carve);
     *self = shape;
@@ -146,6 +144,16 @@ advgp_status gp_qw_natural(gp_qw *qw, const gp_stats *stats, double scale, doubl
     return solve(qw, mu, U, err);
 }
 
+gp_cmat gp_qw_precision(const gp_qw *qw)
+{
+    return gp_ro(qw->P);
+}
+
+const double *gp_qw_shift(const gp_qw *qw)
+{
+    return qw->t;
+}
+
 static const double half_ln_2pi = 0.91893853320467274178;
 
 advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, double *mu, double *U, double *neg_elbo,
@@ -167,8 +175,7 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
     return ADVGP_OK;
 }
 
-// ---- noise
-// ------------------------------------------------------------------------------------------------------------
+// ---- noise ------------------------------------------------------------------------------------------------
 
 // The collapsed bound as a function of ln sigma, with A = Q diag(lambda) Q^T and c = Q^T b: O(M) a value. Written as a
 // sum of terms that are not negative: yy - sum beta c^2 / (1 + beta lambda), as it stands in MATH.md, is a difference

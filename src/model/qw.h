@@ -29,3 +29,7 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
 // closed form.
 advgp_status gp_qw_noise(gp_qw *qw, const gp_stats *stats, const double *mu, const double *U, double *ln_sigma,
                          advgp_error *err);
+
+// What the last natural step or optimum was solved from: Sigma^-1 (M x M) and Sigma^-1 mu.
+gp_cmat gp_qw_precision(const gp_qw *qw);
+const double *gp_qw_shift(const gp_qw *qw);

@@ -13,8 +13,7 @@ double gp_prox_diagonal(double value, double gamma); // the diagonal of U: alway
 // theta <- theta - gamma * gradient, then prox with gamma on q(w). The paper's update; theorem 4.1 bounds gamma.
 void gp_step_prox(gp_theta_layout layout, double gamma, const double *gradient, double *theta);
 
-// ---- proximal ADADELTA: every element has its own step, and q(w) is proxed with that step
-// ----------------------------------------
+// ---- proximal ADADELTA: every element has its own step, and q(w) is proxed with that step -----------------
 typedef struct gp_adadelta {
     double decay, epsilon;
     double damping;        // steps are divided by this (1 + mean age of the pushes used); 1 without delay
@@ -23,8 +22,7 @@ typedef struct gp_adadelta {
 // steps, if not NULL, receives the step of every element.
 void gp_step_adadelta(gp_theta_layout layout, gp_adadelta *state, const double *gradient, double *theta, double *steps);
 
-// ---- Adam on the first n elements
-// -----------------------------------------------------------------------------------------
+// ---- Adam on the first n elements -------------------------------------------------------------------------
 typedef struct gp_adam {
     double rate, beta1, beta2, epsilon;
     double *m, *v;   // [n], start at 0, the caller's

@@ -1,0 +1,31 @@
+# A thin face over CMake: make, make test, make asan, make tsan, make bench, make cover, make format, make clean.
+.PHONY: all test long asan tsan clang bench cover format clean
+all:
+	cmake --preset release >/dev/null
+	cmake --build --preset release
+
+test:
+	scripts/test
+long:
+	scripts/test --long
+
+asan tsan clang:
+	cmake --preset $(if $(filter asan,$@),asan-ubsan,$@) >/dev/null
+	cmake --build --preset $(if $(filter asan,$@),asan-ubsan,$@)
+	ctest --preset $(if $(filter asan,$@),asan-ubsan,$@)
+
+bench: all
+	build/bench/gradient
+
+# Lines that no test ran, and their number.
+cover:
+	cmake --preset coverage >/dev/null
+	cmake --build --preset coverage
+	ctest --preset coverage -j 2
+	scripts/coverage
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build build-*

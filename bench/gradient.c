@@ -1,0 +1,148 @@
+// gradient.c: how fast one core takes block statistics and gradient (MATH.md 3), as rows/s and as a share of a large
+// dgemm's rate in the same run. First verifies: blocks of one row must give the same gradient. Prints one JSON object.
+//     gradient [ROWS=65536] [REPEATS=7]
+#include "base/clock.h"
+#include "base/rng.h"
+#include "linalg/dense.h"
+#include "model/pass.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { D = 9, GEMM = 1024 };
+static const size_t sizes[] = {50, 100, 200};
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
+
+static double *doubles(size_t n)
+{
+    double *p = calloc(n, sizeof *p);
+    if (!p) {
+        fprintf(stderr, "gradient: no memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+static void must(advgp_status st, const advgp_error *err)
+{
+    if (st == ADVGP_OK) return;
+    fprintf(stderr, "gradient: %s\n", err->text);
+    exit(1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct setup {
+    gp_features *f;
+    gp_pass *pass, *plain;
+    gp_theta_layout layout;
+    double *theta, *grad, *check;
+} setup;
+
+static setup setup_of(size_t m, gp_rng *rng)
+{
+    setup s = {0};
+    advgp_error err;
+    const gp_component_spec component = {&gp_kernel_ard_rbf, &gp_map_cholesky, {.m = m}};
+    const gp_feature_spec spec = {.d = D, .n_components = 1, .components = &component, .jitter = 1e-6};
+    must(gp_features_new(&spec, &s.f, &err), &err);
+    must(gp_pass_new(s.f, 0, &s.pass, &err), &err);
+    must(gp_pass_new(s.f, 1, &s.plain, &err), &err);
+    s.layout = gp_theta_layout_of(s.f);
+    s.theta = doubles(s.layout.size), s.grad = doubles(s.layout.size), s.check = doubles(s.layout.size);
+    for (size_t i = 0; i < m * D; i++) s.theta[2 + D + i] = gp_rng_normal(rng);
+    gp_theta_start_q(s.layout, s.theta);
+    for (size_t i = 0; i < m; i++) s.theta[s.layout.n_rest + i] = 0.1 * gp_rng_normal(rng);
+    return s;
+}
+
+static void setup_free(setup *s)
+{
+    gp_pass_free(s->pass);
+    gp_pass_free(s->plain);
+    gp_features_free(s->f);
+    free(s->theta), free(s->grad), free(s->check);
+}
+
+static double worst_difference(setup *s, gp_rows rows)
+{
+    advgp_error err;
+    double a, b, worst = 0, largest = 0;
+    must(gp_pass_run(s->pass, s->theta, GP_PASS_GRADIENT, rows, &a, s->grad, &err), &err);
+    must(gp_pass_run(s->plain, s->theta, GP_PASS_GRADIENT, rows, &b, s->check, &err), &err);
+    for (size_t i = 0; i < s->layout.size; i++) {
+        worst = fmax(worst, fabs(s->grad[i] - s->check[i]));
+        largest = fmax(largest, fabs(s->grad[i]));
+    }
+    return fmax(worst / largest, fabs(a - b) / fabs(a));
+}
+
+static double time_gemm(gp_mat A, gp_mat B, gp_mat C)
+{
+    const double start = gp_clock_cpu();
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(A), gp_ro(B), 0, C);
+    return gp_clock_cpu() - start;
+}
+
+static double time_pass(setup *s, gp_rows rows)
+{
+    advgp_error err;
+    const double start = gp_clock_cpu();
+    must(gp_pass_run(s->pass, s->theta, GP_PASS_GRADIENT, rows, NULL, s->grad, &err), &err);
+    return gp_clock_cpu() - start;
+}
+
+int main(int argc, char **argv)
+{
+    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 65536, repeats = argc > 2 ? strtoul(argv[2], NULL, 10) : 7;
+    if (!n || !repeats) {
+        fprintf(stderr, "usage: gradient [ROWS] [REPEATS]\n");
+        return 2;
+    }
+    gp_blas_threads(1);
+    gp_rng rng = gp_rng_seeded(1, 0);
+    double *X = doubles(n * D), *y = doubles(n), *square = doubles(3 * (size_t)GEMM * GEMM);
+    for (size_t i = 0; i < n * D; i++) X[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < n; i++) y[i] = sin(X[i * D]) + 0.3 * gp_rng_normal(&rng);
+    const gp_rows rows = {gp_cmat_of(X, n, D), y, NULL};
+    const size_t square_size = (size_t)GEMM * GEMM;
+    gp_mat A = gp_mat_of(square, GEMM, GEMM), B = gp_mat_of(square + square_size, GEMM, GEMM);
+    gp_mat C = gp_mat_of(square + 2 * square_size, GEMM, GEMM);
+    for (size_t i = 0; i < 2 * square_size; i++) square[i] = gp_rng_uniform(&rng);
+
+    double *gemm_times = doubles(repeats), *pass_times = doubles(repeats);
+    printf("{\"bench\": \"gradient\", \"version\": \"%s\", \"blas\": \"%s\", \"rows\": %zu, \"d\": %d, \"sizes\": [",
+           advgp_version(), gp_blas_name(), n, D);
+    for (size_t k = 0; k < N_SIZES; k++) {
+        const double m = (double)sizes[k], flops = (3 * m * m + 4 * m * D) * (double)n;
+        setup s = setup_of(sizes[k], &rng);
+        const double off = worst_difference(&s, gp_rows_part(rows, 0, n < 3001 ? n : 3001));
+        if (!(off < 1e-9)) {
+            fprintf(stderr, "gradient: blocks disagree by %g at m = %zu: not timed\n", off, sizes[k]);
+            return 1;
+        }
+        (void)time_gemm(A, B, C), (void)time_pass(&s, rows); // warm
+        for (size_t r = 0; r < repeats; r++) {               // alternately, so that a busy moment hurts both
+            gemm_times[r] = time_gemm(A, B, C);
+            pass_times[r] = time_pass(&s, rows);
+        }
+        qsort(gemm_times, repeats, sizeof(double), by_value);
+        qsort(pass_times, repeats, sizeof(double), by_value);
+        const double gemm_rate = 2.0 * GEMM * GEMM * GEMM / gemm_times[repeats / 2];
+        const double pass_time = pass_times[repeats / 2];
+        printf("%s{\"m\": %zu, \"rows_per_s\": %.0f, \"dgemm_gflops\": %.2f, \"share_of_dgemm\": %.3f, "
+               "\"best_share\": %.3f, \"verified_to\": %.1e}",
+               k ? ", " : "", sizes[k], (double)n / pass_time, gemm_rate / 1e9, flops / pass_time / gemm_rate,
+               flops / pass_times[0] / (2.0 * GEMM * GEMM * GEMM / gemm_times[0]), off);
+        fflush(stdout);
+        setup_free(&s);
+    }
+    printf("]}\n");
+    free(X), free(y), free(square), free(gemm_times), free(pass_times);
+    return 0;
+}
