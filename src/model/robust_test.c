@@ -338,6 +338,45 @@ static void sizes_that_no_standardised_table_has_are_answered_or_refused(void **
     for_all(huge_q, "q(w) 1e160", false);
 }
 
+// Long length-scales without jitter: K_mm is singular to double precision, and the sums over columns square its
+// condition. The ladder must step in before the digits are gone: what the pass says with the rung it reports must be
+// right.
+static void what_the_ladder_lets_through_is_still_right(void **state)
+{
+    (void)state;
+    static const gp_map *const maps[] = {&gp_map_cholesky, &gp_map_nystrom, &gp_map_ensemble};
+    for (size_t which = 0; which < 3; which++)
+        for (int ln_eta = 0; ln_eta >= -14; ln_eta--)
+            for (uint64_t seed = 1; seed <= 10; seed++) {
+                problem p;
+                problem_init(&p, seed,
+                             (problem_options){.n = 60,
+                                               .d = 2,
+                                               .n_components = 1,
+                                               .m = 10,
+                                               .kernel = seed > 6 ? gp_kernels[seed % 3] : &gp_kernel_ard_rbf,
+                                               .map = maps[which],
+                                               .full_rank = true,
+                                               .jitter = -1});
+                set_ln_eta(&p, ln_eta);
+                engine e = engine_new(&p, 0);
+                const double value = run_pass(e, p.theta, p.rows, NULL, p.label);
+                const gp_rung rung = e.f->components[0].rung;
+                p.model.jitter = rung.jitter;
+                // The groups of an ensemble each have their own rung, and only the highest is told.
+                if (maps[which] != &gp_map_ensemble || p.model.c[0].n_groups == 1 || !rung.climbs) {
+                    const double expected = ref_sum_g(&p.model, p.theta, p.plain, NULL);
+                    CHECK(fabs(value - expected) <= 1e-6 * (1 + fabs(expected)), p.label,
+                          "ln eta %d, jitter %g: expected %.10g, got %.10g", ln_eta, rung.jitter, expected, value);
+                }
+                const double residual = gp_pass_stats(e.pass)->residual;
+                CHECK(residual >= -1e-6 * (double)p.n, p.label, "ln eta %d, jitter %g: residual %g", ln_eta,
+                      rung.jitter, residual);
+                engine_free(e);
+                problem_fini(&p);
+            }
+}
+
 // A prediction far outside the data is the prior, or a message: a NaN must not pass for a number.
 static void prediction_far_away_is_answered_or_refused(void **state)
 {
@@ -531,6 +570,7 @@ int main(void)
         cmocka_unit_test(columns_rows_and_targets_without_variation_give_finite_numbers),
         cmocka_unit_test(noise_of_any_size_is_answered_or_refused),
         cmocka_unit_test(sizes_that_no_standardised_table_has_are_answered_or_refused),
+        cmocka_unit_test(what_the_ladder_lets_through_is_still_right),
         cmocka_unit_test(prediction_far_away_is_answered_or_refused),
         cmocka_unit_test(a_mean_that_overflows_is_refused_even_when_asked_for_alone),
         cmocka_unit_test(few_rows_give_finite_numbers),
