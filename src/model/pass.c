@@ -420,7 +420,7 @@ advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, 
 
 void gp_pass_set_max_loss(gp_pass *pass, double loss)
 {
-    pass->max_loss = loss;
+    if (pass) pass->max_loss = loss;
 }
 
 const gp_stats *gp_pass_stats(const gp_pass *pass)
