@@ -145,7 +145,7 @@ static void the_loss_that_is_allowed_is_not_exceeded(void **state)
 {
     (void)state;
     static const double losses[] = {GP_PASS_MAX_LOSS, 1e-8};
-    static const double bounds[] = {1e-9, 1e-6};
+    static const double bounds[] = {1e-11, 1e-6};
     for (uint64_t seed = 1; seed <= 12; seed++)
         for (size_t l = 0; l < 2; l++) {
             problem p;

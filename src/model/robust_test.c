@@ -360,7 +360,8 @@ static void what_the_ladder_lets_through_is_still_right(void **state)
                                                .jitter = -1});
                 set_ln_eta(&p, ln_eta);
                 engine e = engine_new(&p, 0);
-                const double value = run_pass(e, p.theta, p.rows, NULL, p.label);
+                double *grad = doubles(p.layout.size);
+                const double value = run_pass(e, p.theta, p.rows, grad, p.label);
                 const gp_rung rung = e.f->components[0].rung;
                 p.model.jitter = rung.jitter;
                 // The groups of an ensemble each have their own rung, and only the highest is told.
@@ -372,6 +373,7 @@ static void what_the_ladder_lets_through_is_still_right(void **state)
                 const double residual = gp_pass_stats(e.pass)->residual;
                 CHECK(residual >= -1e-6 * (double)p.n, p.label, "ln eta %d, jitter %g: residual %g", ln_eta,
                       rung.jitter, residual);
+                free(grad);
                 engine_free(e);
                 problem_fini(&p);
             }
