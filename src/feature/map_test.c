@@ -238,6 +238,38 @@ static void an_ensemble_of_one_group_is_nystrom(void **state)
     problem_fini(&a), problem_fini(&b);
 }
 
+// No jitter up to a hundredth makes [1 2; 2 1] positive: the ladder ends, and the message says where.
+static void a_matrix_beyond_the_ladder_is_refused_with_a_message(void **state)
+{
+    (void)state;
+    static const double K[4] = {1, 2, 2, 1};
+    static const size_t two = 2;
+    static const gp_map *const maps[] = {&gp_map_cholesky, &gp_map_nystrom, &gp_map_ensemble};
+    for (size_t i = 0; i < 3; i++) {
+        const gp_map_shape shape = {.m = 2, .n_groups = 1, .group_m = &two};
+        double T[4], *scratch = doubles(maps[i]->scratch(&shape));
+        gp_rung rung = {.jitter = 1e-6};
+        advgp_error err = {0};
+        const advgp_status st = maps[i]->make(&shape, gp_cmat_of(K, 2, 2), 1, NULL, &rung, gp_mat_of(T, 2, 2), scratch,
+                                              &err);
+        CHECK(st == ADVGP_ENUMERIC && strstr(err.text, "jitter 0.01"), maps[i]->name, "%s \"%s\"",
+              advgp_status_name(st), err.text);
+        free(scratch);
+    }
+}
+
+static void the_rvm_map_uses_no_jitter_and_says_so(void **state)
+{
+    (void)state;
+    problem p;
+    gp_features *f;
+    problem_init(&p, 4, (problem_options){.n = 1, .d = 2, .n_components = 1, .m = 5, .map = &gp_map_rvm});
+    features_of(&p, &f);
+    assert_true(f->components[0].rung.jitter == 0 && f->components[0].rung.climbs == 0);
+    gp_features_free(f);
+    problem_fini(&p);
+}
+
 // Inducing inputs at the corners of a square: two eigenvalues are equal, and the rotation between their vectors is
 // arbitrary. Values and derivatives must stay finite, and what does not depend on the rotation must be right.
 static void equal_eigenvalues_stay_finite(void **state)
@@ -396,6 +428,8 @@ int main(void)
         cmocka_unit_test(the_cholesky_factor_is_the_lower_factor_of_the_inverse),
         cmocka_unit_test(nystrom_of_full_rank_spans_what_cholesky_spans),
         cmocka_unit_test(an_ensemble_of_one_group_is_nystrom),
+        cmocka_unit_test(a_matrix_beyond_the_ladder_is_refused_with_a_message),
+        cmocka_unit_test(the_rvm_map_uses_no_jitter_and_says_so),
         cmocka_unit_test(equal_eigenvalues_stay_finite),
         cmocka_unit_test(bad_shapes_are_refused_with_a_message),
         cmocka_unit_test(bad_specifications_are_refused_with_a_message),

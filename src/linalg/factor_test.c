@@ -127,8 +127,12 @@ static void the_ladder_stops_at_the_first_rung_that_holds(void **state)
         held[0] += 2 * rung.jitter, held[3] += 2 * rung.jitter;
         check_factor(2, held, R, 1e-13, "ladder");
     }
-    double K[4] = {2, 2.1, 2.1, 2}, R[4];
-    gp_rung rung = {.jitter = 1e-6};
+    double K[4] = {1 + DBL_EPSILON, 1, 1, 1}, R[4]; // its last pivot is positive, and nothing but rounding
+    gp_rung rung = {.jitter = 0};
+    assert_true(gp_cholesky_ladder(gp_cmat_of(K, 2, 2), 1, &rung, gp_mat_of(R, 2, 2)));
+    assert_int_equal(rung.climbs, 1);
+    K[0] = K[3] = 2, K[1] = K[2] = 2.1;
+    rung = (gp_rung){.jitter = 1e-6};
     assert_false(gp_cholesky_ladder(gp_cmat_of(K, 2, 2), 2, &rung, gp_mat_of(R, 2, 2)));
     CHECK_CLOSE(1e-2, rung.jitter, 1e-12, "where it ended");
     K[1] = K[2] = NAN;

@@ -21,6 +21,7 @@ struct gp_exact {
 
 size_t gp_exact_n_hyper(const gp_exact_spec *spec)
 {
+    if (!spec) return 0;
     return 1 + spec->n_components * (1 + spec->d) + (spec->trend != GP_TREND_NONE) + (spec->trend == GP_TREND_LINEAR);
 }
 

@@ -185,7 +185,8 @@ static void the_gradient_of_the_evidence_matches_differences(void **state)
                 for (int weighted = 0; weighted <= 1; weighted++) {
                     exact_problem e;
                     advgp_error err = {0};
-                    exact_problem_init(&e, ++seed,
+                    seed++;
+                    exact_problem_init(&e, seed,
                                        (problem_options){.n = 5 + seed % 20,
                                                          .d = 1 + seed % 3,
                                                          .n_components = components,
@@ -216,8 +217,9 @@ static void the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_ro
             for (size_t components = 1; components <= 3; components++)
                 for (int trend = 0; trend <= 2; trend++) {
                     exact_problem e;
+                    seed++;
                     // Few rows in several dimensions: without jitter, the condition of K_mm must stay modest by itself.
-                    exact_problem_init(&e, ++seed,
+                    exact_problem_init(&e, seed,
                                        (problem_options){.n = 2 + seed % 8,
                                                          .d = 4,
                                                          .n_components = components,
@@ -256,6 +258,29 @@ static void the_bound_never_falls_below_the_evidence(void **state)
         gp_exact_free(exact);
         exact_problem_fini(&e);
     }
+}
+
+// At the row itself, with next to no noise, the variance is the difference of two nearly equal numbers.
+static void the_exact_variance_is_never_negative(void **state)
+{
+    (void)state;
+    long clamped = 0;
+    for (uint64_t seed = 600; seed < 640; seed++) {
+        exact_problem e;
+        advgp_error err = {0};
+        exact_problem_init(&e, seed,
+                           (problem_options){.n = 1, .d = 1, .n_components = 1, .kernel = &gp_kernel_ard_rbf});
+        e.hyper[0] = e.hyper[1] - 18; // sigma^2 is one unit in the last place of a0^2
+        gp_exact *exact = exact_of(&e);
+        double mean, var_f, var_y;
+        CHECK_OK(gp_exact_evidence(exact, e.hyper, NULL, NULL, NULL, &err), e.p.label);
+        CHECK_OK(gp_exact_predict(exact, e.p.rows.X, &mean, &var_f, &var_y, &err), e.p.label);
+        CHECK(var_f >= 0 && var_y > 0, e.p.label, "%g, %g", var_f, var_y);
+        clamped += var_f == 0;
+        gp_exact_free(exact);
+        exact_problem_fini(&e);
+    }
+    assert_true(clamped > 0); // else rounding was never met and this test says nothing
 }
 
 static void wrong_calls_are_refused_with_a_message(void **state)
@@ -299,6 +324,10 @@ static void wrong_calls_are_refused_with_a_message(void **state)
         CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, rows, &exact, &err), "bad x");
         e.p.X[5] = held;
     }
+    double *many = doubles(2 * (GP_EXACT_MAX_ROWS + 1));
+    const gp_batch too_many = {.X = gp_cmat_of(many, GP_EXACT_MAX_ROWS + 1, 2), .y = many};
+    CHECK_FAILS(ADVGP_EDATA, gp_exact_new(&e.spec, too_many, &exact, &err), "more rows than memory");
+    free(many);
     assert_null(exact);
     exact = exact_of(&e);
     CHECK_FAILS(ADVGP_EINVAL, gp_exact_predict(exact, rows.X, mean, NULL, NULL, &err), "before evidence");
@@ -322,6 +351,7 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     CHECK_FAILS(ADVGP_EDATA, gp_exact_predict(exact, gp_cmat_of(spoiled, 1, 2), mean, NULL, NULL, &err), "NaN in X");
     gp_exact_free(exact);
     gp_exact_free(NULL);
+    assert_int_equal(gp_exact_n_hyper(NULL), 0);
     exact_problem_fini(&e);
 }
 
@@ -332,6 +362,7 @@ int main(void)
         cmocka_unit_test(the_gradient_of_the_evidence_matches_differences),
         cmocka_unit_test(the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows),
         cmocka_unit_test(the_bound_never_falls_below_the_evidence),
+        cmocka_unit_test(the_exact_variance_is_never_negative),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

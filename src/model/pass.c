@@ -181,8 +181,9 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
 
 gp_batch gp_batch_part(gp_batch rows, size_t first, size_t n)
 {
-    return (gp_batch){
-        .X = gp_cmat_part(rows.X, first, 0, n, rows.X.cols), .y = rows.y + first, .w = rows.w ? rows.w + first : NULL};
+    return (gp_batch){.X = gp_cmat_part(rows.X, first, 0, n, rows.X.cols),
+                      .y = rows.y ? rows.y + first : NULL,
+                      .w = rows.w ? rows.w + first : NULL};
 }
 
 // Copies up to block_rows rows of positive weight, from *next on, and the roots of their weights. Returns how many;
@@ -419,15 +420,15 @@ advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, 
 
 void gp_pass_set_max_loss(gp_pass *pass, double loss)
 {
-    pass->max_loss = loss;
+    if (pass) pass->max_loss = loss;
 }
 
 const gp_stats *gp_pass_stats(const gp_pass *pass)
 {
-    return &pass->stats;
+    return pass ? &pass->stats : NULL;
 }
 
 const gp_features *gp_pass_features(const gp_pass *pass)
 {
-    return pass->f;
+    return pass ? pass->f : NULL;
 }

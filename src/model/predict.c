@@ -82,7 +82,7 @@ void gp_predictor_free(gp_predictor *predictor)
 
 const gp_features *gp_predictor_features(const gp_predictor *predictor)
 {
-    return predictor->f;
+    return predictor ? predictor->f : NULL;
 }
 
 // ---- workspace --------------------------------------------------------------------------------------------

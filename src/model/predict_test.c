@@ -274,6 +274,8 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     }
     gp_predict_work_free(work);
     gp_predict_work_free(NULL);
+    assert_non_null(gp_predictor_features(predictor));
+    assert_null(gp_predictor_features(NULL));
     gp_predictor_free(predictor);
     gp_predictor_free(NULL);
     free(phi);

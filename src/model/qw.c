@@ -197,18 +197,15 @@ static double profile(const gp_qw *qw, const gp_stats *stats, double rest, doubl
 }
 
 // lambda and fit (in c) from the statistics; returns rest. From the largest direction to the smallest, none explains
-// more than the ones before it left, and those at the level of rounding explain nothing; what is left in the end counts
-// at least as much as the rounding of the sums it is taken from.
+// more than the ones before it left: a direction at the level of rounding would. What is left in the end counts at
+// least as much as the rounding of the sums it is taken from.
 static double explain(gp_qw *qw, const gp_stats *stats)
 {
-    const size_t M = qw->M;
-    const double noise = (double)M * DBL_EPSILON * fmax(0, qw->lambda[M - 1]);
     double trace = 0, left = stats->yy;
     gp_gemv(GP_AS_IS, 1, gp_ro(qw->Q), stats->b, 0, qw->c);
-    for (size_t k = M; k-- > 0;) { // ascending order, from its end
-        const bool real = qw->lambda[k] > noise;
-        qw->c[k] = real ? fmin(left, qw->c[k] * qw->c[k] / qw->lambda[k]) : 0;
-        qw->lambda[k] = real ? qw->lambda[k] : 0;
+    for (size_t k = qw->M; k-- > 0;) { // ascending order, from its end
+        qw->c[k] = qw->lambda[k] > 0 ? fmin(left, qw->c[k] * qw->c[k] / qw->lambda[k]) : 0;
+        qw->lambda[k] = fmax(0, qw->lambda[k]); // A has no negative direction but for rounding
         trace += qw->lambda[k];
         left -= qw->c[k];
     }
@@ -239,7 +236,7 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
     gp_mat_copy(gp_ro(stats->A), qw->Q);
-    if (!gp_eigen(qw->Q, qw->lambda, qw->work))
+    if (!gp_all_finite(qw->M, stats->b) || !isfinite(stats->residual) || !gp_eigen(qw->Q, qw->lambda, qw->work))
         return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
     const double rest = explain(qw, stats);
 

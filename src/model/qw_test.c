@@ -118,6 +118,8 @@ static void a_natural_step_of_rate_one_is_the_optimal_q_from_anywhere(void **sta
         setting_random(&s, seed);
         const gp_stats *stats = gp_pass_stats(s.e.pass);
         CHECK_OK(gp_qw_optimal(s.qw, stats, s.p.theta[0], s.mu2, s.U2, NULL, &err), s.p.label);
+        // a failure leaves NaN in the workspace, which must not outlive it
+        CHECK_FAILS(ADVGP_ENUMERIC, gp_qw_natural(s.qw, stats, 1, NAN, 1, s.mu, s.U, &err), s.p.label);
         for (size_t i = 0; i < s.M; i++) s.mu[i] = seed % 2 ? NAN : 7; // whatever q(w) was
         for (size_t i = 0; i < s.packed; i++) s.U[i] = seed % 2 ? 0 : -3;
         CHECK_OK(gp_qw_natural(s.qw, stats, 1, s.p.theta[0], 1, s.mu, s.U, &err), s.p.label);
@@ -196,6 +198,35 @@ static void the_noise_at_fixed_q_equals_the_reference_and_leaves_no_slope(void *
     }
 }
 
+static void statistics_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    setting s;
+    advgp_error err = {0};
+    setting_init(&s, 2, (problem_options){.n = 9, .d = 2, .n_components = 1, .m = 3, .map = &gp_map_cholesky});
+    gp_stats stats = *gp_pass_stats(s.e.pass);
+    double *spots[] = {&stats.A.p[0], &stats.A.p[1], &stats.b[1], &stats.yy, &stats.residual};
+    static const double poison[] = {NAN, INFINITY};
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const double held = *spots[i];
+            double ln_sigma = 0, value;
+            *spots[i] = poison[k];
+            if (i == 1) stats.A.p[3] = poison[k]; // its mirror image
+            CHECK_FAILS(ADVGP_ENUMERIC, gp_qw_optimal(s.qw, &stats, 0, s.mu, s.U, &value, &err), "optimal");
+            const advgp_status st = gp_qw_best_noise(s.qw, &stats, &ln_sigma, &value, &err);
+            CHECK((st == ADVGP_ENUMERIC || st == ADVGP_EDATA) && err.text[0], s.p.label, "statistic %zu = %g: %s", i,
+                  poison[k], advgp_status_name(st));
+            gp_upper_pack(gp_cmat_of((double[]){1, 0, 0, 0, 1, 0, 0, 0, 1}, 3, 3), s.U);
+            memset(s.mu, 0, 3 * sizeof *s.mu);
+            if (i < 1 || i > 2) // mu = 0 and U = I see the diagonal of A alone, and no b
+                CHECK_FAILS(ADVGP_ENUMERIC, gp_qw_noise(s.qw, &stats, s.mu, s.U, &ln_sigma, &err), "noise");
+            *spots[i] = held;
+            if (i == 1) stats.A.p[3] = held;
+        }
+    setting_fini(&s);
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -257,6 +288,7 @@ int main(void)
         cmocka_unit_test(the_optimal_q_is_a_fixed_point_of_natural_steps),
         cmocka_unit_test(the_best_noise_is_the_lowest_stationary_point_of_the_collapsed_bound),
         cmocka_unit_test(the_noise_at_fixed_q_equals_the_reference_and_leaves_no_slope),
+        cmocka_unit_test(statistics_that_are_not_finite_are_refused),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

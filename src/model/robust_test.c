@@ -164,14 +164,22 @@ static void equal_inducing_inputs_give_finite_numbers(void **state)
 static void the_ladder_reports_the_rung_it_needed(void **state)
 {
     (void)state;
-    problem p;
-    plain_problem(&p, 2, &gp_kernel_ard_rbf, &gp_map_cholesky);
-    assert_int_equal(try_all(&p).climbs, 0);
-    equal_Z_without_jitter(&p);
-    const outcome out = try_all(&p);
-    assert_int_equal(out.status, ADVGP_OK);
-    assert_true(out.climbs >= 1 && out.climbs <= GP_LADDER_MAX_CLIMBS);
-    problem_fini(&p);
+    for (const gp_map *const *map = gp_maps; *map; map++) {
+        problem p;
+        problem_init(&p, 2,
+                     (problem_options){
+                         .n = 40, .d = 2, .n_components = 2, .m = 8, .map = *map, .full_rank = true, .jitter = -1});
+        problem_relabel(&p, "ladder");
+        assert_int_equal(try_all(&p).climbs, 0);
+        equal_Z(&p);
+        const outcome out = try_all(&p);
+        assert_int_equal(out.status, ADVGP_OK);
+        if (*map == &gp_map_rvm) // needs no factor, hence no jitter
+            assert_int_equal(out.climbs, 0);
+        else
+            CHECK(out.climbs >= 1 && out.climbs <= GP_LADDER_MAX_CLIMBS, p.label, "%d climbs", out.climbs);
+        problem_fini(&p);
+    }
 }
 
 static void short_lengths(problem *p)
@@ -330,6 +338,47 @@ static void sizes_that_no_standardised_table_has_are_answered_or_refused(void **
     for_all(huge_q, "q(w) 1e160", false);
 }
 
+// Long length-scales without jitter: K_mm is singular to double precision, and the sums over columns square its
+// condition. The ladder must step in before the digits are gone: what the pass says with the rung it reports must be
+// right.
+static void what_the_ladder_lets_through_is_still_right(void **state)
+{
+    (void)state;
+    static const gp_map *const maps[] = {&gp_map_cholesky, &gp_map_nystrom, &gp_map_ensemble};
+    for (size_t which = 0; which < 3; which++)
+        for (int ln_eta = 0; ln_eta >= -14; ln_eta--)
+            for (uint64_t seed = 1; seed <= 10; seed++) {
+                problem p;
+                problem_init(&p, seed,
+                             (problem_options){.n = 60,
+                                               .d = 2,
+                                               .n_components = 1,
+                                               .m = 10,
+                                               .kernel = seed > 6 ? gp_kernels[seed % 3] : &gp_kernel_ard_rbf,
+                                               .map = maps[which],
+                                               .full_rank = true,
+                                               .jitter = -1});
+                set_ln_eta(&p, ln_eta);
+                engine e = engine_new(&p, 0);
+                double *grad = doubles(p.layout.size);
+                const double value = run_pass(e, p.theta, p.rows, grad, p.label);
+                const gp_rung rung = e.f->components[0].rung;
+                p.model.jitter = rung.jitter;
+                // The groups of an ensemble each have their own rung, and only the highest is told.
+                if (maps[which] != &gp_map_ensemble || p.model.c[0].n_groups == 1 || !rung.climbs) {
+                    const double expected = ref_sum_g(&p.model, p.theta, p.plain, NULL);
+                    CHECK(fabs(value - expected) <= 1e-6 * (1 + fabs(expected)), p.label,
+                          "ln eta %d, jitter %g: expected %.10g, got %.10g", ln_eta, rung.jitter, expected, value);
+                }
+                const double residual = gp_pass_stats(e.pass)->residual;
+                CHECK(residual >= -1e-6 * (double)p.n, p.label, "ln eta %d, jitter %g: residual %g", ln_eta,
+                      rung.jitter, residual);
+                free(grad);
+                engine_free(e);
+                problem_fini(&p);
+            }
+}
+
 // A prediction far outside the data is the prior, or a message: a NaN must not pass for a number.
 static void prediction_far_away_is_answered_or_refused(void **state)
 {
@@ -363,6 +412,27 @@ static void prediction_far_away_is_answered_or_refused(void **state)
                 gp_predictor_free(predictor);
                 problem_fini(&p);
             }
+}
+
+static void a_mean_that_overflows_is_refused_even_when_asked_for_alone(void **state)
+{
+    (void)state;
+    problem p;
+    advgp_error err = {0};
+    problem_init(&p, 78, (problem_options){.n = 1, .d = 2, .trend = GP_TREND_LINEAR});
+    for (size_t i = 0; i < p.layout.M; i++) p.theta[p.layout.n_rest + i] = 100;
+    gp_predictor *predictor = NULL;
+    gp_predict_work *work = NULL;
+    const double X[] = {1, 2, 1e308, 1e308};
+    double mean[2];
+    CHECK_OK(gp_predictor_new(&p.spec, p.theta, &predictor, &err), p.label);
+    CHECK_OK(gp_predict_work_new(predictor, 0, &work, &err), p.label);
+    CHECK_OK(gp_predict(predictor, work, gp_cmat_of(X, 1, 2), mean, NULL, NULL, &err), p.label);
+    const advgp_status st = gp_predict(predictor, work, gp_cmat_of(X, 2, 2), mean, NULL, NULL, &err);
+    CHECK(st == ADVGP_ENUMERIC && strstr(err.text, "row 1"), p.label, "%s \"%s\"", advgp_status_name(st), err.text);
+    gp_predict_work_free(work);
+    gp_predictor_free(predictor);
+    problem_fini(&p);
 }
 
 static void few_rows_give_finite_numbers(void **state)
@@ -502,7 +572,9 @@ int main(void)
         cmocka_unit_test(columns_rows_and_targets_without_variation_give_finite_numbers),
         cmocka_unit_test(noise_of_any_size_is_answered_or_refused),
         cmocka_unit_test(sizes_that_no_standardised_table_has_are_answered_or_refused),
+        cmocka_unit_test(what_the_ladder_lets_through_is_still_right),
         cmocka_unit_test(prediction_far_away_is_answered_or_refused),
+        cmocka_unit_test(a_mean_that_overflows_is_refused_even_when_asked_for_alone),
         cmocka_unit_test(few_rows_give_finite_numbers),
         cmocka_unit_test(all_weights_zero_are_no_rows),
         cmocka_unit_test(a_value_that_is_not_finite_is_named_and_nothing_else_is_lost),

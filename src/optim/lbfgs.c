@@ -4,6 +4,7 @@
 #include "linalg/dense.h"
 
 #include <lbfgs.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -88,6 +89,7 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
                       gp_lbfgs_result *result, advgp_error *err)
 {
     if (!objective || !x || !n) return gp_fail(err, ADVGP_EINVAL, "lbfgs: no function or no variables given");
+    if (n > INT_MAX) return gp_fail(err, ADVGP_EINVAL, "lbfgs: %zu variables are more than libLBFGS can count", n);
     static const gp_lbfgs_options defaults = {0};
     const gp_lbfgs_options *o = options ? options : &defaults;
     lbfgs_parameter_t param;

@@ -2,6 +2,8 @@
 #include "fixture.h"
 #include "optim/lbfgs.h"
 
+#include <limits.h>
+
 static advgp_status rosenbrock(void *ctx, const double *x, size_t n, double *value, double *g, advgp_error *err)
 {
     (void)ctx, (void)err;
@@ -164,6 +166,7 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     CHECK_FAILS(ADVGP_EINVAL, gp_lbfgs(NULL, NULL, 1, &x, NULL, NULL, &err), "no function");
     CHECK_FAILS(ADVGP_EINVAL, gp_lbfgs(rosenbrock, NULL, 1, NULL, NULL, NULL, &err), "no x");
     CHECK_FAILS(ADVGP_EINVAL, gp_lbfgs(rosenbrock, NULL, 0, &x, NULL, NULL, &err), "no variables");
+    CHECK_FAILS(ADVGP_EINVAL, gp_lbfgs(rosenbrock, NULL, (size_t)INT_MAX + 1, &x, NULL, NULL, &err), "too many");
 }
 
 int main(void)
