@@ -160,12 +160,10 @@ static void lists_add_up_and_keep_escaped_commas(void **state)
 static void words_stand_in_for_numbers_and_paths(void **state)
 {
     (void)state;
-    gp_options *o = parsed("train a.csv --batch full --tau inf --start earlier.safetensors --validation last:0.2");
+    gp_options *o = parsed("train a.csv --batch full --patience inf --validation last:0.2");
     assert_true(gp_options_is(o, "batch", "full"));
     assert_false(gp_options_is(o, "batch", "auto"));
-    assert_true(gp_options_is(o, "max-delay", "inf"));
-    assert_false(gp_options_is(o, "start", "kmeans"));
-    assert_string_equal(gp_options_text(o, "start"), "earlier.safetensors");
+    assert_true(gp_options_is(o, "early-stopping-rounds", "inf"));
     assert_string_equal(gp_options_text(o, "validation"), "last:0.2");
     gp_options_free(o);
     o = parsed("train a.csv --validation held-out.csv");
@@ -208,7 +206,8 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train a.csv --inducin 5",
          "unknown option --inducin of train; the nearest is --inducing (see advgp train --help)"},
         {"train a.csv --feat x", "unknown option --feat of train; the nearest is --features (see advgp train --help)"},
-        {"train a.csv --taus 3", "unknown option --taus of train; the nearest is --tau (see advgp train --help)"},
+        {"train a.csv --patient 3",
+         "unknown option --patient of train; the nearest is --patience (see advgp train --help)"},
         {"train a.csv -x", "unknown option -x of train; the nearest is --sql (see advgp train --help)"},
         {"train a.csv -quiet", "unknown option -quiet of train; the nearest is --quiet (see advgp train --help)"},
         {"train a.csv --no-inducing",
@@ -227,7 +226,8 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train a.csv --step nan", "--step 'nan': must be a number from 1e-06 to 1, or auto"},
         {"train a.csv --step 1,5", "--step '1,5': must be a number from 1e-06 to 1, or auto"},
         {"train a.csv --batch half", "--batch 'half': must be a whole number from 1 to 1000000000, auto or full"},
-        {"train a.csv --tau -1", "--tau '-1': must be a whole number from 0 to 1000000, or inf"},
+        {"train a.csv --early-stopping-rounds -1",
+         "--early-stopping-rounds '-1': must be a whole number from 1 to 1000000, auto or inf"},
         {"train a.csv --kernel rbf", "--kernel 'rbf': must be ard-rbf, matern32 or matern52"},
         {"train a.csv --kernel matern", "--kernel 'matern': must be ard-rbf, matern32 or matern52"},
         {"train a.csv --json=maybe", "--json 'maybe': must be true or false"},
@@ -252,7 +252,7 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train a.csv --target --json", "--target needs a value: a text that is not empty"},
         {"train a.csv -m", "-m needs a value: a whole number from 1 to 20000"},
         {"train a.csv --inducing 5 -m 6", "-m is given twice: '5', then '6'"},
-        {"train a.csv --max-delay 5 --tau 6", "--tau is given twice: '5', then '6'"},
+        {"train a.csv --patience 5 --early-stopping-rounds 6", "--early-stopping-rounds is given twice: '5', then '6'"},
         {"train a.csv --json --no-json", "--no-json is given twice: 'true', then 'false'"},
         {"train --target y",
          "train needs DATA...: CSV, TSV, Parquet or JSON-lines files (also compressed), folders or globs that form one "
@@ -315,7 +315,7 @@ static void a_config_file_sets_what_flags_leave_open(void **state)
                                "target = arrival delay   # the column\r\n"
                                "\n"
                                "inducing = 100\n"
-                               "max_delay=8\n"
+                               "patience=8\n"
                                "features = x\n"
                                "exclude = a\n"
                                "exclude = b,c\n"
@@ -326,7 +326,7 @@ static void a_config_file_sets_what_flags_leave_open(void **state)
     if (config(o, text, &err) != ADVGP_OK) fail_msg("%s", err.text);
     assert_string_equal(gp_options_text(o, "target"), "arrival delay");
     assert_int_equal(gp_options_int(o, "inducing"), 64);
-    assert_int_equal(gp_options_int(o, "tau"), 8);
+    assert_int_equal(gp_options_int(o, "early-stopping-rounds"), 8);
     assert_true(gp_options_flag(o, "log_target"));
     assert_string_equal(gp_options_text(o, "weights"), " w # \"1\" ");
     assert_string_equal(gp_options_text(o, "test"), "col#2.csv");
@@ -351,14 +351,14 @@ static void bad_config_lines_are_named(void **state)
          "run.conf:1: unknown option inducin of train; the nearest is inducing (see advgp train --help)"},
         {"\n# x\ninducing = many", "run.conf:3: inducing 'many': must be a whole number from 1 to 20000"},
         {"kernel = rbf\n", "run.conf:1: kernel 'rbf': must be ard-rbf, matern32 or matern52"},
-        {"max_delay = x", "run.conf:1: max_delay 'x': must be a whole number from 0 to 1000000, or inf"},
+        {"patience = x", "run.conf:1: patience 'x': must be a whole number from 1 to 1000000, auto or inf"},
         {"target", "run.conf:1: 'target' is not of the form key = value"},
         {"= 5", "run.conf:1: '= 5' is not of the form key = value"},
         {"target =", "run.conf:1: target '': must be a text that is not empty"},
         {"target = \"y", "run.conf:1: target: the quoted value does not end with its quote"},
         {"target = \"y\" z", "run.conf:1: target: the quoted value does not end with its quote"},
         {"inducing = 5\nkernel = matern32\ninducing = 6", "run.conf:3: inducing is given twice, first in line 1"},
-        {"tau = 5\nmax-delay = 6", "run.conf:2: max-delay is given twice, first in line 1"},
+        {"early-stopping-rounds = 5\npatience = 6", "run.conf:2: patience is given twice, first in line 1"},
         {"batch = -1", "run.conf:1: batch '-1': must be a whole number from 1 to 1000000000, auto or full"},
         {"config = other.conf", "run.conf:1: config belongs on the command line, not into a config file"},
         {"help = true", "run.conf:1: help belongs on the command line, not into a config file"},
@@ -408,12 +408,12 @@ static void keys_are_set_replaced_and_refused(void **state)
     gp_options *o;
     advgp_error err = {0};
     assert_int_equal(gp_options_new("train", &o, &err), ADVGP_OK);
-    assert_int_equal(gp_options_set(o, "max_delay", "3", &err), ADVGP_OK);
-    assert_int_equal(gp_options_set(o, "max-delay", "4", &err), ADVGP_OK);
-    assert_int_equal(gp_options_int(o, "tau"), 4);
-    assert_int_equal(gp_options_set(o, "tau", "x", &err), ADVGP_EINVAL);
-    assert_string_equal(err.text, "tau 'x': must be a whole number from 0 to 1000000, or inf");
-    assert_int_equal(gp_options_int(o, "tau"), 4);
+    assert_int_equal(gp_options_set(o, "early_stopping_rounds", "3", &err), ADVGP_OK);
+    assert_int_equal(gp_options_set(o, "patience", "4", &err), ADVGP_OK);
+    assert_int_equal(gp_options_int(o, "early-stopping-rounds"), 4);
+    assert_int_equal(gp_options_set(o, "early-stopping-rounds", "x", &err), ADVGP_EINVAL);
+    assert_string_equal(err.text, "early-stopping-rounds 'x': must be a whole number from 1 to 1000000, auto or inf");
+    assert_int_equal(gp_options_int(o, "early-stopping-rounds"), 4);
     assert_int_equal(gp_options_set(o, "features", "a,b", &err), ADVGP_OK);
     assert_int_equal(gp_options_set(o, "features", "c", &err), ADVGP_OK);
     char *const *items;

@@ -1,9 +1,8 @@
 // load.c: the data side of train and pack.
 #include "cli/load.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/text.h"
-#include "cli/interrupt.h"
+#include "cli/cli.h"
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
@@ -40,20 +39,17 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
 
 // ---- progress -------------------------------------------------------------------------------------------------------
 
+// The context of a pass over a source: it tells the rows done, and stops when the program is asked to.
 typedef struct teller {
+    const gp_options *options; // NULL: silent
     gp_cli_progress progress;
-    const char *what;
-    double next; // wall clock of the next line
 } teller;
 
 static int tell(void *ctx, size_t rows)
 {
     teller *t = ctx;
-    if (t->progress && gp_clock_wall() >= t->next) {
-        t->progress(t->what, (double)rows);
-        t->next = gp_clock_wall() + 2;
-    }
-    return gp_interrupt_signal();
+    if (t->options) gp_cli_rows_done(&t->progress, t->options, rows);
+    return gp_cli_stopped();
 }
 
 // ---- a source through its first pass --------------------------------------------------------------------------------
@@ -79,7 +75,6 @@ static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
     if (st == ADVGP_OK) st = gp_source_files_open(&files, notes, &out->source, err);
-    t->what = "reading";
     if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, t, &out->schema, err);
     if (st != ADVGP_OK) opened_fini(out);
     return st;
@@ -128,7 +123,6 @@ static advgp_status add_validation_file(const opened *x, gp_memory_builder *buil
     halves h = {.builder = builder, .seed = x->split.seed};
     const gp_file_options files = {.paths = &x->split.name, .n_paths = 1};
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
-    t->what = "reading validation rows";
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
     gp_free(h.part);
     gp_source_free(source);
@@ -142,7 +136,6 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
     const bool float64 = schema->n_rows < FLOAT64_NUMBERS_MAX / (schema->d + 2);
     advgp_status st = gp_memory_builder_new(schema->d, gp_shards_suggest(schema->n_rows), schema->weights != NULL,
                                             float64, x->split.seed, &builder, err);
-    t->what = "encoding";
     if (st == ADVGP_OK)
         st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, t, &out->notes,
                          err);
@@ -194,7 +187,6 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, te
                                   .seed = x->split.seed,
                                   .validation = gp_options_text(o, "validation"),
                                   .sql = gp_options_text(o, "sql")};
-    t->what = "packing";
     advgp_status st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, t, err);
     if (st == ADVGP_OK) st = open_packed(dir, out, err);
     return st;
@@ -217,10 +209,10 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
     return ADVGP_OK;
 }
 
-advgp_status gp_load_training(const gp_options *o, gp_cli_progress progress, gp_loaded *out, advgp_error *err)
+advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *err)
 {
     *out = (gp_loaded){0};
-    teller t = {.progress = progress, .next = gp_clock_wall() + 1};
+    teller t = {.options = o};
     char dir[4096];
     opened x;
     advgp_status st;
@@ -290,10 +282,10 @@ void gp_loaded_fini(gp_loaded *loaded)
 
 // ---- pack -----------------------------------------------------------------------------------------------------------
 
-advgp_status gp_load_pack(const gp_options *o, gp_cli_progress progress, gp_notes *notes, size_t *n_rows,
+advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows,
                           advgp_error *err)
 {
-    teller t = {.progress = progress, .next = gp_clock_wall() + 1};
+    teller t = {.options = o};
     opened x;
     if (o->n_operands == 1 && gp_packed_is(o->operands[0]))
         return gp_fail(err, ADVGP_EINVAL, "%s is packed already", o->operands[0]);
@@ -312,8 +304,7 @@ advgp_status gp_load_pack(const gp_options *o, gp_cli_progress progress, gp_note
                                       .seed = x.split.seed,
                                       .validation = gp_options_text(o, "validation"),
                                       .sql = gp_options_text(o, "sql")};
-        t.what = "packing";
-        st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
+            st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
         *n_rows = x.schema->n_rows;
     }
     opened_fini(&x);

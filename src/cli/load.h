@@ -12,17 +12,14 @@ typedef struct gp_loaded {
     gp_notes notes; // what a user should know
 } gp_loaded;
 
-// A line of progress now and then; NULL: silence.
-typedef void (*gp_cli_progress)(const char *what, double rows);
-
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options
 // that contradict it are EINVAL.
-advgp_status gp_load_training(const gp_options *o, gp_cli_progress progress, gp_loaded *out, advgp_error *err);
+advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *err);
 // Rows with a known target, encoded by a schema that exists: all of them as GP_STOP.
 advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
                            gp_notes *notes, gp_shards **out, advgp_error *err);
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
 // The data of pack: reads the operands and writes the folder of --output.
-advgp_status gp_load_pack(const gp_options *o, gp_cli_progress progress, gp_notes *notes, size_t *n_rows,
+advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows,
                           advgp_error *err);

@@ -1,8 +1,7 @@
-// train.c: `advgp train`: data in, model file out, and an account of how good it is.
+// train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
 #include "train/train.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/interrupt.h"
 #include "cli/load.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
@@ -10,7 +9,9 @@
 #include "train/learner.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,20 +22,14 @@ typedef struct report {
     advgp_status log_status; // of the first line that could not be written
     advgp_error log_error;
     double next_line; // wall clock of the next line of progress
-    double started;
 } report;
 
 // ---- progress -------------------------------------------------------------------------------------------------------
 
-static void reading(const char *what, double rows)
-{
-    fprintf(stderr, "%s: %.0f rows\n", what, rows);
-}
-
 static void on_phase(void *ctx, const char *what)
 {
     const report *r = ctx;
-    if (!r->quiet) fprintf(stderr, "%s\n", what);
+    gp_cli_say(r->o, "%s", what);
 }
 
 static void log_event(report *r, const char *event, json_t *fields)
@@ -68,12 +63,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 static int on_stop(void *ctx)
 {
     (void)ctx;
-    return gp_interrupt_signal();
-}
-
-static void print_notes(const report *r, const gp_notes *notes)
-{
-    for (size_t i = 0; !r->quiet && i < notes->n; i++) fprintf(stderr, "note: %s\n", notes->items[i].text);
+    return gp_cli_stopped();
 }
 
 // ---- results --------------------------------------------------------------------------------------------------------
@@ -211,10 +201,7 @@ static advgp_status show(const gp_options *o, const char *path, const gp_model *
         print_result(path, model, result);
         return ADVGP_OK;
     }
-    json_t *object = result_json(path, model, result);
-    const int failed = !object || json_dumpf(object, stdout, JSON_INDENT(1)) < 0 || putchar('\n') < 0;
-    json_decref(object);
-    return failed ? gp_fail(err, ADVGP_EIO, "the result could not be written") : ADVGP_OK;
+    return gp_cli_print_json_take(result_json(path, model, result), err);
 }
 
 static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
@@ -242,7 +229,7 @@ static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
     json_decref(used);
     if (gp_options_text(o, "test")) st = score_test(o, model, data->sql, &result, &notes, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
-    print_notes(r, &notes);
+    gp_cli_notes(o, &notes);
     if (st == ADVGP_OK) st = show(o, path, model, &result, err);
     if (st == ADVGP_OK) {
         log_event(r, "done", result_json(path, model, &result));
@@ -259,13 +246,12 @@ static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
-    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .started = gp_clock_wall()};
+    report r = {.o = o, .quiet = gp_options_flag(o, "quiet")};
     gp_loaded data;
     gp_blas_threads(1);
-    gp_interrupt_catch();
-    if (!r.quiet) fprintf(stderr, "reading %s%s\n", o->operands[0], o->n_operands > 1 ? " and others" : "");
-    advgp_status st = gp_load_training(o, r.quiet ? NULL : reading, &data, err);
-    if (st == ADVGP_OK) print_notes(&r, &data.notes);
+    gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    advgp_status st = gp_load_training(o, &data, err);
+    if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && gp_options_flag(o, "dry-run")) {
         print_plan(o, &data);
     } else {
