@@ -1,0 +1,270 @@
+// train_test.c: whole trainings on small generated tables: better than the baselines, the same bits again and after an
+// interruption, honest intervals, and few rows.
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "data/encode.h"
+#include "fixture.h"
+#include "train/baseline.h"
+#include "train/checkpoint.h"
+#include "train/inducing.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { D = 3, N_MAX = 4000 };
+
+typedef struct table {
+    double x[N_MAX * D], y[N_MAX];
+    gp_shards *shards;
+    gp_schema *schema;
+} table;
+static table t;
+
+static void must(advgp_status st, const advgp_error *err)
+{
+    if (st != ADVGP_OK) fail_msg("%s: %s", advgp_status_name(st), err->text);
+}
+
+// y = sin(2 x0) + x1^2 / 2 + 0.3 x2 + noise, through the data room as a user's table would come.
+static void make_table(size_t n, uint64_t seed, const char *validation)
+{
+    gp_rng rng = gp_rng_seeded(seed, 0);
+    for (size_t i = 0; i < n; i++) {
+        double *x = t.x + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+        t.y[i] = 10 + sin(2 * x[0]) + 0.5 * x[1] * x[1] + 0.3 * x[2] + 0.1 * gp_rng_normal(&rng);
+    }
+    const gp_array arrays[] = {{.name = "a", .number = t.x, .stride = D},
+                               {.name = "b", .number = t.x + 1, .stride = D},
+                               {.name = "c", .number = t.x + 2, .stride = D},
+                               {.name = "y", .number = t.y, .stride = 1}};
+    advgp_error err;
+    gp_source *source;
+    gp_split split;
+    gp_encoder *encoder;
+    gp_memory_builder *builder;
+    const gp_schema_options options = {.target = "y"};
+    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
+    must(gp_split_parse(validation, seed, &split, &err), &err);
+    must(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &t.schema, &err), &err);
+    must(gp_encoder_new(t.schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);
+    must(gp_memory_builder_new(t.schema->d, gp_shards_suggest(t.schema->n_rows), false, true, seed, &builder, &err),
+         &err);
+    must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
+    t.shards = gp_memory_shards_take(builder);
+    gp_encoder_free(encoder);
+    gp_source_free(source);
+}
+
+static void free_table(void)
+{
+    gp_shards_free(t.shards);
+    gp_schema_free(t.schema);
+    t.shards = NULL, t.schema = NULL;
+}
+
+static gp_train_options small(void)
+{
+    return (gp_train_options){.m = 30,
+                              .components = 1,
+                              .kernel = &gp_kernel_ard_rbf,
+                              .map = &gp_map_cholesky,
+                              .trend = GP_TREND_LINEAR,
+                              .batch = 200,
+                              .epochs = 8,
+                              .seed = 3};
+}
+
+static gp_model *train(const gp_train_options *o, const gp_train_events *events, gp_train_result *result)
+{
+    advgp_error err;
+    gp_model *model;
+    must(gp_train(t.shards, t.schema, NULL, o, events, NULL, &model, result, &err), &err);
+    t.schema = NULL; // the model's now
+    return model;
+}
+
+static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
+{
+    (void)state;
+    make_table(4000, 1, "0.2");
+    gp_train_result r;
+    gp_train_options o = small();
+    o.epochs = 40;
+    gp_model *model = train(&o, NULL, &r);
+    assert_true(r.held_out);
+    assert_true(model->baseline_linear < model->baseline_mean);
+    if (!(r.rmse < 0.13)) fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.rmse, model->baseline_linear);
+    for (size_t i = 0; i < 5; i++) {
+        const double p = gp_train_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
+        if (fabs(r.coverage[i] - p) > slack) fail_msg("the %g interval covers %g", p, r.coverage[i]);
+    }
+    assert_true(isfinite(r.neg_elbo));
+    assert_true(model->stats.n > 3000);
+    gp_model_free(model);
+    free_table();
+}
+
+static void the_same_seed_gives_the_same_bits(void **state)
+{
+    (void)state;
+    const gp_train_options o = small();
+    gp_model *models[2];
+    for (int i = 0; i < 2; i++) {
+        make_table(1500, 2, "0.1");
+        models[i] = train(&o, NULL, NULL);
+        free_table();
+    }
+    assert_memory_equal(models[0]->theta, models[1]->theta, models[0]->layout.size * sizeof(double));
+    gp_model_free(models[0]);
+    gp_model_free(models[1]);
+}
+
+typedef struct stopper {
+    int calls, at;
+} stopper;
+
+static int stop_at(void *ctx)
+{
+    stopper *s = ctx;
+    return ++s->calls == s->at;
+}
+
+static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/advgp-checkpoint-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    gp_train_options o = small();
+    make_table(1500, 4, "0.1");
+    gp_model *whole = train(&o, NULL, NULL);
+    free_table();
+
+    for (int at = 1; at <= 41; at += 20) { // at an evaluation, between two, early and late
+        stopper s = {.at = at};
+        const gp_train_events events = {.ctx = &s, .stop = stop_at};
+        gp_train_result r;
+        o.checkpoint = path, o.resume = NULL;
+        make_table(1500, 4, "0.1");
+        gp_model *part = train(&o, &events, &r);
+        assert_true(r.interrupted);
+        assert_int_equal(r.versions, at);
+        gp_model_free(part);
+        free_table();
+        o.resume = path;
+        make_table(1500, 4, "0.1");
+        gp_model *rest = train(&o, NULL, &r);
+        free_table();
+        assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));
+        gp_model_free(rest);
+    }
+
+    // A checkpoint of another run is refused with the difference.
+    o.batch = 100;
+    advgp_error err = {0};
+    gp_model *model;
+    make_table(1500, 4, "0.1");
+    assert_int_equal(gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err), ADVGP_EINVAL);
+    assert_non_null(strstr(err.text, "batch"));
+    free_table();
+    gp_model_free(whole);
+    unlink(path);
+}
+
+static void few_rows_are_calibrated_by_leaving_one_out(void **state)
+{
+    (void)state;
+    make_table(150, 5, "0.05"); // fewer than 400: none is held out
+    gp_train_options o = small();
+    o.m = 20, o.batch = 0, o.epochs = 200;
+    gp_train_result r;
+    gp_model *model = train(&o, NULL, &r);
+    assert_false(r.held_out);
+    assert_int_equal(model->n_calibration, 150);
+    // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
+    assert_true(r.coverage[2] >= 0.88);
+    gp_model_free(model);
+    free_table();
+}
+
+static void pilots_choose_and_more_inducing_inputs_than_rows_are_reduced(void **state)
+{
+    (void)state;
+    make_table(60, 6, "0");
+    gp_train_options o = small();
+    o.components = 0, o.m = 200, o.batch = 0, o.epochs = 100;
+    gp_notes notes = {0};
+    advgp_error err;
+    gp_model *model;
+    must(gp_train(t.shards, t.schema, NULL, &o, NULL, &notes, &model, NULL, &err), &err);
+    t.schema = NULL;
+    assert_int_equal(notes.n, 1);
+    assert_non_null(strstr(notes.items[0].text, "from 200 to 60"));
+    gp_notes_fini(&notes);
+    gp_model_free(model);
+    free_table();
+}
+
+static void linear_regression_is_the_least_squares_solution(void **state)
+{
+    (void)state;
+    make_table(500, 7, "0");
+    gp_reader reader;
+    advgp_error err;
+    double coef[D + 1], gradient[D + 1] = {0};
+    must(gp_reader_new(t.shards, 64, &reader, &err), &err);
+    must(gp_linear_fit(&reader, coef, &err), &err);
+    gp_batch rows;
+    for (size_t i = 0; i < 500; i++) { // normal equations: the residual is orthogonal to every column
+        must(gp_reader_ring(&reader, i, 1, &rows, &err), &err);
+        const double off = rows.y[0] - gp_linear_predict(coef, D, rows.X.p);
+        gradient[0] += off;
+        for (size_t k = 0; k < D; k++) gradient[1 + k] += off * rows.X.p[k];
+    }
+    for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
+    gp_reader_fini(&reader);
+    free_table();
+}
+
+static void training_without_memory_fails_cleanly_at_every_call(void **state)
+{
+    (void)state;
+    gp_train_options o = small();
+    o.epochs = 1, o.m = 5, o.batch = 50;
+    make_table(60, 8, "0");
+    const long live = gp_alloc_count().live;
+    for (long n = 0;; n++) {
+        advgp_error err = {0};
+        gp_model *model = NULL;
+        gp_alloc_fail_after(n);
+        const advgp_status st = gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err);
+        gp_alloc_fail_after(-1);
+        if (st == ADVGP_OK) {
+            gp_model_free(model);
+            t.schema = NULL;
+            break;
+        }
+        if (st != ADVGP_ENOMEM) fail_msg("call %ld: %s: %s", n, advgp_status_name(st), err.text);
+        assert_int_equal(gp_alloc_count().live, live);
+    }
+    free_table();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_beats_the_baselines_and_its_intervals_hold),
+        cmocka_unit_test(the_same_seed_gives_the_same_bits),
+        cmocka_unit_test(a_resumed_run_ends_with_the_bits_of_an_undisturbed_one),
+        cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
+        cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
+        cmocka_unit_test(linear_regression_is_the_least_squares_solution),
+        cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
