@@ -514,3 +514,10 @@ advgp_status gp_files_export(const gp_file_options *options, const char *path, a
     gp_source_free(source);
     return st;
 }
+
+const char *gp_files_reader(void)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "DuckDB %s", duckdb_library_version());
+    return name;
+}

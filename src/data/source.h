@@ -110,3 +110,4 @@ advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *note
 // Writes the same table to a file: Parquet, CSV or JSON lines by its ending (.parquet, .csv, .jsonl, with .gz for the
 // last two). Written beside and renamed: a failure leaves nothing and an existing file untouched.
 advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err);
+const char *gp_files_reader(void); // "DuckDB v1.4.4"

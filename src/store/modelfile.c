@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static advgp_status fill(gp_model *m, const gp_feature_spec *spec, const char *s
     m->options = json_object();
     m->baseline_mean = m->baseline_linear = NAN;
     memcpy(m->method, "advgp", sizeof "advgp");
+    snprintf(m->writer, sizeof m->writer, "%s", advgp_version());
     bool ok = m->theta && m->stats.A.p && m->stats.b && (m->sql || !sql) && m->record && m->options;
     return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a model of %zu features", M);
 }
@@ -75,7 +77,8 @@ advgp_status gp_model_new(const gp_feature_spec *spec, gp_schema *schema_take, c
     if (spec->d != schema_take->d)
         return gp_fail(err, ADVGP_EINVAL, "model: %zu inputs, and a schema of %zu", spec->d, schema_take->d);
     gp_model *m = gp_alloc(1, sizeof *m);
-    advgp_status st = m ? fill(m, spec, sql, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    if (!m) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    advgp_status st = fill(m, spec, sql, err);
     if (st != ADVGP_OK) {
         gp_model_free(m);
         return st;

@@ -26,6 +26,7 @@ typedef struct gp_model {
     gp_schema *schema;
     char *sql;       // the query of --sql, applied at predict too; NULL if none
     char method[32]; // what fitted it: "advgp", unless somebody writes another name here
+    char writer[32]; // version of the advgp that wrote the file
     // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first.
     gp_stats stats;
     // calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000 of new rows (split conformal,

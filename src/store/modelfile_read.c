@@ -6,6 +6,7 @@
 #include "store/modelimage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,12 +188,15 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
     const json_t *baseline = json_object_get(o, "baseline");
     json_t *record = json_object_get(o, "record"), *options = json_object_get(o, "options");
     const char *method = json_string_value(json_object_get(o, "method"));
+    const char *writer = json_string_value(json_object_get(o, "writer"));
     if (!method || strlen(method) >= sizeof model->method) return bad(err, "its method");
+    if (!writer || strlen(writer) >= sizeof model->writer) return bad(err, "its writer");
     if (!json_is_object(record) || !json_is_object(options) || !json_is_object(baseline))
         return bad(err, "record, options or baseline");
     if (!read_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
         return bad(err, "n_calibration");
     memcpy(model->method, method, strlen(method) + 1);
+    memcpy(model->writer, writer, strlen(writer) + 1);
     json_decref(model->record);
     json_decref(model->options);
     model->record = json_incref(record);
@@ -276,9 +280,9 @@ static advgp_status check_golden(const gp_model *model, const gp_model_image *im
                                  advgp_error *err)
 {
     static const char *const names[3] = {"mean", "sd_f", "sd_y"};
-    double got[GP_GOLDEN_ROWS * 3];
+    double got[GP_GOLDEN_VALUES];
     advgp_status st = gp_model_image_golden_y(image, model, predictor, got, err);
-    for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_ROWS * 3; i++) {
+    for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_VALUES; i++) {
         const double told = image->golden_y[i], sd_y = got[i / 3 * 3 + 2];
         if (!(fabs(got[i] - told) <= golden_tolerance * sd_y))
             st = gp_fail(err, ADVGP_EFILE,

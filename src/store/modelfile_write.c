@@ -1,7 +1,6 @@
 // modelfile_write.c: a model into its file: the metadata as JSON, the tensors, the checksums.
 #include "base/alloc.h"
 #include "base/text.h"
-#include "data/strings.h"
 #include "linalg/dense.h"
 #include "model/theta.h"
 #include "store/modelimage.h"

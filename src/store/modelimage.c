@@ -95,7 +95,7 @@ static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
     image->x_scale = gp_carve_doubles(carve, d);
     image->stat_a = gp_carve_doubles(carve, M * (M + 1) / 2);
     image->golden_x = gp_carve_doubles(carve, GP_GOLDEN_ROWS * d);
-    image->golden_y = gp_carve_doubles(carve, GP_GOLDEN_ROWS * 3);
+    image->golden_y = gp_carve_doubles(carve, GP_GOLDEN_VALUES);
 }
 
 advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
@@ -154,10 +154,9 @@ advgp_status gp_model_image_golden_y(const gp_model_image *image, const gp_model
     double mean[GP_GOLDEN_ROWS], var_f[GP_GOLDEN_ROWS], var_y[GP_GOLDEN_ROWS];
     double *X = gp_alloc(GP_GOLDEN_ROWS, d * sizeof *X);
     gp_predict_work *work = NULL;
-    advgp_status st = X ? gp_predict_work_new(predictor, GP_GOLDEN_ROWS, &work, err)
-                        : gp_fail(err, ADVGP_ENOMEM, "no memory for the golden rows");
-    for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_ROWS * d; i++)
-        X[i] = (image->golden_x[i] - s->x_mean[i % d]) / s->x_scale[i % d];
+    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the golden rows");
+    advgp_status st = gp_predict_work_new(predictor, GP_GOLDEN_ROWS, &work, err);
+    for (size_t i = 0; i < GP_GOLDEN_ROWS * d; i++) X[i] = (image->golden_x[i] - s->x_mean[i % d]) / s->x_scale[i % d];
     if (st == ADVGP_OK) st = gp_predict(predictor, work, gp_cmat_of(X, GP_GOLDEN_ROWS, d), mean, var_f, var_y, err);
     for (size_t i = 0; st == ADVGP_OK && i < GP_GOLDEN_ROWS; i++) {
         out[3 * i] = s->y_mean + s->y_scale * mean[i];

@@ -4,6 +4,8 @@
 #include "store/modelfile.h"
 #include "store/tensorfile.h"
 
+enum { GP_GOLDEN_VALUES = 3 * GP_GOLDEN_ROWS }; // mean, sd_f, sd_y of each
+
 typedef struct gp_model_tensor {
     char name[24];
     size_t rank, shape[2];

@@ -1,0 +1,40 @@
+// cli.h: what the verbs of the program share. A verb is one function in one file, listed once below; it returns a
+// status and a sentence, and main.c alone turns these into a message and an exit code. Data go to stdout or to the file
+// of -o, everything else to stderr.
+#pragma once
+#include "base/option.h"
+#include "base/status.h"
+#include "data/notes.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+// The verbs that this program has: a line here and a file with gp_cli_NAME.
+#define GP_CLI_VERBS(X) \
+    X(predict)          \
+    X(evaluate)         \
+    X(inspect)          \
+    X(info)
+
+#define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);
+GP_CLI_VERBS(X)
+#undef X
+
+// An interrupt or a request to terminate has arrived: clean up and return ESTOPPED, the exit code will tell which. The
+// second one ends the process at once.
+bool gp_cli_stopped(void);
+
+// Lines on stderr, "advgp: ...", unless --quiet.
+__attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
+void gp_cli_notes(const gp_options *options, const gp_notes *notes);
+
+// Rows done, on stderr: after 2 seconds, then every 5, unless --quiet. Start from {0}.
+typedef struct gp_cli_progress {
+    double began, next;
+} gp_cli_progress;
+void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows);
+
+// The result of a verb on stdout; EIO where nobody takes it. Both take what they are given; a text that failed and an
+// object that is NULL are ENOMEM.
+advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err);
+advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err); // on one line, numbers with 17 digits

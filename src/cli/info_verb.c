@@ -1,0 +1,87 @@
+// info_verb.c: advgp info: what this program is made of and what it found on this machine.
+#include "cli/cli.h"
+#include "data/source.h"
+#include "feature/map.h"
+#include "kernel/kernel.h"
+#include "linalg/dense.h"
+#include "linalg/simd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static json_t *cpu_json(void)
+{
+    json_t *list = json_array();
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#define X(name) \
+    if (__builtin_cpu_supports(name)) json_array_append_new(list, json_string(name));
+    X("sse4.2")
+    X("avx")
+    X("avx2")
+    X("fma") X("avx512f")
+#undef X
+#endif
+        return list;
+}
+
+// Which version of our own loops the loader picked (simd.h).
+static const char *loops_in_use(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(GP_NO_CLONES)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
+#endif
+    return "plain";
+}
+
+static json_t *kernels_json(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; gp_kernels[i]; i++) json_array_append_new(list, json_string(gp_kernels[i]->name));
+    return list;
+}
+
+static json_t *maps_json(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; gp_maps[i]; i++) json_array_append_new(list, json_string(gp_maps[i]->name));
+    return list;
+}
+
+static json_t *sources_json(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; gp_source_family[i]; i++) json_array_append_new(list, json_string(gp_source_family[i]->name));
+    return list;
+}
+
+static void add_value(gp_buffer *out, const char *key, const json_t *value)
+{
+    gp_buffer_add(out, "%-12s ", key);
+    if (json_is_string(value)) gp_buffer_add(out, "%s", json_string_value(value));
+    for (size_t i = 0; i < json_array_size(value); i++)
+        gp_buffer_add(out, "%s%s", i ? ", " : "", json_string_value(json_array_get(value, i)));
+    gp_buffer_add(out, "\n");
+}
+
+advgp_status gp_cli_info(const gp_options *options, advgp_error *err)
+{
+    char compiler[80];
+#ifdef __clang__
+    snprintf(compiler, sizeof compiler, "clang %s", __clang_version__);
+#else
+    snprintf(compiler, sizeof compiler, "gcc %s", __VERSION__);
+#endif
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:[s]}", "version", advgp_version(),
+                          "compiler", compiler, "blas", gp_blas_name(), "tables", gp_files_reader(), "json",
+                          "Jansson " JANSSON_VERSION, "cpu", cpu_json(), "loops", loops_in_use(), "kernels",
+                          kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports", "inproc");
+    if (gp_options_flag(options, "json")) return gp_cli_print_json_take(o, err);
+    gp_buffer text = {.failed = !o};
+    const char *key;
+    json_t *value;
+    json_object_foreach(o, key, value) add_value(&text, key, value);
+    json_decref(o);
+    return gp_cli_print_take(&text, err);
+}

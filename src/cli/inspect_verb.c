@@ -1,0 +1,256 @@
+// inspect_verb.c: advgp inspect: what a model is, in the units of its table.
+#include "base/alloc.h"
+#include "cli/cli.h"
+#include "store/modelfile.h"
+#include "store/runlog.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPONENTS_SHOWN = 6 };
+static const double levels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
+static const char *const trends[] = {"none", "constant", "linear"};
+
+typedef struct view {
+    const char *path;
+    const gp_model *model;
+    gp_predictor *predictor;
+    const gp_features *f;
+    double *slope, *relevance; // [d]
+    size_t *order;             // [d]: columns by relevance
+} view;
+
+// ---- what the numbers mean ------------------------------------------------------------------------------------------
+
+// In the column's own units: how far it must move for the component to forget.
+static double length_scale(const view *v, size_t b, size_t k)
+{
+    return v->model->schema->x_scale[k] / sqrt(v->f->components[b].eta[k]);
+}
+
+// The trend's part alone, standardised.
+static double trend_slope(const view *v, size_t k)
+{
+    if (v->f->trend != GP_TREND_LINEAR) return 0;
+    return v->f->s_l * v->model->theta[v->model->layout.n_rest + v->f->n_kernel_features + 1 + k];
+}
+
+// Relevance: how steep the function is along a column, as a standard deviation, both standardised: the trend's slope
+// and the kernels' prior slopes, whose variance is -2 a0^2 kappa'(0) eta.
+static void fill(view *v)
+{
+    const gp_schema *s = v->model->schema;
+    for (size_t k = 0; k < s->d; k++) {
+        double sum = trend_slope(v, k) * trend_slope(v, k);
+        for (size_t b = 0; b < v->f->n_components; b++) {
+            const gp_component *c = &v->f->components[b];
+            sum += -2 * c->slope.p[0] * c->eta[k];
+        }
+        v->relevance[k] = sqrt(sum);
+        v->slope[k] = trend_slope(v, k) * s->y_scale / s->x_scale[k];
+        size_t at = k; // insertion, so that equals stay in the order of the table
+        for (; at && v->relevance[v->order[at - 1]] < v->relevance[k]; at--) v->order[at] = v->order[at - 1];
+        v->order[at] = k;
+    }
+}
+
+static double noise(const view *v)
+{
+    return exp(v->model->theta[0]) * v->model->schema->y_scale;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+static json_t *inputs_json(const gp_schema *s)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const gp_input *in = &s->inputs[i];
+        json_t *o = json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", in->name, "type", gp_column_type_name(in->type),
+                              "encoding", gp_encoding_name(in->encoding), "indicator", in->indicator, "columns",
+                              (json_int_t)in->n_encoded);
+        json_t *words = json_array();
+        for (size_t k = 0; k < in->categories.n; k++)
+            json_array_append_new(words, json_stringn(in->categories.items[k].text, in->categories.items[k].n));
+        if (in->categories.n) json_object_set(o, "categories", words);
+        json_decref(words);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *columns_json(const view *v)
+{
+    const gp_schema *s = v->model->schema;
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->d; i++) {
+        const size_t k = v->order[i];
+        json_t *lengths = json_array();
+        for (size_t b = 0; b < v->f->n_components; b++)
+            json_array_append_new(lengths, gp_json_real(length_scale(v, b, k)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:f, s:f, s:o, s:o, s:o}", "name", s->x_names[k], "mean", s->x_mean[k],
+                                        "scale", s->x_scale[k], "relevance", gp_json_real(v->relevance[k]), "slope",
+                                        gp_json_real(v->slope[k]), "length_scales", lengths));
+    }
+    return list;
+}
+
+static json_t *components_json(const view *v)
+{
+    json_t *list = json_array();
+    for (size_t b = 0; b < v->f->n_components; b++) {
+        const gp_component *c = &v->f->components[b];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:o, s:f}", "kernel", c->kernel->name, "map",
+                                              c->map->name, "inducing", (json_int_t)c->m, "features", (json_int_t)c->M,
+                                              "amplitude", gp_json_real(sqrt(c->a0sq) * v->model->schema->y_scale),
+                                              "jitter", c->rung.jitter));
+    }
+    return list;
+}
+
+static json_t *calibration_json(const gp_model *m)
+{
+    json_t *factors = json_object(), *gaussian = json_object();
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+        char level[16];
+        snprintf(level, sizeof level, "%g", levels[l]);
+        json_object_set_new(factors, level, gp_json_real(gp_model_interval(m, levels[l])));
+        json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
+    }
+    return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
+}
+
+static json_t *view_json(const view *v)
+{
+    const gp_model *m = v->model;
+    const gp_schema *s = m->schema;
+    return json_pack(
+        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:s, s:o, s:{s:f, s:f, "
+        "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
+        "model", gp_json_text(v->path), "format", GP_MODEL_FORMAT, "writer", m->writer, "method", m->method, "target",
+        s->target, "log_target", s->log_target, "weights", s->weights, "rows", (json_int_t)s->n_rows, "weight",
+        s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale",
+        s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "trend",
+        trends[m->spec.trend], "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy", m->stats.yy,
+        "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
+        gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
+        m->options);
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+static void add_head(const view *v, gp_buffer *out)
+{
+    const gp_model *m = v->model;
+    const gp_schema *s = m->schema;
+    gp_buffer_add(out, "%s: a model of '%s'%s by %s, written by advgp %s\n", v->path, s->target,
+                  s->log_target ? " (its logarithm)" : "", m->method, m->writer);
+    gp_buffer_add(out, "%zu rows%s%s%s, missing inputs: %s\n", s->n_rows, s->weights ? ", weighted by '" : "",
+                  s->weights ? s->weights : "", s->weights ? "'" : "", gp_missing_name(s->missing));
+    gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g%s\n", s->y_mean, s->y_scale, noise(v),
+                  s->log_target ? " (all of the logarithm)" : "");
+    if (m->sql) gp_buffer_add(out, "query: %s\n", m->sql);
+}
+
+static void add_inputs(const view *v, gp_buffer *out)
+{
+    const gp_schema *s = v->model->schema;
+    gp_buffer_add(out, "\ninputs:\n");
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const gp_input *in = &s->inputs[i];
+        gp_buffer_add(out, "  %-28s %-8s %s", in->name, gp_column_type_name(in->type), gp_encoding_name(in->encoding));
+        if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
+        gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
+    }
+}
+
+static void add_components(const view *v, gp_buffer *out)
+{
+    gp_buffer_add(out, "\ncomponents, and a %s trend:\n", trends[v->model->spec.trend]);
+    for (size_t b = 0; b < v->f->n_components; b++) {
+        const gp_component *c = &v->f->components[b];
+        gp_buffer_add(out, "  %zu: %s, %s, %zu inducing inputs, %zu features, amplitude %.4g, jitter %g\n", b + 1,
+                      c->kernel->name, c->map->name, c->m, c->M, sqrt(c->a0sq) * v->model->schema->y_scale,
+                      c->rung.jitter);
+    }
+}
+
+static void add_columns(const view *v, gp_buffer *out)
+{
+    const gp_schema *s = v->model->schema;
+    const size_t J = v->f->n_components, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
+    gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s\n", "column, by relevance",
+                  "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "");
+    for (size_t i = 0; i < s->d; i++) {
+        const size_t k = v->order[i];
+        gp_buffer_add(out, "  %-28s %9.3g %10.4g %10.4g %10.3g ", s->x_names[k], v->relevance[k], s->x_mean[k],
+                      s->x_scale[k], v->slope[k]);
+        for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
+        gp_buffer_add(out, "\n");
+    }
+}
+
+static void add_tail(const view *v, gp_buffer *out)
+{
+    const gp_model *m = v->model;
+    if (m->calibration)
+        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: factor of sd_y (Gaussian)\n ", m->n_calibration);
+    else
+        gp_buffer_add(out, "\nintervals, not calibrated: factor of sd_y (Gaussian)\n ");
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        gp_buffer_add(out, " %g %%: %.3f (%.3f)", 100 * levels[l], gp_model_interval(m, levels[l]),
+                      gp_gaussian_interval(levels[l]));
+    gp_buffer_add(out, "\n");
+    if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
+    if (isfinite(m->baseline_linear))
+        gp_buffer_add(out, "RMSE of linear regression in training: %.5g\n", m->baseline_linear);
+    const char *key;
+    json_t *value;
+    if (json_object_size(m->record)) gp_buffer_add(out, "\ntraining record:\n");
+    json_object_foreach(m->record, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        gp_buffer_add(out, "  %-20s %s\n", key, text ? text : "");
+        free(text);
+    }
+}
+
+static advgp_status show(view *v, const gp_options *options, advgp_error *err)
+{
+    if (gp_options_flag(options, "json")) return gp_cli_print_json_take(view_json(v), err);
+    gp_buffer text = {0};
+    add_head(v, &text);
+    add_inputs(v, &text);
+    add_components(v, &text);
+    add_columns(v, &text);
+    add_tail(v, &text);
+    return gp_cli_print_take(&text, err);
+}
+
+advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
+{
+    gp_model *model = NULL;
+    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    if (st != ADVGP_OK) return st;
+    view v = {.path = options->operands[0], .model = model};
+    const size_t d = model->spec.d;
+    v.slope = gp_alloc(d, sizeof *v.slope);
+    v.relevance = gp_alloc(d, sizeof *v.relevance);
+    v.order = gp_alloc(d, sizeof *v.order);
+    if (!v.slope || !v.relevance || !v.order) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &v.predictor, err);
+    if (st == ADVGP_OK) {
+        v.f = gp_predictor_features(v.predictor);
+        fill(&v);
+        st = show(&v, options, err);
+    }
+    gp_predictor_free(v.predictor);
+    gp_free(v.slope);
+    gp_free(v.relevance);
+    gp_free(v.order);
+    gp_model_free(model);
+    return st;
+}

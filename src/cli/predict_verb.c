@@ -1,0 +1,168 @@
+// predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
+// memory.
+#include "base/alloc.h"
+#include "cli/answer.h"
+#include "cli/cli.h"
+#include "cli/tableout.h"
+#include "data/strings.h"
+#include "store/runlog.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const answers[] = {"mean", "sd_f", "sd_y", "lo", "hi"};
+enum { N_ANSWERS = sizeof answers / sizeof *answers };
+static const double exact_below = 9007199254740992.0; // 2^53: larger whole numbers have lost digits in a double
+
+typedef struct job {
+    const gp_options *options;
+    const gp_model *model;
+    gp_answers *in;
+    gp_tableout *out;
+    char *const *keep;
+    size_t n_keep, *columns; // of the source
+    bool *rounded;           // n_keep: it holds numbers beyond exact_below
+    size_t n_answers;        // 1: the mean alone
+    double factor;
+    size_t n_rows;
+} job;
+
+static advgp_status find_kept(job *j, advgp_error *err)
+{
+    gp_source *source = gp_answers_source(j->in);
+    j->columns = gp_alloc(j->n_keep, sizeof *j->columns);
+    j->rounded = gp_alloc(j->n_keep, sizeof *j->rounded);
+    if (!j->columns || !j->rounded) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j->n_keep);
+    for (size_t i = 0; i < j->n_keep; i++) {
+        for (size_t k = 0; k < j->n_answers; k++)
+            if (strcmp(j->keep[i], answers[k]) == 0)
+                return gp_fail(err, ADVGP_EINVAL, "--keep %s: the output has a column of that name already",
+                               answers[k]);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(j->keep[i], j->keep[k]) == 0)
+                return gp_fail(err, ADVGP_EINVAL, "--keep names the column '%.80s' twice", j->keep[i]);
+        advgp_status st = gp_source_require(source, j->keep[i], "a column of --keep", &j->columns[i], err);
+        if (st != ADVGP_OK) return st;
+        source->wanted[j->columns[i]] = true;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status open_output(job *j, advgp_error *err)
+{
+    const size_t n = j->n_keep + j->n_answers;
+    const char **names = gp_alloc(n, sizeof *names);
+    gp_column_type *types = gp_alloc(n, sizeof *types); // zeroed: GP_NUMBER
+    const bool ok = names && types;
+    for (size_t i = 0; ok && i < n; i++) {
+        names[i] = i < j->n_keep ? j->keep[i] : answers[i - j->n_keep];
+        if (i < j->n_keep) types[i] = gp_answers_source(j->in)->columns[j->columns[i]].type;
+    }
+    advgp_status st = ok ? gp_tableout_open(gp_options_text(j->options, "output"), names, types, n, &j->out, err)
+                         : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    gp_free(names);
+    gp_free(types);
+    return st;
+}
+
+static void write_kept(job *j, const gp_chunk *chunk, size_t row)
+{
+    const gp_source *source = gp_answers_source(j->in);
+    for (size_t i = 0; i < j->n_keep; i++) {
+        const gp_values *v = &chunk->columns[j->columns[i]];
+        switch (source->columns[j->columns[i]].type) {
+        case GP_TEXT:
+            gp_tableout_text(j->out, v->text[row].p, v->text[row].n);
+            break;
+        case GP_BOOLEAN:
+            gp_tableout_boolean(j->out, v->number[row]);
+            break;
+        case GP_TIME:
+            gp_tableout_time(j->out, v->number[row]);
+            break;
+        case GP_NUMBER:
+            gp_tableout_kept_number(j->out, v->number[row]);
+            j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+            break;
+        }
+    }
+}
+
+static advgp_status write_block(job *j, const gp_answer_block *b, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
+        write_kept(j, b->chunk, i); // predicting, row i of the block is row i of the chunk: none is dropped
+        const gp_answer a = gp_answer_of(j->model->schema, b->mean[i], b->var_f ? b->var_f[i] : 0,
+                                         b->var_y ? b->var_y[i] : 0, j->factor);
+        const double values[N_ANSWERS] = {a.mean, a.sd_f, a.sd_y, a.lo, a.hi};
+        for (size_t k = 0; k < j->n_answers; k++) gp_tableout_number(j->out, values[k]);
+        st = gp_tableout_end_row(j->out, err);
+    }
+    j->n_rows += b->rows.n;
+    return st;
+}
+
+static advgp_status stream(job *j, advgp_error *err)
+{
+    gp_cli_progress progress = {0};
+    gp_answer_block block;
+    advgp_status st;
+    while ((st = gp_answers_next(j->in, &block, err)) == ADVGP_OK && block.chunk) {
+        st = write_block(j, &block, err);
+        if (st != ADVGP_OK) return st;
+        if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
+        gp_cli_rows_done(&progress, j->options, j->n_rows);
+    }
+    return st;
+}
+
+static advgp_status tell(job *j, advgp_error *err)
+{
+    advgp_status st = gp_answers_notes(j->in, err);
+    if (st != ADVGP_OK) return st;
+    gp_cli_notes(j->options, gp_answers_all_notes(j->in));
+    for (size_t i = 0; i < j->n_keep; i++)
+        if (j->rounded[i])
+            gp_cli_say(j->options,
+                       "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
+                       j->keep[i]);
+    if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
+    return gp_cli_print_json_take(json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")),
+                                            "rows", (json_int_t)j->n_rows),
+                                  err);
+}
+
+static advgp_status predict(job *j, advgp_error *err)
+{
+    advgp_status st = gp_answers_open(j->model, j->options->operands + 1, j->options->n_operands - 1, GP_ENCODE_PREDICT,
+                                      j->n_answers == 1, &j->in, err);
+    if (st == ADVGP_OK) st = find_kept(j, err);
+    if (st == ADVGP_OK) st = open_output(j, err);
+    if (st == ADVGP_OK) st = stream(j, err);
+    if (st != ADVGP_OK) return st;
+    gp_tableout *out = j->out;
+    j->out = NULL;
+    st = gp_tableout_commit(out, err);
+    return st == ADVGP_OK ? tell(j, err) : st;
+}
+
+advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
+{
+    if (gp_options_flag(options, "json") && strcmp(gp_options_text(options, "output"), "-") == 0)
+        return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
+    gp_model *model = NULL;
+    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    if (st != ADVGP_OK) return st;
+    job j = {.options = options, .model = model};
+    j.n_answers = gp_options_flag(options, "mean-only") ? 1 : N_ANSWERS;
+    j.factor = gp_model_interval(model, gp_options_real(options, "interval"));
+    j.n_keep = gp_options_list(options, "keep", &j.keep);
+    st = predict(&j, err);
+    gp_tableout_abandon(j.out);
+    gp_answers_close(j.in);
+    gp_free(j.columns);
+    gp_free(j.rounded);
+    gp_model_free(model);
+    return st;
+}

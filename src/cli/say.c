@@ -1,0 +1,64 @@
+// say.c: how the program talks: notes and progress to stderr, results to stdout.
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gp_cli_say(const gp_options *options, const char *format, ...)
+{
+    if (gp_options_flag(options, "quiet")) return;
+    va_list args;
+    va_start(args, format);
+    fputs("advgp: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void gp_cli_notes(const gp_options *options, const gp_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
+}
+
+void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows)
+{
+    const double now = gp_clock_wall();
+    if (progress->next == 0) {
+        progress->began = now;
+        progress->next = now + 2;
+    }
+    if (now < progress->next) return;
+    progress->next = now + 5;
+    gp_cli_say(options, "%zu rows, %.0f a second", rows, (double)rows / (now - progress->began));
+}
+
+static advgp_status print(const char *text, size_t n, advgp_error *err)
+{
+    const bool good = fwrite(text, 1, n, stdout) == n;
+    if (fflush(stdout) == 0 && good) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
+}
+
+advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err)
+{
+    advgp_status st = text->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
+                                   : print(text->p ? text->p : "", text->n, err);
+    gp_buffer_fini(text);
+    return st;
+}
+
+advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err)
+{
+    char *line = object ? json_dumps(object, JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    gp_buffer text = {0};
+    if (line) gp_buffer_add(&text, "%s\n", line);
+    text.failed |= !line;
+    free(line);
+    return gp_cli_print_take(&text, err);
+}

@@ -1,0 +1,355 @@
+// tableout.c: cells into text, text into a file.
+#include "cli/tableout.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "data/coerce.h"
+#include "data/strings.h"
+#include "store/atomicfile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FLUSH_BYTES = 1 << 16 };
+typedef enum format { CSV, JSON_LINES, PARQUET } format;
+
+struct gp_tableout {
+    format format;
+    char *path;
+    char **names;
+    gp_column_type *types;
+    size_t n_columns, column, n_rows; // the column that comes next
+    gp_buffer text;                   // rows not yet written
+    gp_atomicfile *file;              // NULL: standard output
+    FILE *spool;                      // PARQUET: rows on their way
+    char *spool_path;
+};
+
+// ---- opening --------------------------------------------------------------------------------------------------------
+
+static bool ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), k = strlen(tail);
+    return n > k && strcmp(text + n - k, tail) == 0;
+}
+
+static advgp_status find_format(const char *path, format *out, advgp_error *err)
+{
+    struct stat about;
+    *out = ends_with(path, ".parquet")                               ? PARQUET
+           : ends_with(path, ".jsonl") || ends_with(path, ".ndjson") ? JSON_LINES
+                                                                     : CSV;
+    const bool exists = stat(path, &about) == 0;
+    if (exists && S_ISDIR(about.st_mode))
+        return gp_fail(err, ADVGP_EIO, "cannot write %.300s: it is a folder; name a file in it", path);
+    const bool special = exists && !S_ISREG(about.st_mode);
+    if (*out != CSV || special || strcmp(path, "-") == 0 || ends_with(path, ".csv")) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "the output '%.300s' ends with none of .csv, .parquet and .jsonl", path);
+}
+
+static advgp_status open_spool(gp_tableout *t, advgp_error *err)
+{
+    const char *dir = getenv("TMPDIR");
+    gp_buffer path = {0};
+    gp_buffer_add(&path, "%s/advgp-rows-XXXXXX", dir && *dir ? dir : "/tmp");
+    if (path.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    const int fd = mkstemp(path.p);
+    if (fd < 0) {
+        gp_fail(err, ADVGP_EIO, "cannot write the temporary file %.300s: %s; TMPDIR names another place", path.p,
+                strerror(errno));
+        gp_buffer_fini(&path);
+        return ADVGP_EIO;
+    }
+    t->spool_path = path.p;
+    t->spool = fdopen(fd, "wb");
+    return t->spool ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a temporary file");
+}
+
+static advgp_status copy_columns(gp_tableout *t, const char *path, const char *const *names,
+                                 const gp_column_type *types, size_t n, advgp_error *err)
+{
+    t->path = gp_copy_text(path);
+    t->names = gp_alloc(n, sizeof *t->names);
+    t->types = gp_alloc(n, sizeof *t->types);
+    bool ok = t->path && t->names && t->types;
+    for (size_t i = 0; ok && i < n; i++) {
+        t->types[i] = types[i];
+        t->names[i] = gp_copy_text(names[i]);
+        t->n_columns = i + 1;
+        ok = t->names[i] != NULL;
+    }
+    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+}
+
+static void add_csv_text(gp_buffer *out, const char *p, size_t n);
+
+static advgp_status open_sink(gp_tableout *t, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    if (t->path && strcmp(t->path, "-") != 0) st = gp_atomicfile_open(t->path, &t->file, err);
+    if (st == ADVGP_OK && t->format == PARQUET) st = open_spool(t, err);
+    if (st != ADVGP_OK || t->format != CSV) return st;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        if (i) gp_buffer_add(&t->text, ",");
+        add_csv_text(&t->text, t->names[i], strlen(t->names[i]));
+    }
+    gp_buffer_add(&t->text, "\n");
+    return ADVGP_OK;
+}
+
+advgp_status gp_tableout_open(const char *path, const char *const *names, const gp_column_type *types, size_t n,
+                              gp_tableout **out, advgp_error *err)
+{
+    *out = NULL;
+    format kind;
+    advgp_status st = find_format(path, &kind, err);
+    if (st != ADVGP_OK) return st;
+    gp_tableout *t = gp_alloc(1, sizeof *t);
+    if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    t->format = kind;
+    st = copy_columns(t, path, names, types, n, err);
+    if (st == ADVGP_OK) st = open_sink(t, err);
+    if (st == ADVGP_OK)
+        *out = t;
+    else
+        gp_tableout_abandon(t);
+    return st;
+}
+
+// ---- cells ----------------------------------------------------------------------------------------------------------
+
+static void add_csv_text(gp_buffer *out, const char *p, size_t n)
+{
+    bool quote = n == 0 || p[0] == ' ' || p[n - 1] == ' '; // an empty text is no missing value
+    for (size_t i = 0; i < n && !quote; i++) quote = strchr(",\"\r\n", p[i]) != NULL;
+    if (!quote) {
+        gp_buffer_bytes(out, p, n);
+        return;
+    }
+    gp_buffer_bytes(out, "\"", 1);
+    for (size_t start = 0; start <= n;) {
+        const char *mark = start < n ? memchr(p + start, '"', n - start) : NULL;
+        const size_t end = mark ? (size_t)(mark - p) + 1 : n;
+        gp_buffer_bytes(out, p + start, end - start);
+        gp_buffer_bytes(out, "\"", 1); // doubles one inside, or closes
+        start = end + !mark;
+    }
+}
+
+static void add_json_text(gp_buffer *out, const char *p, size_t n)
+{
+    gp_buffer_bytes(out, "\"", 1);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)p[i];
+        if (c == '"' || c == '\\')
+            gp_buffer_add(out, "\\%c", c);
+        else if (c < 0x20)
+            gp_buffer_add(out, "\\u%04x", c);
+        else
+            gp_buffer_bytes(out, p + i, 1);
+    }
+    gp_buffer_bytes(out, "\"", 1);
+}
+
+static void begin_cell(gp_tableout *t)
+{
+    const size_t column = t->column++;
+    if (t->format == CSV) {
+        if (column) gp_buffer_bytes(&t->text, ",", 1);
+        return;
+    }
+    gp_buffer_bytes(&t->text, column ? "," : "{", 1);
+    add_json_text(&t->text, t->names[column], strlen(t->names[column]));
+    gp_buffer_bytes(&t->text, ":", 1);
+}
+
+static void add_missing(gp_tableout *t)
+{
+    if (t->format != CSV) gp_buffer_bytes(&t->text, "null", 4);
+}
+
+static void add_number(gp_tableout *t, const char *digits)
+{
+    gp_buffer_bytes(&t->text, digits, strlen(digits));
+    // Whoever guesses the type of a column from its first rows must not see whole numbers in it.
+    if (t->format == PARQUET && !strpbrk(digits, ".e")) gp_buffer_bytes(&t->text, ".0", 2);
+}
+
+void gp_tableout_number(gp_tableout *t, double value)
+{
+    char digits[GP_NUMBER_TEXT_BYTES];
+    begin_cell(t);
+    snprintf(digits, sizeof digits, "%.17g", value);
+    if (isfinite(value))
+        add_number(t, digits);
+    else
+        add_missing(t);
+}
+
+void gp_tableout_kept_number(gp_tableout *t, double value)
+{
+    char digits[GP_NUMBER_TEXT_BYTES];
+    begin_cell(t);
+    if (!isfinite(value)) {
+        add_missing(t);
+        return;
+    }
+    gp_write_number(value, digits);
+    add_number(t, digits);
+}
+
+void gp_tableout_boolean(gp_tableout *t, double value)
+{
+    begin_cell(t);
+    if (isnan(value))
+        add_missing(t);
+    else
+        gp_buffer_add(&t->text, "%s", value != 0 ? "true" : "false");
+}
+
+void gp_tableout_text(gp_tableout *t, const char *p, size_t n)
+{
+    begin_cell(t);
+    if (!p)
+        add_missing(t);
+    else if (t->format == CSV)
+        add_csv_text(&t->text, p, n);
+    else
+        add_json_text(&t->text, p, n);
+}
+
+// Year, month and day of a day counted from 2000-01-01, by the 400-year cycle counted from March.
+static void civil(double days, double *year, int *month, int *day)
+{
+    const double z = days + 730425, era = floor(z / 146097), doe = z - era * 146097;
+    const double yoe = floor((doe - floor(doe / 1460) + floor(doe / 36524) - floor(doe / 146096)) / 365);
+    const double doy = doe - (365 * yoe + floor(yoe / 4) - floor(yoe / 100));
+    const double mp = floor((5 * doy + 2) / 153);
+    *day = (int)(doy - floor((153 * mp + 2) / 5)) + 1;
+    *month = (int)(mp < 10 ? mp + 3 : mp - 9);
+    *year = yoe + 400 * era + (*month <= 2 ? 1 : 0);
+}
+
+void gp_tableout_time(gp_tableout *t, double seconds)
+{
+    char text[80];
+    if (!isfinite(seconds) || fabs(seconds) > 1e14) { // three million years
+        gp_tableout_text(t, NULL, 0);
+        return;
+    }
+    const double micros = round(seconds * 1e6), whole = floor(micros / 1e6), days = floor(whole / 86400);
+    const double of_day = whole - days * 86400, fraction = micros - whole * 1e6;
+    double year;
+    int month, day;
+    civil(days, &year, &month, &day);
+    int n = snprintf(text, sizeof text, "%04.0f-%02d-%02d", year, month, day);
+    if (of_day > 0 || fraction > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %02.0f:%02.0f:%02.0f", floor(of_day / 3600),
+                      floor(fmod(of_day, 3600) / 60), fmod(of_day, 60));
+    if (fraction > 0) n += snprintf(text + n, sizeof text - (size_t)n, ".%06.0f", fraction);
+    gp_tableout_text(t, text, (size_t)n);
+}
+
+// ---- rows and the end -----------------------------------------------------------------------------------------------
+
+static advgp_status flush(gp_tableout *t, advgp_error *err)
+{
+    if (t->text.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %.300s", t->path);
+    const size_t n = t->text.n;
+    t->text.n = 0;
+    if (!n) return ADVGP_OK;
+    if (t->format != PARQUET && t->file) return gp_atomicfile_write(t->file, t->text.p, n, err);
+    FILE *to = t->format == PARQUET ? t->spool : stdout;
+    if (fwrite(t->text.p, 1, n, to) == n) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EIO, "cannot write to %.300s: %s", t->spool_path ? t->spool_path : "standard output",
+                   strerror(errno));
+}
+
+advgp_status gp_tableout_end_row(gp_tableout *t, advgp_error *err)
+{
+    t->column = 0;
+    t->n_rows++;
+    if (t->format == CSV)
+        gp_buffer_bytes(&t->text, "\n", 1);
+    else
+        gp_buffer_bytes(&t->text, "}\n", 2);
+    return t->text.n >= FLUSH_BYTES || t->text.failed ? flush(t, err) : ADVGP_OK;
+}
+
+// An empty file has no columns: a row that the query leaves out shows them.
+static advgp_status close_spool(gp_tableout *t, advgp_error *err)
+{
+    const bool empty = t->n_rows == 0;
+    advgp_status st = ADVGP_OK;
+    if (empty) {
+        for (size_t i = 0; i < t->n_columns; i++) gp_tableout_text(t, NULL, 0);
+        st = gp_tableout_end_row(t, err);
+        t->n_rows = 0;
+    }
+    if (st == ADVGP_OK) st = flush(t, err);
+    FILE *spool = t->spool;
+    t->spool = NULL;
+    if (fclose(spool) != 0 && st == ADVGP_OK)
+        st = gp_fail(err, ADVGP_EIO, "cannot write to %.300s: %s", t->spool_path, strerror(errno));
+    return st;
+}
+
+// Types are told, not guessed: a text of digits stays a text.
+static advgp_status export_parquet(gp_tableout *t, advgp_error *err)
+{
+    static const char *const sql_types[] = {
+        [GP_NUMBER] = "DOUBLE", [GP_BOOLEAN] = "BOOLEAN", [GP_TIME] = "TIMESTAMP", [GP_TEXT] = "VARCHAR"};
+    gp_string sql = {0};
+    gp_string_add(&sql, "SELECT ");
+    for (size_t i = 0; i < t->n_columns; i++) {
+        gp_string_add(&sql, "%sCAST(", i ? ", " : "");
+        gp_string_quoted(&sql, t->names[i], '"');
+        gp_string_add(&sql, " AS %s) AS ", sql_types[t->types[i]]);
+        gp_string_quoted(&sql, t->names[i], '"');
+    }
+    gp_string_add(&sql, " FROM data%s", t->n_rows ? "" : " LIMIT 0");
+    const gp_file_options from = {.paths = (const char *const[]){t->spool_path}, .n_paths = 1, .sql = sql.p};
+    advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
+                                 : gp_files_export(&from, t->path, err);
+    gp_string_fini(&sql);
+    if (st == ADVGP_OK || st == ADVGP_ENOMEM) return st;
+    (void)gp_wrap(err, ADVGP_EIO, "cannot write %.200s", t->path);
+    return ADVGP_EIO;
+}
+
+advgp_status gp_tableout_commit(gp_tableout *t, advgp_error *err)
+{
+    advgp_status st = t->format == PARQUET ? close_spool(t, err) : flush(t, err);
+    if (st == ADVGP_OK && t->format == PARQUET) {
+        gp_atomicfile_abandon(t->file); // it held the place: the reader's writer makes a file beside on its own
+        t->file = NULL;
+        st = export_parquet(t, err);
+    } else if (st == ADVGP_OK && t->file) {
+        st = gp_atomicfile_commit(t->file, err);
+        t->file = NULL;
+    } else if (st == ADVGP_OK && fflush(stdout) != 0) {
+        st = gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
+    }
+    gp_tableout_abandon(t);
+    return st;
+}
+
+void gp_tableout_abandon(gp_tableout *t)
+{
+    if (!t) return;
+    gp_atomicfile_abandon(t->file);
+    if (t->spool) fclose(t->spool);
+    if (t->spool_path) unlink(t->spool_path);
+    gp_free(t->spool_path);
+    for (size_t i = 0; i < t->n_columns; i++) gp_free(t->names[i]);
+    gp_free(t->names);
+    gp_free(t->types);
+    gp_free(t->path);
+    gp_buffer_fini(&t->text);
+    gp_free(t);
+}

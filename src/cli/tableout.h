@@ -1,0 +1,26 @@
+// tableout.h: a table written row by row: CSV, JSON lines or Parquet by the ending of its name. It appears whole or not
+// at all; "-" is CSV on standard output.
+//
+// Parquet has no rows: these go as JSON lines to a temporary file ($TMPDIR, else /tmp), which DuckDB then turns into
+// Parquet. So such a table needs room there, and no more memory than others.
+#pragma once
+#include "base/status.h"
+#include "data/source.h"
+
+typedef struct gp_tableout gp_tableout;
+
+// EINVAL for an ending that is none of ours (a device or pipe gets CSV). Names are copied.
+advgp_status gp_tableout_open(const char *path, const char *const *names, const gp_column_type *types, size_t n,
+                              gp_tableout **out, advgp_error *err);
+
+// The cells of a row, from the first column to the last, then its end.
+void gp_tableout_number(gp_tableout *t, double value);          // 17 digits; missing if not finite
+void gp_tableout_kept_number(gp_tableout *t, double value);     // as many digits as it needs
+void gp_tableout_boolean(gp_tableout *t, double value);         // true or false; missing if NaN
+void gp_tableout_time(gp_tableout *t, double seconds);          // since 2000-01-01: 2026-05-01 or 2026-05-01 12:30:00
+void gp_tableout_text(gp_tableout *t, const char *p, size_t n); // NULL: missing
+advgp_status gp_tableout_end_row(gp_tableout *t, advgp_error *err);
+
+// Both free the table. A commit that fails has left nothing behind.
+advgp_status gp_tableout_commit(gp_tableout *t, advgp_error *err);
+void gp_tableout_abandon(gp_tableout *t); // NULL is fine
