@@ -11,9 +11,11 @@
 
 // The verbs that this program has: a line here and a file with gp_cli_NAME.
 #define GP_CLI_VERBS(X) \
+    X(train)            \
     X(predict)          \
     X(evaluate)         \
     X(inspect)          \
+    X(pack)             \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);

@@ -19,10 +19,11 @@ static json_t *cpu_json(void)
     X("sse4.2")
     X("avx")
     X("avx2")
-    X("fma") X("avx512f")
+    X("fma")
+    X("avx512f")
 #undef X
 #endif
-        return list;
+    return list;
 }
 
 // Which version of our own loops the loader picked (simd.h).

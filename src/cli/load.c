@@ -282,8 +282,7 @@ void gp_loaded_fini(gp_loaded *loaded)
 
 // ---- pack -----------------------------------------------------------------------------------------------------------
 
-advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows,
-                          advgp_error *err)
+advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err)
 {
     teller t = {.options = o};
     opened x;
@@ -304,7 +303,7 @@ advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows,
                                       .seed = x.split.seed,
                                       .validation = gp_options_text(o, "validation"),
                                       .sql = gp_options_text(o, "sql")};
-            st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
+        st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
         *n_rows = x.schema->n_rows;
     }
     opened_fini(&x);

@@ -21,5 +21,4 @@ advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char 
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
 // The data of pack: reads the operands and writes the folder of --output.
-advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows,
-                          advgp_error *err);
+advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err);

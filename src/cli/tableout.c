@@ -60,8 +60,8 @@ static advgp_status open_spool(gp_tableout *t, advgp_error *err)
     if (path.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
     const int fd = mkstemp(path.p);
     if (fd < 0) {
-        gp_fail(err, ADVGP_EIO, "cannot write the temporary file %.300s: %s; TMPDIR names another place", path.p,
-                strerror(errno));
+        (void)gp_fail(err, ADVGP_EIO, "cannot write the temporary file %.300s: %s; TMPDIR names another place", path.p,
+                      strerror(errno));
         gp_buffer_fini(&path);
         return ADVGP_EIO;
     }

@@ -1,5 +1,4 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
-#include "train/train.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -7,6 +6,7 @@
 #include "store/runlog.h"
 #include "train/calibrate.h"
 #include "train/learner.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -53,11 +53,10 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     const double now = gp_clock_wall();
     if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    const double left = e->epoch > 0 ? e->wall * (e->epochs / e->epoch - 1) : 0;
-    fprintf(stderr, "epoch %5.1f of %.1f  %7.0f rows/s  -ELBO/row %.4f  ", e->epoch, e->epochs, e->rows_per_second,
-            e->neg_elbo_per_row);
-    if (!isnan(e->rmse)) fprintf(stderr, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
-    fprintf(stderr, "%.0f s left\n", left);
+    char held_out[64] = "";
+    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
+    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left", e->epoch, e->epochs,
+               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left);
 }
 
 static int on_stop(void *ctx)

@@ -37,6 +37,8 @@ typedef struct training {
     size_t m; // after distinct rows were counted
     size_t n_train, batch, steps;
     double wall_start, cpu_start;
+    double run_start;  // wall clock when the steps began, after pilots
+    size_t first_step; // taken before, where the run was resumed
     gp_learner *learner;
     gp_run_state state;
 } training;
@@ -145,6 +147,7 @@ static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advg
         st = gp_score_part(&t->learner->spec, t->learner->theta, &t->reader, GP_STOP, EVAL_ROWS, t->schema, &score,
                            err);
     const double rows = (double)version * (double)t->batch, wall = gp_clock_wall() - t->wall_start;
+    const double steps_here = (double)(version - t->first_step), run = fmax(gp_clock_wall() - t->run_start, 1e-9);
     *e = (gp_train_eval){
         .wall = wall,
         .cpu = gp_clock_cpu() - t->cpu_start,
@@ -155,7 +158,8 @@ static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advg
         .neg_elbo_per_row = t->learner->neg_elbo_per_row,
         .rmse = gp_score_rmse(&score),
         .mnlp = gp_score_mnlp(&score),
-        .rows_per_second = rows / fmax(wall, 1e-9),
+        .rows_per_second = steps_here * (double)t->batch / run,
+        .seconds_left = run / fmax(steps_here, 1) * (double)(t->steps - version),
     };
     if (st == ADVGP_OK && t->events->eval) t->events->eval(t->events->ctx, e);
     return st;
@@ -191,6 +195,8 @@ static advgp_status run(training *t, advgp_error *err)
     const size_t every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
     const double pause = t->options->checkpoint_seconds;
     double last_save = gp_clock_wall();
+    t->run_start = last_save;
+    t->first_step = t->state.step;
     const char *stopped = t->state.step >= t->steps ? "the schedule ended" : NULL;
     while (!stopped) {
         gp_batch rows;

@@ -36,9 +36,9 @@ typedef struct gp_train_eval {
     double wall, cpu; // seconds since the start
     double rows;      // seen so far, with repetition
     double epoch, epochs;
-    size_t version;                      // steps taken
-    double neg_elbo_per_row, rmse, mnlp; // rmse and mnlp are NaN without held-out rows
-    double rows_per_second;
+    size_t version;                       // steps taken
+    double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
+    double rows_per_second, seconds_left; // of the steps alone, at the present speed
 } gp_train_eval;
 
 typedef struct gp_train_events {
