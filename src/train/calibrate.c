@@ -99,7 +99,7 @@ static void fill_table(gp_model *model, double *scores, size_t n)
 
 advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
 {
-    const size_t held_out = gp_shards_rows(reader->shards, GP_CALIBRATE);
+    const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
     const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
     const size_t n = gp_shards_rows(reader->shards, part), most = 200000; // enough for any level of the table
     walk w;

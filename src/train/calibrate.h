@@ -4,8 +4,10 @@
 #include "store/modelfile.h"
 #include "train/reader.h"
 
-// Sets model->calibration from the rows of part CALIBRATE, or, if there are none, from leave-one-out scores of the
-// training rows in closed form. Model parameters and q(w) are final.
+enum { GP_CALIBRATION_ROWS_MIN = 100 };
+
+// Sets model->calibration from the rows of part CALIBRATE, or, if they are fewer than that, too few to tell the levels
+// apart, from leave-one-out scores of the training rows in closed form. Model parameters and q(w) are final.
 advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err);
 
 // Share of the rows of a part within the interval at each level, calibrated and plain Gaussian.

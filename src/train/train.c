@@ -43,6 +43,13 @@ typedef struct training {
     gp_run_state state;
 } training;
 
+// Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
+enum { HELD_OUT_DECIDES = 100 };
+static bool held_out_decides(const training *t)
+{
+    return gp_shards_rows(t->shards, GP_STOP) >= HELD_OUT_DECIDES;
+}
+
 static void say(const training *t, const char *what)
 {
     if (t->events->phase) t->events->phase(t->events->ctx, what);
@@ -97,7 +104,7 @@ static advgp_status new_learner(const training *t, size_t components, gp_learner
 
 // ---- pilots ---------------------------------------------------------------------------------------------------------
 
-// Held-out RMSE after a short run with its finish; without held-out rows the bound decides, which needs none.
+// Held-out RMSE after a short run with its finish; where too few rows are held out the bound decides, which needs none.
 static advgp_status pilot(training *t, size_t components, double *score, advgp_error *err)
 {
     gp_learner *l = NULL;
@@ -112,7 +119,7 @@ static advgp_status pilot(training *t, size_t components, double *score, advgp_e
     }
     if (st == ADVGP_OK) st = gp_learner_finish(l, &t->reader, 40 * batch, &neg_elbo, err);
     *score = neg_elbo;
-    if (st == ADVGP_OK && gp_shards_rows(t->shards, GP_STOP)) {
+    if (st == ADVGP_OK && held_out_decides(t)) {
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
@@ -170,7 +177,7 @@ static const char *judge(training *t, const gp_train_eval *e, bool asked)
 {
     gp_learner *l = t->learner;
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
-    if (!gp_shards_rows(t->shards, GP_STOP) || e->mnlp < t->state.best) {
+    if (!held_out_decides(t) || e->mnlp < t->state.best) {
         t->state.best = e->mnlp, t->state.since_best = 0;
         memcpy(l->best, l->theta, l->layout.size * sizeof(double));
     } else if (++t->state.since_best >= patience) {
