@@ -1,8 +1,10 @@
 // make_model.c: a model of a table for tests, in one pass and without learning: inducing inputs are rows, length-scales
 // are ones, q(w) and the noise are optimal for them. So the command line can be tested without `advgp train`.
-//   make_model DATA TARGET MODEL [key=value ...]    kernel, map, m, components, trend, sql, log, weights, calibrate
+//   make_model DATA TARGET MODEL [key=value ...]
+// Keys: kernel, map, m, components, trend, sql, log, weights, missing, calibrate, and pack for a packed folder beside.
 #include "base/alloc.h"
 #include "data/encode.h"
+#include "data/packed.h"
 #include "model/qw.h"
 #include "store/modelfile.h"
 
@@ -53,8 +55,9 @@ static gp_schema *read_table(const char *path, const char *target, const char *s
     gp_encoder *encoder = NULL;
     gp_split split = {.kind = GP_SPLIT_NONE};
     const gp_file_options files = {.paths = &path, .n_paths = 1, .sql = sql};
-    const gp_schema_options options = {
+    gp_schema_options options = {
         .target = target, .weights = setting("weights", NULL), .log_target = strcmp(setting("log", "0"), "1") == 0};
+    must(gp_missing_parse(setting("missing", "impute"), &options.missing, &err), &err);
     must(gp_source_files_open(&files, NULL, &source, &err), &err);
     must(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &schema, &err), &err);
     must(gp_encoder_new(schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);
@@ -64,6 +67,8 @@ static gp_schema *read_table(const char *path, const char *target, const char *s
     t->w = gp_alloc(t->capacity, sizeof *t->w);
     must(gp_encode_all(encoder, source, add_rows, t, NULL, NULL, &err), &err);
     gp_encoder_free(encoder);
+    const gp_pack_options pack = {.dir = setting("pack", NULL), .float64 = true};
+    if (pack.dir) must(gp_pack(source, schema, &split, &pack, NULL, NULL, NULL, &err), &err);
     gp_source_free(source);
     return schema;
 }

@@ -112,7 +112,11 @@ static advgp_status open_data(gp_answers *a, const char *const *paths, size_t n,
     if (n == 1 && gp_packed_is(paths[0])) return open_packed(a, paths[0], err);
     const gp_file_options files = {.paths = paths, .n_paths = n, .sql = a->model->sql};
     advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
-    if (st != ADVGP_OK && st != ADVGP_ENOMEM && a->model->sql) st = gp_wrap(err, st, "the query stored in the model");
+    if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
+        (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
+        if (err) err->status = ADVGP_EDATA;
+        st = ADVGP_EDATA;
+    }
     return st == ADVGP_OK ? gp_encoder_new(a->model->schema, a->source, mode, NULL, &a->encoder, err) : st;
 }
 
@@ -172,6 +176,17 @@ static advgp_status make_room(gp_answers *a, size_t n, advgp_error *err)
     return a->capacity ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n);
 }
 
+// The predictor knows rows by their place in the block; a user knows them by their place in the table. All before the
+// first that is not finite are.
+static advgp_status name_row(const gp_answers *a, const gp_answer_block *b, advgp_error *err)
+{
+    size_t i = 0;
+    while (i + 1 < b->rows.n && isfinite(b->mean[i]) && (!b->var_y || isfinite(b->var_y[i]))) i++;
+    const size_t row = b->rows.source_row ? b->rows.source_row[i] : b->chunk->first_row + i;
+    return gp_fail(err, ADVGP_ENUMERIC, "%s, row %zu: its inputs are too large for double precision", a->source->label,
+                   row + 1);
+}
+
 advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err)
 {
     *block = (gp_answer_block){0};
@@ -186,8 +201,7 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
     block->var_y = a->with_variance ? a->var_y : NULL;
     st = gp_predict(a->predictor, a->work, gp_cmat_of(block->rows.X, block->rows.n, block->rows.d), a->mean,
                     a->with_variance ? a->var_f : NULL, a->with_variance ? a->var_y : NULL, err);
-    if (st != ADVGP_OK) (void)gp_wrap(err, st, "%s, counted from row %zu", a->source->label, block->chunk->first_row);
-    return st;
+    return st == ADVGP_ENUMERIC ? name_row(a, block, err) : st;
 }
 
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Predicts with a model of advgp without advgp: numpy alone, from docs/model-format.md.
+
+  read_model.py MODEL TABLE.csv [LEVEL]    prints mean, sd_f, sd_y, lo, hi, as `advgp predict MODEL TABLE.csv` does
+
+For models of numeric columns with the map cholesky (the default), any kernel, any number of components, any trend."""
+import csv, json, sys
+import numpy as np
+
+def read(path):  # safetensors: 8 bytes of length, a JSON header, the numbers
+    raw = open(path, 'rb').read()
+    n = 8 + int.from_bytes(raw[:8], 'little')
+    header = json.loads(raw[8:n])
+    meta = json.loads(header.pop('__metadata__')['advgp'])
+    return meta, {name: np.frombuffer(raw[n + t['data_offsets'][0]:n + t['data_offsets'][1]], '<f8').reshape(t['shape'])
+                  for name, t in header.items()}
+
+KERNELS = {'ard-rbf': lambda s: np.exp(-s / 2),
+           'matern32': lambda s: (1 + np.sqrt(3 * s)) * np.exp(-np.sqrt(3 * s)),
+           'matern52': lambda s: (1 + np.sqrt(5 * s) + 5 * s / 3) * np.exp(-np.sqrt(5 * s))}
+
+def features(meta, t, X):  # phi (rows x M), and what the kernels have beyond phi
+    blocks, residual, several = [], 0, len(meta['components']) > 1
+    for b, c in enumerate(meta['components']):
+        z, ln_eta, ln_a0 = (t[name + f'.{b}' * several] for name in ('z', 'ln_eta', 'ln_a0'))
+        k = lambda x, y: np.exp(2 * ln_a0) * KERNELS[c['kernel']](((x[:, None] - y) ** 2 * np.exp(ln_eta)).sum(-1))
+        K = k(z, z) + t['jitter'][b] * np.exp(2 * ln_a0) * np.eye(len(z))
+        R = np.linalg.cholesky(K[::-1, ::-1])[::-1, ::-1]  # upper triangular, K = R R^T
+        phi = np.linalg.solve(R, k(z, X)).T
+        residual = residual + np.maximum(0, np.exp(2 * ln_a0) - (phi ** 2).sum(1))
+        blocks.append(phi)
+    if meta['trend'] != 'none': blocks.append(np.full((len(X), 1), np.exp(t['ln_trend'][0])))
+    if meta['trend'] == 'linear': blocks.append(np.exp(t['ln_trend'][1]) * X)
+    return np.hstack(blocks), residual
+
+def predict(path, rows, level):
+    meta, t = read(path)
+    inputs = meta['schema']['inputs']
+    assert all(c['map'] == 'cholesky' for c in meta['components']), 'a map that is not shown here'
+    assert all(i['encoding'] == 'number' and not i['indicator'] for i in inputs), 'a column that is no plain number'
+    X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
+    phi, residual = features(meta, t, (X - t['x_mean']) / t['x_scale'])
+    U = np.zeros((t['mu'].size,) * 2)
+    U[np.triu_indices(t['mu'].size)] = t['u']
+    var_f = ((phi @ U.T) ** 2).sum(1) + residual
+    mean, sd_f = t['y_mean'] + t['y_scale'] * (phi @ t['mu']), t['y_scale'] * np.sqrt(var_f)
+    sd_y = t['y_scale'] * np.sqrt(var_f + np.exp(2 * t['ln_sigma']))
+    s = np.interp(level, np.linspace(0, 1, 1001), t['calibration'])
+    return np.column_stack([mean, sd_f, sd_y, mean - s * sd_y, mean + s * sd_y])
+
+if __name__ == '__main__':
+    level = float(sys.argv[3]) if len(sys.argv) > 3 else 0.9
+    answers = predict(sys.argv[1], list(csv.DictReader(open(sys.argv[2]))), level)
+    print('mean,sd_f,sd_y,lo,hi', *(','.join(f'{v:.17g}' for v in row) for row in answers), sep='\n')

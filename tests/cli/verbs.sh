@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# What the verbs that read models promise: a row for a row, in order, whatever the format, the columns' order and the
+# pieces in which rows arrive.       verbs.sh ADVGP MAKE_MODEL
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+check() { seen=$((seen + 1)); [[ $2 == "$3" ]] || miss "$1: '$3' was expected, not '$2'"; }
+near() { seen=$((seen + 1)); awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; exit !(d * d <= 1e-16 * (1 + b * b)) }' || miss "$1: $2 and $3 differ"; }
+quietly() { "$advgp" "$@" 2> tmp/err.txt || miss "advgp $*: $(cat tmp/err.txt)"; }
+field() { grep -oE "\"$1\": *[^,}]*" | head -1 | sed 's/.*: *//'; } # of one line of JSON
+
+# predict: columns, rows, order
+quietly predict m.safetensors t.csv --keep id,color,when,a -o out.csv
+check "header" "$(head -1 out.csv)" "id,color,when,a,mean,sd_f,sd_y,lo,hi"
+check "rows" "$(wc -l < out.csv)" 401
+check "order" "$(cut -d, -f1 out.csv)" "$(cut -d, -f1 t.csv)"
+check "kept columns" "$(cut -d, -f1-4 out.csv | head -2 | tail -1)" "$(awk -F, -v OFS=, 'NR == 2 { print $1, $4, $5, $2 }' t.csv)"
+quietly predict m.safetensors t.csv > plain.csv
+check "the same without kept columns" "$(cat plain.csv)" "$(cut -d, -f5- out.csv)"
+check "lo < mean < hi" "$(awk -F, 'NR > 1 && !($4 < $1 && $1 < $5 && 0 < $2 && $2 < $3)' plain.csv)" ""
+quietly predict m.safetensors t.csv --mean-only > mean.csv
+check "the mean alone" "$(cat mean.csv)" "$(cut -d, -f1 plain.csv)"
+quietly predict m.safetensors t.csv --interval 0.5 > half.csv
+check "half as sure, narrower" "$(paste -d, plain.csv half.csv | awk -F, 'NR > 1 && !($9 > $4 && $10 < $5 && $6 == $1)')" ""
+check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400}'
+
+# the same answers from other forms of the same rows
+for j in 2 3 4; do (head -1 t.csv; tail -n +2 t.csv | awk -v j=$j 'NR % 5 == j') > part$j.csv; done
+quietly predict m.safetensors part3.csv > some.csv
+check "fewer rows, same answers" "$(tail -n +2 some.csv)" "$(tail -n +2 plain.csv | awk 'NR % 5 == 3')"
+awk -F, -v OFS=, '{ print $6, $5, $4, $3, $2, $1 }' t.csv > reversed.csv
+check "columns in another order" "$(quietly predict m.safetensors reversed.csv)" "$(cat plain.csv)"
+check "without the target" "$(cut -d, -f1-5 t.csv | quietly predict m.safetensors -)" "$(cat plain.csv)"
+check "compressed, from a pipe" "$(gzip -c t.csv | quietly predict m.safetensors -)" "$(cat plain.csv)"
+(printf '\xef\xbb\xbf'; sed 's/$/\r/' t.csv) > dos.csv
+check "with a mark and carriage returns" "$(quietly predict m.safetensors dos.csv)" "$(cat plain.csv)"
+tr ',' ';' < t.csv > semicolons.csv
+check "semicolons" "$(quietly predict m.safetensors semicolons.csv)" "$(cat plain.csv)"
+
+# every output format can be read again
+for end in csv jsonl parquet; do
+  quietly predict m.safetensors t.csv --keep a,b,color,when,y,id -o copy.$end
+  quietly predict m.safetensors copy.$end --keep id -o again.csv
+  check "through $end and back" "$(cut -d, -f2- again.csv)" "$(cat plain.csv)"
+  check "texts through $end" "$(cut -d, -f1 again.csv)" "$(cut -d, -f1 t.csv)"
+done
+head -1 t.csv > header.csv
+for end in csv jsonl parquet; do
+  quietly predict m.safetensors header.csv --keep id -o none.$end
+  [[ -e none.$end ]] || miss "no rows, no $end file"
+done
+check "no rows" "$(cat none.csv)" "id,mean,sd_f,sd_y,lo,hi"
+chmod 640 out.csv; quietly predict m.safetensors t.csv -o out.csv
+check "permissions stay" "$(stat -c %a out.csv)" 640
+
+# texts that need care
+printf 'name,a,b,color,when,y\n"a ""b"", c",12,0.5,red,2024-05-01,1\n"two\nlines",12,0.5,violet,,2\n,,0.5,red,2024-05-01,\n' > care.csv
+quietly predict m.safetensors care.csv --keep name,a,when -o care_out.csv
+check "quotes" "$(sed -n 2p care_out.csv | cut -d, -f1-4)" '"a ""b"", c",12,2024-05-01'
+check "line ends" "$(sed -n 3,4p care_out.csv | cut -d, -f1-3)" $'"two\nlines",12,'
+check "missing" "$(sed -n 5p care_out.csv | cut -d, -f1-3)" ",,2024-05-01"
+check "note of a new category" "$(grep -c "'color' holds categories not seen in training in 1 rows" tmp/err.txt)" 1
+check "note of missing values" "$(grep -c "column 'a' is missing in 1 rows" tmp/err.txt)" 1
+quietly predict m.safetensors care.csv -q > /dev/null
+check "quiet" "$(cat tmp/err.txt)" ""
+printf 'big,a,b,color,when\n9007199254740993,12,0.5,red,2024-05-01\n' > big.csv
+quietly predict m.safetensors big.csv --keep big -o big_out.csv
+check "note of long numbers" "$(grep -c "note: column 'big'" tmp/err.txt)" 1
+
+# a query in the model; options from a file
+quietly predict sql.safetensors t.csv > by_query.csv
+check "by query" "$(wc -l < by_query.csv)" 401
+printf 'interval = 0.5\n' > half.conf
+check "config" "$(quietly predict m.safetensors t.csv --config half.conf)" "$(cat half.csv)"
+
+# a logarithmic target: the interval is that of the logarithm, the mean lies above its middle
+quietly predict log.safetensors t.csv > log.csv
+check "lognormal" "$(awk -F, 'NR > 1 && !($4 > 0 && $1 > sqrt($4 * $5) && $4 < $1 && $1 < $5)' log.csv)" ""
+v=$(sed -n 2p log.csv)
+near "lognormal sd" "$(awk -F, '{ print sqrt(log(1 + ($3 / $1) ^ 2)) }' <<<"$v")" "$(awk -F, '{ print sqrt(2 * (log($1) - (log($4) + log($5)) / 2)) }' <<<"$v")"
+
+# evaluate agrees with what predict says
+json=$(quietly evaluate m.safetensors t.csv --json)
+paste -d, <(cut -d, -f6 t.csv) plain.csv | tail -n +2 > both.csv
+check "rows" "$(field rows <<<"$json")" 400
+near "rmse" "$(field rmse <<<"$json")" "$(awk -F, '{ s += ($1 - $2) ^ 2 } END { printf "%.15g", sqrt(s / NR) }' both.csv)"
+near "mae" "$(field mae <<<"$json")" "$(awk -F, '{ e = $1 - $2; s += e < 0 ? -e : e } END { printf "%.15g", s / NR }' both.csv)"
+near "mnlp" "$(field mnlp <<<"$json")" "$(awk -F, '{ s += log(8 * atan2(1, 1) * $4 ^ 2) / 2 + ($1 - $2) ^ 2 / $4 ^ 2 / 2 } END { printf "%.15g", s / NR }' both.csv)"
+near "r2" "$(field r2 <<<"$json")" "$(awk -F, '{ e += ($1 - $2) ^ 2; s += $1; q += $1 * $1 } END { printf "%.15g", 1 - e / (q - s * s / NR) }' both.csv)"
+near "coverage" "$(sed 's/.*"coverage": //' <<<"$json" | field 0.9)" "$(awk -F, '{ n += $1 >= $5 && $1 <= $6 } END { printf "%.15g", n / NR }' both.csv)"
+near "the mean as a baseline" "$(sed 's/.*"baseline": //' <<<"$json" | field mean)" "$(awk -F, '{ s += $1; q += $1 * $1 } END { printf "%.15g", sqrt(q / NR - (s / NR) ^ 2) }' both.csv)"
+quietly evaluate m.safetensors t.csv > text.txt
+grep -q '^RMSE' text.txt && grep -q '^    90 %' text.txt || miss "evaluate: $(cat text.txt)"
+quietly evaluate log.safetensors t.csv --json > log.json
+near "rmse of a logarithmic target" "$(field rmse < log.json)" "$(paste -d, <(cut -d, -f6 t.csv) log.csv | tail -n +2 | awk -F, '{ s += ($1 - $2) ^ 2 } END { printf "%.15g", sqrt(s / NR) }')"
+
+# packed data: the same rows, the same figures
+"$make_model" t.csv y packed.safetensors pack=packed || exit 1
+near "a packed folder" "$(quietly evaluate packed.safetensors packed --json | field rmse)" "$(quietly evaluate packed.safetensors t.csv --json | field rmse)"
+"$advgp" evaluate sql.safetensors packed 2> tmp/err.txt; check "a folder packed for another model" "$?" 3
+grep -q 'was packed with other columns' tmp/err.txt || miss "$(cat tmp/err.txt)"
+
+# linear regression, from the statistics, where it can be solved by hand: y on b alone
+awk 'BEGIN { srand(2); print "b,y"; for (i = 0; i < 100; i++) { b = rand(); print b "," 3 * b + rand() } }' > line.csv
+"$make_model" line.csv y line.safetensors || exit 1
+near "linear regression" "$(quietly evaluate line.safetensors line.csv --json | sed 's/.*"baseline": //' | field linear)" \
+  "$(tail -n +2 line.csv | awk -F, '{ n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2; yy += $2 * $2 }
+     END { sxx = xx - x * x / n; sxy = xy - x * y / n; printf "%.15g", sqrt((yy - y * y / n - sxy * sxy / sxx) / n) }')"
+
+# inspect and info
+quietly inspect m.safetensors > text.txt
+for piece in "a model of 'y' by advgp" "400 rows" "color " "onehot, 3 categories" "when (day of year)" "2: ard-rbf, cholesky" "calibrated on 400 rows"; do
+  seen=$((seen + 1)); grep -qF -- "$piece" text.txt || miss "inspect does not say '$piece'"
+done
+check "target" "$(quietly inspect m.safetensors --json | field target)" '"y"'
+check "info" "$(quietly info --json | field version)" "$(quietly --version | sed 's/advgp \(.*\)/"\1"/')"
+for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc; do
+  seen=$((seen + 1)); quietly info | grep -q "$piece" || miss "info does not say '$piece'"
+done
+check "help" "$(quietly evaluate --help | head -1)" "advgp evaluate: error, likelihood and coverage of a model on a table with known targets"
+(( bad == 0 )) && echo "$seen promises kept"
+exit $bad

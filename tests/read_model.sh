@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# examples/read_model.py, which knows only docs/model-format.md, predicts what `advgp predict` predicts, to 1e-9.
+#   read_model.sh ADVGP MAKE_MODEL READ_MODEL.PY
+set -uo pipefail
+advgp=$1 make_model=$2 reader=$3
+python=
+for candidate in python3 /usr/bin/python3; do
+  if "$candidate" -c 'import numpy' 2>/dev/null; then python=$candidate; break; fi
+done
+[[ -n $python ]] || { echo "skipped: no python3 with numpy"; exit 77; }
+dir=$(mktemp -d) && cd "$dir" && trap 'rm -rf "$dir"' EXIT
+
+awk 'BEGIN { srand(3); print "b,y,a"
+  for (i = 0; i < 300; i++) { a = 1e4 + 3 * rand(); b = rand() / 1000; print b "," sin(a) + 900 * b + rand() / 5 "," a } }' > t.csv
+bad=0 n=0
+for kernel in ard-rbf matern32 matern52; do for trend in linear constant none; do for components in 1 3; do
+  what="$kernel, $trend trend, $components components"
+  "$make_model" t.csv y m.safetensors kernel=$kernel trend=$trend components=$components m=15 || exit 1
+  "$advgp" predict m.safetensors t.csv --interval 0.85 -o ours.csv || exit 1
+  "$python" "$reader" m.safetensors t.csv 0.85 > theirs.csv || exit 1
+  "$python" - "$what" <<'P' || bad=1
+import csv, sys
+ours, theirs = (list(csv.reader(open(name))) for name in ('ours.csv', 'theirs.csv'))
+gap = max(abs(float(x) - float(y)) for a, b in zip(ours[1:], theirs[1:]) for x, y in zip(a, b))
+if ours[0] != theirs[0] or len(ours) != 301 or len(theirs) != 301 or not gap <= 1e-9:
+    sys.exit(f'{sys.argv[1]}: they differ by {gap}, in {len(ours)} and {len(theirs)} lines')
+P
+  n=$((n + 1))
+done; done; done
+(( bad == 0 )) && echo "$n models read without advgp"
+exit $bad
