@@ -19,7 +19,7 @@ while read -r verb name letter alias kind words; do
   if [[ $alias != - ]]; then
     grep -q -- "--$alias" <<<"${help[$verb]}" || miss "help of $verb lacks --$alias"
     for file in man/advgp-$verb.1 completion/advgp.bash completion/_advgp completion/advgp.fish; do
-      grep -q -- "$alias" "$build/$file" || miss "$file lacks $alias"
+      grep -qF -e "$alias" -e "${alias//-/\\-}" "$build/$file" || miss "$file lacks $alias"
     done
   fi
   if [[ $letter != - ]]; then

@@ -56,7 +56,11 @@ static void add_option_heading(gp_buffer *out, const gp_option *option)
     gp_buffer_add(out, "\\fB\\-\\-");
     add_escaped(out, option->name);
     gp_buffer_add(out, "\\fR");
-    if (option->alias) gp_buffer_add(out, ", \\fB\\-\\-%s\\fR", option->alias);
+    if (option->alias) {
+        gp_buffer_add(out, ", \\fB\\-\\-");
+        add_escaped(out, option->alias);
+        gp_buffer_add(out, "\\fR");
+    }
     if (form.n) {
         gp_buffer_add(out, " \\fI");
         add_escaped(out, form.p);
