@@ -13,15 +13,12 @@ static json_t *cpu_json(void)
 {
     json_t *list = json_array();
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-#define X(name) \
-    if (__builtin_cpu_supports(name)) json_array_append_new(list, json_string(name));
-    X("sse4.2")
-    X("avx")
-    X("avx2")
-    X("fma")
-    X("avx512f")
-#undef X
+    __builtin_cpu_init(); // its argument must be a literal, so there is no loop over names
+    if (__builtin_cpu_supports("sse4.2")) json_array_append_new(list, json_string("sse4.2"));
+    if (__builtin_cpu_supports("avx")) json_array_append_new(list, json_string("avx"));
+    if (__builtin_cpu_supports("avx2")) json_array_append_new(list, json_string("avx2"));
+    if (__builtin_cpu_supports("fma")) json_array_append_new(list, json_string("fma"));
+    if (__builtin_cpu_supports("avx512f")) json_array_append_new(list, json_string("avx512f"));
 #endif
     return list;
 }

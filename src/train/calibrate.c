@@ -1,11 +1,9 @@
-// calibrate.c: scores s_i = |y_i - mean_i| / sd_i, sorted, become the table of the model.
+// calibrate.c: scores s_i = |y_i - mean_i| / sd_i of rows the model has not seen, for the table of the model.
 #include "train/calibrate.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct walk {
     const gp_model *model;
@@ -20,12 +18,6 @@ typedef struct walk {
     const double *calibrated, *gaussian;
     double *in_calibrated, *in_gaussian, weight;
 } walk;
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, bool features, advgp_error *err)
 {
@@ -84,19 +76,6 @@ static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
     return st;
 }
 
-static void fill_table(gp_model *model, double *scores, size_t n)
-{
-    qsort(scores, n, sizeof *scores, by_value);
-    model->n_calibration = n;
-    for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++) {
-        const double p = (double)i / (GP_CALIBRATION_LEVELS - 1);
-        const size_t rank = (size_t)ceil(((double)n + 1) * p - 1e-9);
-        const double previous = i ? model->calibration[i - 1] : 0;
-        double s = rank == 0 ? 0 : rank <= n ? scores[rank - 1] : gp_gaussian_interval(fmin(p, 0.9999));
-        model->calibration[i] = fmax(s, previous); // intervals nest
-    }
-}
-
 advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
 {
     const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
@@ -105,10 +84,9 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
     walk w;
     advgp_status st = walk_init(&w, model, reader->capacity, !held_out, err);
     w.scores = gp_alloc(n < most ? n : most, sizeof(double));
-    if (!model->calibration) model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof(double));
-    if (st == ADVGP_OK && (!w.scores || !model->calibration)) st = gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    if (st == ADVGP_OK && !w.scores) st = gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     if (st == ADVGP_OK) st = gp_reader_visit(reader, part, most, held_out ? held_out_scores : left_out_scores, &w, err);
-    if (st == ADVGP_OK) fill_table(model, w.scores, w.n);
+    if (st == ADVGP_OK) st = gp_model_calibrate(model, w.scores, w.n, err);
     gp_free(w.scores);
     walk_fini(&w);
     return st;

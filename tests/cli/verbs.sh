@@ -2,6 +2,7 @@
 # What the verbs that read models promise: a row for a row, in order, whatever the format, the columns' order and the
 # pieces in which rows arrive.       verbs.sh ADVGP MAKE_MODEL
 set -uo pipefail
+models=$(cd "$(dirname "${BASH_SOURCE[0]}")/../models" && pwd)
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 check() { seen=$((seen + 1)); [[ $2 == "$3" ]] || miss "$1: '$3' was expected, not '$2'"; }
 near() { seen=$((seen + 1)); awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; exit !(d * d <= 1e-16 * (1 + b * b)) }' || miss "$1: $2 and $3 differ"; }
@@ -26,7 +27,8 @@ check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"outp
 # the same answers from other forms of the same rows
 for j in 2 3 4; do (head -1 t.csv; tail -n +2 t.csv | awk -v j=$j 'NR % 5 == j') > part$j.csv; done
 quietly predict m.safetensors part3.csv > some.csv
-check "fewer rows, same answers" "$(tail -n +2 some.csv)" "$(tail -n +2 plain.csv | awk 'NR % 5 == 3')"
+check "fewer rows, same answers" "$(paste -d, <(tail -n +2 some.csv) <(tail -n +2 plain.csv | awk 'NR % 5 == 3') |
+  awk -F, '{ for (k = 1; k <= 5; k++) if (($k - $(k + 5)) ^ 2 > 1e-24) n++ } END { print NR, n + 0 }')" "80 0"
 awk -F, -v OFS=, '{ print $6, $5, $4, $3, $2, $1 }' t.csv > reversed.csv
 check "columns in another order" "$(quietly predict m.safetensors reversed.csv)" "$(cat plain.csv)"
 check "without the target" "$(cut -d, -f1-5 t.csv | quietly predict m.safetensors -)" "$(cat plain.csv)"
@@ -93,6 +95,12 @@ grep -q '^RMSE' text.txt && grep -q '^    90 %' text.txt || miss "evaluate: $(ca
 quietly evaluate log.safetensors t.csv --json > log.json
 near "rmse of a logarithmic target" "$(field rmse < log.json)" "$(paste -d, <(cut -d, -f6 t.csv) log.csv | tail -n +2 | awk -F, '{ s += ($1 - $2) ^ 2 } END { printf "%.15g", sqrt(s / NR) }')"
 
+# weights: a row of weight 2 is two rows
+(head -1 t.csv | sed 's/$/,w/'; tail -n +2 t.csv | awk '{ print $0 "," (NR <= 100 ? 2 : 1) }') > weighted.csv
+(sed 's/2$/1/' weighted.csv; sed -n 2,101p weighted.csv | sed 's/2$/1/') > repeated.csv
+"$make_model" weighted.csv y weighted.safetensors weights=w || exit 1
+near "weights" "$(quietly evaluate weighted.safetensors weighted.csv --json | field mnlp)" "$(quietly evaluate weighted.safetensors repeated.csv --json | field mnlp)"
+
 # packed data: the same rows, the same figures
 "$make_model" t.csv y packed.safetensors pack=packed || exit 1
 near "a packed folder" "$(quietly evaluate packed.safetensors packed --json | field rmse)" "$(quietly evaluate packed.safetensors t.csv --json | field rmse)"
@@ -105,6 +113,11 @@ awk 'BEGIN { srand(2); print "b,y"; for (i = 0; i < 100; i++) { b = rand(); prin
 near "linear regression" "$(quietly evaluate line.safetensors line.csv --json | sed 's/.*"baseline": //' | field linear)" \
   "$(tail -n +2 line.csv | awk -F, '{ n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2; yy += $2 * $2 }
      END { sxx = xx - x * x / n; sxy = xy - x * y / n; printf "%.15g", sqrt((yy - y * y / n - sxy * sxy / sxx) / n) }')"
+
+# files of every format version so far are read by every later program
+for model in "$models"/*.safetensors; do
+  seen=$((seen + 1)); quietly inspect "$model" > /dev/null
+done
 
 # inspect and info
 quietly inspect m.safetensors > text.txt
