@@ -1,5 +1,6 @@
-// gradient.c: how fast one core takes block statistics and gradient (MATH.md 3), as rows/s and as a share of a large
-// dgemm's rate in the same run. First verifies: blocks of one row must give the same gradient. Prints one JSON object.
+// gradient.c: how fast one core takes block statistics and gradient (docs/math.md 3), as rows/s and as a share of a
+// large dgemm's rate in the same run. First verifies: blocks of one row must give the same gradient. Prints one JSON
+// object.
 //     gradient [ROWS=65536] [REPEATS=7]
 #include "base/clock.h"
 #include "base/rng.h"

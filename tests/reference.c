@@ -91,7 +91,7 @@ static void invert_upper(size_t n, const real *R, real *inverse)
         }
 }
 
-// Cyclic Jacobi: columns of Q become eigenvectors of K, sorted by descending eigenvalue, signs as golden/README 1.
+// Cyclic Jacobi: columns of Q become eigenvectors of K, sorted by descending eigenvalue, signs as docs/math.md 2.
 static void jacobi(size_t n, const real *K, real *lambda, real *Q)
 {
     real *A = reals(n * n);
@@ -354,7 +354,7 @@ static real half_ln_2pi(void)
     return logl(2 * acosl(-1.0L)) / 2;
 }
 
-// ---- gradient (golden/README 5)
+// ---- gradient (docs/math.md 9)
 
 // From G_nm = dF/dK_nm and G_mm = dF/dK_mm to ln eta and Z.
 static void chain_to_inputs(const whole *h, const part *p, const real *Gnm, const real *Gmm, double *grad)

@@ -1,6 +1,6 @@
 // reference.h: one step of advgp, written from the definitions and from nothing else: scalar loops in long double, Phi
 // formed row by row, no BLAS, no LAPACK, no code of src/. The fast code is checked against it at any size; it is far
-// too slow for anything more. MATH.md 1, 2; golden/README 1, 2, 5, 10.
+// too slow for anything more. docs/math.md 1, 2; 9.
 #pragma once
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ typedef struct ref_model {
     double jitter; // relative
 } ref_model;
 
-// theta is laid out as in MATH.md 2.
+// theta is laid out as in docs/math.md 2.
 size_t ref_n_features(const ref_model *model);
 size_t ref_n_rest(const ref_model *model); // entries before mu
 size_t ref_size(const ref_model *model);

@@ -1,6 +1,6 @@
 // schema.h: how a table becomes standardised numbers: which columns are used, how each is encoded, what replaces a
 // missing value, and the scales. Fitted in one pass over the training rows, stored as JSON in model files and
-// manifests, applied to any table that has the columns. The rules are DESIGN.md 4.
+// manifests, applied to any table that has the columns. The rules are docs/data-rules.md.
 #pragma once
 #include "base/status.h"
 #include "data/categories.h"

@@ -1,5 +1,5 @@
-// schema_test.c: the data rules of DESIGN.md 4, each with its message and count; the laws of scaling; JSON there and
-// back; and what happens when memory ends at any call.
+// schema_test.c: the data rules of docs/data-rules.md, each with its message and count; the laws of scaling; JSON there
+// and back; and what happens when memory ends at any call.
 #include "base/rng.h"
 #include "data/encode.h"
 #include "data/schema.h"

@@ -33,7 +33,7 @@ static advgp_status cholesky_make(const gp_map_shape *shape, gp_cmat K, double a
 }
 
 // dF = tr(D^T dL) and dL = -L Psi^T o (L^T dK L), hence G = -L (N o Psi) L^T with N = D^T L and Psi upper triangular:
-// 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: MATH.md 3.)
+// 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: docs/math.md 3.)
 static void cholesky_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
                           double *g_rho, double *scratch)
 {

@@ -1,4 +1,4 @@
-// eigen_group.c: eigenvectors of K_mm as features, and the derivative through them (golden/README 5).
+// eigen_group.c: eigenvectors of K_mm as features, and the derivative through them (docs/math.md 9).
 #include "feature/eigen_group.h"
 #include "linalg/dense.h"
 
@@ -8,7 +8,7 @@
 // Two eigenvalues closer than this, relative to the largest, count as equal: the rotation between their vectors is
 // arbitrary.
 static const double equal_gap = 1e-9;
-// Entries this close to the largest of an eigenvector, relatively, are tied with it (golden/README 1, sign rule).
+// Entries this close to the largest of an eigenvector, relatively, are tied with it (docs/math.md 2).
 static const double tie = 1e-8;
 
 typedef struct group {

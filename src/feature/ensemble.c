@@ -1,6 +1,6 @@
 // ensemble.c: q groups of inducing inputs, each with eigenvector features, CONCATENATED with weight q^-1/2: Phi Phi^T
 // is the average of q Nystrom approximations, hence never above K_nn. (The paper adds the vectors, which breaks that:
-// MATH.md 2.)
+// docs/math.md 2.)
 #include "feature/eigen_group.h"
 #include "feature/map.h"
 #include "linalg/dense.h"

@@ -1,6 +1,6 @@
 // features.h: all features of a model: a list of components (each a kernel with a map and inducing inputs of its own),
 // then the trend. The paper's model is one component and no trend; nothing outside this room knows how many there are.
-// MATH.md 2, 3.
+// docs/math.md 2, 3.
 //
 // A row x has kernel and trend COLUMNS k~(x) = [k_1(x) .. k_J(x), 1, x] (n_cols of them) and FEATURES phi = L~^T k~ (M
 // of them), L~ = blockdiag(T_1 .. T_J, s_c, s_l I). Kernel columns and features come first, trend ones last. Sums over
@@ -94,7 +94,8 @@ double gp_features_residual(const gp_features *f, const double *phi);
 // which gp_features_pull multiplies in. row_sums is B x n_components. K and slope are as gp_features_columns left them.
 void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slope, gp_mat G, gp_mat row_sums);
 
-// Gradient of sum_i w_i g_i in every parameter from ln a0 on to ln s_l, written to grad (indexed as theta). MATH.md 3.
+// Gradient of sum_i w_i g_i in every parameter from ln a0 on to ln s_l, written to grad (indexed as theta).
+// docs/math.md 3.
 typedef struct gp_feature_sums {
     double n, beta;
     gp_cmat CL;         // n_cols x M: K~^T W K~ L~

@@ -1,4 +1,5 @@
-// nystrom.c: phi = diag(lambda)^-1/2 Q^T k_m(x), the R largest eigenpairs of K_mm: a variational EigenGP. MATH.md 2.
+// nystrom.c: phi = diag(lambda)^-1/2 Q^T k_m(x), the R largest eigenpairs of K_mm: a variational EigenGP.
+// docs/math.md 2.
 #include "feature/eigen_group.h"
 #include "feature/map.h"
 

@@ -1,4 +1,4 @@
-// pull.c: from sums over rows to the gradient in every parameter of the features. MATH.md 3, golden/README 5 and 10.
+// pull.c: from sums over rows to the gradient in every parameter of the features. docs/math.md 3, 9.
 #include "feature/features.h"
 #include "linalg/dense.h"
 

@@ -1,6 +1,6 @@
 // rvm.c: phi = diag(alpha)^1/2 k_m(x), alpha_i = sigmoid(rho_i) / sum_j k(z_i, z_j): a relevance vector machine inside
 // the bound. diag(alpha) K_mm has row sums below 1, hence diag(alpha) <= K_mm^-1 for every rho. No factor, no jitter.
-// MATH.md 2.
+// docs/math.md 2.
 #include "feature/map.h"
 #include "linalg/dense.h"
 

@@ -1,4 +1,4 @@
-// kernel.h: stationary covariances k(x, z) = a0^2 kappa(s), s = r^2 = sum_k eta_k (x_k - z_k)^2. MATH.md 1.
+// kernel.h: stationary covariances k(x, z) = a0^2 kappa(s), s = r^2 = sum_k eta_k (x_k - z_k)^2. docs/math.md 1.
 // A new kernel is one file with one table, declared below and listed in kernel_table.c; kernel_test.c then asks of it
 // what it asks of all. Amplitude and length-scales live in feature/component.c, not here.
 #pragma once

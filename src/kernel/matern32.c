@@ -1,4 +1,4 @@
-// matern32.c: Matern 3/2, kappa(s) = (1 + t) exp(-t), t = sqrt(3 s). MATH.md 1.
+// matern32.c: Matern 3/2, kappa(s) = (1 + t) exp(-t), t = sqrt(3 s). docs/math.md 1.
 #include "kernel/kernel.h"
 #include "linalg/expv.h"
 #include "linalg/simd.h"

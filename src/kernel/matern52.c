@@ -1,4 +1,4 @@
-// matern52.c: Matern 5/2, kappa(s) = (1 + t + t^2/3) exp(-t), t = sqrt(5 s). MATH.md 1.
+// matern52.c: Matern 5/2, kappa(s) = (1 + t + t^2/3) exp(-t), t = sqrt(5 s). docs/math.md 1.
 #include "kernel/kernel.h"
 #include "linalg/expv.h"
 #include "linalg/simd.h"

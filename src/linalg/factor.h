@@ -1,5 +1,5 @@
-// factor.h: factors of symmetric matrices: the reverse Cholesky factor K = R R^T with R UPPER triangular (MATH.md 2:
-// its inverse transpose is the paper's L), the jitter ladder that makes it exist, and the symmetric eigenproblem.
+// factor.h: factors of symmetric matrices: the reverse Cholesky factor K = R R^T with R UPPER triangular (docs/math.md
+// 2: its inverse transpose is the paper's L), the jitter ladder that makes it exist, and the symmetric eigenproblem.
 #pragma once
 #include "linalg/mat.h"
 
@@ -16,8 +16,8 @@ void gp_invert_upper(gp_mat R);
 // sum of ln R_ii
 double gp_log_diagonal(gp_cmat R);
 
-// The ladder of MATH.md 8. K_mm + jitter * scale * I is tried with jitter, 10 jitter, ... up to 1e-2 (after 0 comes
-// 1e-10).
+// The ladder of docs/math.md 8. K_mm + jitter * scale * I is tried with jitter, 10 jitter, ... up to 1e-2 (after 0
+// comes 1e-10).
 typedef struct gp_rung {
     double jitter; // relative, the one that held
     int climbs;    // 0: the first one did

@@ -1,6 +1,6 @@
 // exact.h: the exact Gaussian process for small n: evidence with gradient, and prediction. The yardstick of the bound.
-// MATH.md 7. Covariance of the targets: sum of components + trend + sigma^2 / w_i on the diagonal. n^3 time and 3 n^2
-// numbers.
+// docs/math.md 7. Covariance of the targets: sum of components + trend + sigma^2 / w_i on the diagonal. n^3 time and 3
+// n^2 numbers.
 #pragma once
 #include "base/status.h"
 #include "feature/features.h"

@@ -1,4 +1,4 @@
-// pass.c: the hot loop of advgp, and the algebra around it. MATH.md 3; letters as there.
+// pass.c: the hot loop of advgp, and the algebra around it. docs/math.md 3; letters as there.
 #include "model/pass.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"

@@ -1,4 +1,4 @@
-// pass.h: one pass over rows: block after block, the statistics of q(w), the bound and its gradient. MATH.md 3.
+// pass.h: one pass over rows: block after block, the statistics of q(w), the bound and its gradient. docs/math.md 3.
 // For the gradient Phi is never formed, whatever the map: sums run over kernel columns, and L~ is applied once at the
 // end.
 //

@@ -1,5 +1,5 @@
 // predict.c: mean = K~ a, a = L~ mu; variance = |U phi|^2 + max(0, residual), phi = K~ L~. Both products with
-// triangular matrices, so the sum of squares costs no more than the difference of MATH.md 6 and cannot come out
+// triangular matrices, so the sum of squares costs no more than the difference of docs/math.md 6 and cannot come out
 // negative.
 #include "model/predict.h"
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// predict.h: mean and both variances at new inputs, in blocks. MATH.md 6. A predictor is made once from theta and never
-// changes, so any number of threads may share it; each brings a workspace, and predicting allocates nothing.
+// predict.h: mean and both variances at new inputs, in blocks. docs/math.md 6. A predictor is made once from theta and
+// never changes, so any number of threads may share it; each brings a workspace, and predicting allocates nothing.
 #pragma once
 #include "base/status.h"
 #include "feature/features.h"

@@ -178,9 +178,9 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 // ---- noise ------------------------------------------------------------------------------------------------
 
 // The collapsed bound as a function of ln sigma, with A = Q diag(lambda) Q^T and c = Q^T b: O(M) a value. Written as a
-// sum of terms that are not negative: yy - sum beta c^2 / (1 + beta lambda), as it stands in MATH.md, is a difference
-// whose rounding, times beta, would make tiny sigmas look arbitrarily good. Here lambda[k] and fit[k] = c_k^2 /
-// lambda_k, the part of yy that feature direction k explains; rest is what no direction explains, the residual
+// sum of terms that are not negative: yy - sum beta c^2 / (1 + beta lambda), as it stands in docs/math.md, is a
+// difference whose rounding, times beta, would make tiny sigmas look arbitrarily good. Here lambda[k] and fit[k] =
+// c_k^2 / lambda_k, the part of yy that feature direction k explains; rest is what no direction explains, the residual
 // included.
 static double profile(const gp_qw *qw, const gp_stats *stats, double rest, double ln_sigma, double *slope)
 {

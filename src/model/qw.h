@@ -1,5 +1,5 @@
 // qw.h: what follows from the statistics alone, without another look at the rows: the optimal q(w), the collapsed
-// bound, the best noise, and the natural-gradient step. MATH.md 4.
+// bound, the best noise, and the natural-gradient step. docs/math.md 4.
 #pragma once
 #include "base/status.h"
 #include "model/pass.h"

@@ -1,4 +1,4 @@
-// theta.h: the one vector that holds a model's parameters, in the order of every message and file (MATH.md 2):
+// theta.h: the one vector that holds a model's parameters, in the order of every message and file (docs/math.md 2):
 //     ln sigma | components: ln a0, ln eta, Z, rho | ln s_c, ln s_l | mu (M) | U (upper triangle, row by row)
 // "Rest" is everything before mu; q(w) = N(mu, U^T U) is mu and U.
 #pragma once

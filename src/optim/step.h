@@ -1,6 +1,6 @@
 // step.h: step rules as pure functions: parameters, gradient and state in, parameters and state out. No rows, no clock,
-// no memory. MATH.md 4. The gradient is that of sum_i w_i g_i over all rows (stretched from a batch by the caller),
-// without h.
+// no memory. docs/math.md 4. The gradient is that of sum_i w_i g_i over all rows (stretched from a batch by the
+// caller), without h.
 #pragma once
 #include "base/status.h"
 #include "model/theta.h"

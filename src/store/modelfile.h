@@ -30,7 +30,7 @@ typedef struct gp_model {
     // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first.
     gp_stats stats;
     // calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000 of new rows (split conformal,
-    // MATH.md 6); see gp_model_calibrate. NULL: not calibrated, all Gaussian.
+    // docs/math.md 6); see gp_model_calibrate. NULL: not calibrated, all Gaussian.
     double *calibration;  // [GP_CALIBRATION_LEVELS]
     size_t n_calibration; // rows behind it
     double baseline_mean,
@@ -46,10 +46,10 @@ advgp_status gp_model_new(const gp_feature_spec *spec, gp_schema *schema_take, c
                           advgp_error *err);
 void gp_model_free(gp_model *model); // NULL is fine
 
-// Fills `calibration` from n scores |y - mean| / sd_y of rows that training did not see (MATH.md 6); sorts them. Level
-// p takes the score of rank ceil((n + 1) p); where there is none, the Gaussian factor if it is larger than the largest
-// score, so that intervals grow with their level. The last entry, which no finite factor can serve, repeats the one
-// before.
+// Fills `calibration` from n scores |y - mean| / sd_y of rows that training did not see (docs/math.md 6); sorts them.
+// Level p takes the score of rank ceil((n + 1) p); where there is none, the Gaussian factor if it is larger than the
+// largest score, so that intervals grow with their level. The last entry, which no finite factor can serve, repeats the
+// one before.
 advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err);
 
 // Writes the file (beside, then renamed). The golden rows are made here: 8 synthetic encoded rows and their

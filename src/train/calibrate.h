@@ -1,5 +1,5 @@
 // calibrate.h: intervals that cover what they say: split conformal on held-out rows, or leave-one-out scores where rows
-// are few. MATH.md 6.
+// are few. docs/math.md 6.
 #pragma once
 #include "store/modelfile.h"
 #include "train/reader.h"

@@ -1,4 +1,4 @@
-// learner.c: natural gradient on q(w), Adam on the rest (MATH.md 4), and the finish pass.
+// learner.c: natural gradient on q(w), Adam on the rest (docs/math.md 4), and the finish pass.
 #include "train/learner.h"
 #include "base/alloc.h"
 #include "base/rng.h"

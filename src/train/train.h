@@ -1,6 +1,6 @@
 // train.h: from encoded rows to a model: starting points, the choice of components by short pilots, natural gradient
 // with Adam on mini-batches, early stopping on held-out rows, the finish pass, calibration, and the baselines beside
-// it. MATH.md 4, 6.
+// it. docs/math.md 4, 6.
 //
 // Every decision is a function of the seed and the step, never of the clock, except `seconds` and `stop`, which end a
 // run early. One worker so far: batch k is a stretch of the shuffled rows, so a run repeats bit for bit.
