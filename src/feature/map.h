@@ -1,7 +1,7 @@
 // map.h: feature maps. Every map is linear in the kernel columns: phi(x) = T^T k_m(x), with an m x M matrix T that
 // depends on the inducing inputs through K_mm alone (and on rho for rvm). So a map is two functions: T from K_mm, and
 // back, from the derivative of anything by T to its derivative by K_mm. Rows of data never reach this file.
-// docs/math.md 2, docs/math.md 9.
+// docs/math.md 2, 9.
 //
 // A new map is one file with one table, declared below and listed in map_table.c; map_test.c then asks of it what it
 // asks of all: K_nn - Phi Phi^T has no negative direction (the bound depends on it), phi scales with a0, derivatives
