@@ -58,6 +58,8 @@ typedef struct gp_pack_options {
     const char *sql;        // likewise
 } gp_pack_options;
 
+// May packed data go there? EIO where dir is something else, or cannot be made. Nothing changes. gp_pack asks too.
+advgp_status gp_pack_try(const char *dir, advgp_error *err);
 // Second pass and writing: reads the source from its start through schema and split (as gp_schema_fit left them) into
 // dir. An existing packed folder is replaced at the very end; on failure nothing is left behind and it is untouched.
 // progress counts rows read.
