@@ -29,6 +29,10 @@ bool gp_cli_stopped(void);
 // Lines on stderr, "advgp: ...", unless --quiet.
 __attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);
+void gp_cli_complain(const char *text); // the last line of a program that failed
+
+// What was printed has arrived; EIO where nobody takes it.
+advgp_status gp_cli_flush(advgp_error *err);
 
 // Rows done, on stderr: after 2 seconds, then every 5, unless --quiet. Start from {0}.
 typedef struct gp_cli_progress {

@@ -286,26 +286,26 @@ advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, 
 {
     teller t = {.options = o};
     opened x;
+    gp_split asked;
+    const char *validation = gp_options_text(o, "validation"), *dir = gp_options_text(o, "output");
     if (o->n_operands == 1 && gp_packed_is(o->operands[0]))
         return gp_fail(err, ADVGP_EINVAL, "%s is packed already", o->operands[0]);
-    advgp_status st = open_and_fit(o, &t, notes, &x, err);
-    if (st != ADVGP_OK) return st;
-    if (x.split.kind == GP_SPLIT_FILE) {
+    advgp_status st = gp_split_parse(validation, 0, &asked, err);
+    if (st == ADVGP_OK && asked.kind == GP_SPLIT_FILE)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "--validation %s: packed data hold out rows of their own; give a fraction, last:F or "
-                     "group:COL",
-                     x.split.name);
-    } else {
-        const gp_pack_options pack = {.dir = gp_options_text(o, "output"),
-                                      .n_shards = gp_options_given(o, "shards") ? (size_t)gp_options_int(o, "shards")
-                                                                                : 0,
-                                      .float64 = gp_options_is(o, "values", "float64"),
-                                      .seed = x.split.seed,
-                                      .validation = gp_options_text(o, "validation"),
-                                      .sql = gp_options_text(o, "sql")};
-        st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
-        *n_rows = x.schema->n_rows;
-    }
+                     "--validation %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
+                     asked.name);
+    if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
+    if (st == ADVGP_OK) st = open_and_fit(o, &t, notes, &x, err);
+    if (st != ADVGP_OK) return st;
+    const gp_pack_options pack = {.dir = dir,
+                                  .n_shards = gp_options_given(o, "shards") ? (size_t)gp_options_int(o, "shards") : 0,
+                                  .float64 = gp_options_is(o, "values", "float64"),
+                                  .seed = x.split.seed,
+                                  .validation = validation,
+                                  .sql = gp_options_text(o, "sql")};
+    st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
+    *n_rows = x.schema->n_rows;
     opened_fini(&x);
     return st;
 }

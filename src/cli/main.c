@@ -54,7 +54,9 @@ static int exit_code(advgp_status status)
 
 static int end(advgp_status status, const advgp_error *err)
 {
-    if (status != ADVGP_OK) fprintf(stderr, "advgp: %s\n", err->text);
+    advgp_error late = {0};
+    if (status == ADVGP_OK) status = gp_cli_flush(&late), err = &late;
+    if (status != ADVGP_OK) gp_cli_complain(err->text);
     return exit_code(status);
 }
 

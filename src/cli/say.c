@@ -9,15 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Names and values come from files: what would move a terminal's cursor or change its colours is shown as a question
+// mark.
+void gp_cli_complain(const char *text)
+{
+    fputs("advgp: ", stderr);
+    for (const char *p = text; *p; p++) fputc((unsigned char)*p < ' ' || *p == 127 ? '?' : *p, stderr);
+    fputc('\n', stderr);
+}
+
 void gp_cli_say(const gp_options *options, const char *format, ...)
 {
+    char text[1024];
     if (gp_options_flag(options, "quiet")) return;
     va_list args;
     va_start(args, format);
-    fputs("advgp: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    gp_cli_complain(text);
 }
 
 void gp_cli_notes(const gp_options *options, const gp_notes *notes)
@@ -37,10 +46,16 @@ void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size
     gp_cli_say(options, "%zu rows, %.0f a second", rows, (double)rows / (now - progress->began));
 }
 
+advgp_status gp_cli_flush(advgp_error *err)
+{
+    const bool failed = ferror(stdout) != 0; // then errno is of long ago
+    if (fflush(stdout) == 0 && !failed) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", failed ? "a write failed" : strerror(errno));
+}
+
 static advgp_status print(const char *text, size_t n, advgp_error *err)
 {
-    const bool good = fwrite(text, 1, n, stdout) == n;
-    if (fflush(stdout) == 0 && good) return ADVGP_OK;
+    if (fwrite(text, 1, n, stdout) == n) return gp_cli_flush(err);
     return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "linalg/dense.h"
+#include "store/atomicfile.h"
 #include "store/runlog.h"
 #include "train/calibrate.h"
 #include "train/learner.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct report {
@@ -173,23 +175,30 @@ static advgp_status open_log(report *r, advgp_error *err)
     return st;
 }
 
-// Final figures on --test FILE take the place of those on held-out rows.
-static advgp_status score_test(const gp_options *o, const gp_model *model, const char *sql, gp_train_result *result,
-                               gp_notes *notes, advgp_error *err)
+// The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
+static advgp_status load_test(const gp_options *o, gp_loaded *data, gp_shards **rows, advgp_error *err)
 {
     const char *path = gp_options_text(o, "test");
-    gp_shards *rows = NULL;
+    *rows = NULL;
+    if (!path) return ADVGP_OK;
+    advgp_status st = gp_load_known(&path, 1, data->sql, data->schema, &data->notes, rows, err);
+    if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
+        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
+}
+
+// Final figures on these rows take the place of those on held-out rows.
+static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
+{
     gp_reader reader = {0};
     gp_score score;
-    advgp_status st = gp_load_known(&path, 1, sql, model->schema, notes, &rows, err);
-    if (st == ADVGP_OK) st = gp_reader_new(rows, 4096, &reader, err);
+    advgp_status st = gp_reader_new(rows, 4096, &reader, err);
     if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
     if (st == ADVGP_OK)
         result->rmse = gp_score_rmse(&score), result->mnlp = gp_score_mnlp(&score), result->held_out = true;
     gp_reader_fini(&reader);
-    gp_shards_free(rows);
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
 }
 
@@ -203,16 +212,57 @@ static advgp_status show(const gp_options *o, const char *path, const gp_model *
     return gp_cli_print_json_take(result_json(path, model, result), err);
 }
 
-static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
+// Where the state is saved: interrupted or killed, a run can always go on.
+static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)
+{
+    const char *given = gp_options_text(o, "checkpoint");
+    snprintf(beside, n, "%s.checkpoint", gp_options_text(o, "output"));
+    return given ? given : beside;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+// Nothing that is written may be something that is read, and it must have a place: both are known before the work.
+static advgp_status check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
+{
+    static const char *const read[] = {"test", "validation", "config"};
+    const char *clash = NULL;
+    for (size_t i = 0; i < o->n_operands; i++)
+        if (same_file(path, o->operands[i])) clash = o->operands[i];
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+        const char *other = gp_options_text(o, read[i]);
+        if (other && same_file(path, other)) clash = other;
+    }
+    if (clash)
+        return gp_fail(err, ADVGP_EINVAL, "--%s %s would overwrite what is read; name another file", option, path);
+    return gp_atomicfile_try(path, err);
+}
+
+static advgp_status check_outputs(const gp_options *o, advgp_error *err)
+{
+    char beside[4096];
+    const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
+               *log = gp_options_text(o, "log");
+    advgp_status st = check_written(o, "output", path, err);
+    if (st == ADVGP_OK) st = check_written(o, "checkpoint", checkpoint, err);
+    if (st == ADVGP_OK && log) st = check_written(o, "log", log, err);
+    if (st == ADVGP_OK && (!strcmp(path, checkpoint) || (log && (!strcmp(log, path) || !strcmp(log, checkpoint)))))
+        st = gp_fail(err, ADVGP_EINVAL, "model, checkpoint and log need three different files, and two of them are %s",
+                     log && strcmp(path, checkpoint) ? log : path);
+    return st;
+}
+
+static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, advgp_error *err)
 {
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
     gp_train_options options = options_of(o, gp_shards_rows(data->shards, GP_TRAIN));
     char checkpoint[4096];
-    if (!options.checkpoint) { // interrupted or killed, a run can always go on
-        snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", path);
-        options.checkpoint = checkpoint;
-    }
+    options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {.ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop};
     gp_model *model = NULL;
     gp_train_result result;
@@ -226,7 +276,7 @@ static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
     json_t *used = gp_json_options(o);
     if (used) json_object_update(model->options, used);
     json_decref(used);
-    if (gp_options_text(o, "test")) st = score_test(o, model, data->sql, &result, &notes, err);
+    if (test) st = score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     if (st == ADVGP_OK) st = show(o, path, model, &result, err);
@@ -246,22 +296,27 @@ static advgp_status train(report *r, gp_loaded *data, advgp_error *err)
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet")};
-    gp_loaded data;
+    gp_loaded data = {0};
     gp_blas_threads(1);
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-    advgp_status st = gp_load_training(o, &data, err);
+    gp_shards *test = NULL;
+    const bool dry = gp_options_flag(o, "dry-run");
+    advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
+    if (st == ADVGP_OK) st = gp_load_training(o, &data, err);
+    if (st == ADVGP_OK) st = load_test(o, &data, &test, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
-    if (st == ADVGP_OK && gp_options_flag(o, "dry-run")) {
+    if (st == ADVGP_OK && dry) {
         print_plan(o, &data);
     } else {
         if (st == ADVGP_OK) st = open_log(&r, err);
-        if (st == ADVGP_OK) st = train(&r, &data, err);
+        if (st == ADVGP_OK) st = train(&r, &data, test, err);
         if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
             st = r.log_status;
             if (err) *err = r.log_error;
         }
     }
     gp_runlog_close(r.log);
+    gp_shards_free(test);
     gp_loaded_fini(&data);
     return st;
 }

@@ -384,6 +384,17 @@ static advgp_status finish(packer *p, gp_progress progress, void *ctx, size_t ro
     return st == ADVGP_OK ? sync_folder(p->dir, err) : st;
 }
 
+advgp_status gp_pack_try(const char *dir, advgp_error *err)
+{
+    packer *p = gp_alloc(1, sizeof *p);
+    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for the packer");
+    advgp_status st = check_target(dir, err);
+    if (st == ADVGP_OK) st = make_folder(p, dir, err);
+    if (st == ADVGP_OK) remove_folder(p->dir);
+    gp_free(p);
+    return st;
+}
+
 advgp_status gp_pack(gp_source *source, const gp_schema *schema, const gp_split *split, const gp_pack_options *options,
                      gp_notes *notes, gp_progress progress, void *ctx, advgp_error *err)
 {

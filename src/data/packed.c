@@ -192,7 +192,13 @@ bool gp_packed_is(const char *path)
     FILE *f = fopen(name, "rb");
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
-    return n && strstr(head, "\"advgp-packed\"");
+    if (n && strstr(head, "\"advgp-packed\"")) return true;
+    // The manifest may be lost or spoilt: then a shard tells, and opening says what is wrong.
+    (void)snprintf(name, sizeof name, "%s/stop.bin", path);
+    f = fopen(name, "rb");
+    n = f ? fread(head, 1, 8, f) : 0;
+    if (f) fclose(f);
+    return n == 8 && memcmp(head, "ADVGPSH1", 8) == 0;
 }
 
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err)

@@ -34,7 +34,7 @@ size_t gp_shard_block_size(const gp_shard_layout *l, size_t block); // bytes
 void gp_shard_file_name(char out[32], size_t n_train, size_t shard);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
-bool gp_packed_is(const char *path); // is it a folder with a manifest of ours?
+bool gp_packed_is(const char *path); // is it a folder with a manifest or with shards of ours?
 // Checks manifest and heads now, each block when it is first read. schema (may be NULL) and sql (may be NULL; NULL in
 // it if none was used) are the caller's to free. EFILE for everything wrong with the files.
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err);
@@ -58,6 +58,8 @@ typedef struct gp_pack_options {
     const char *sql;        // likewise
 } gp_pack_options;
 
+// May packed data go there? EIO where dir is something else, or cannot be made. Nothing changes. gp_pack asks too.
+advgp_status gp_pack_try(const char *dir, advgp_error *err);
 // Second pass and writing: reads the source from its start through schema and split (as gp_schema_fit left them) into
 // dir. An existing packed folder is replaced at the very end; on failure nothing is left behind and it is untouched.
 // progress counts rows read.

@@ -118,6 +118,16 @@ advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_err
     return st;
 }
 
+advgp_status gp_atomicfile_try(const char *path, advgp_error *err)
+{
+    gp_atomicfile *file;
+    struct stat old;
+    if (path && stat(path, &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) return ADVGP_OK;
+    advgp_status st = gp_atomicfile_open(path, &file, err);
+    gp_atomicfile_abandon(file);
+    return st;
+}
+
 static advgp_status write_out(gp_atomicfile *file, const char *p, size_t n, advgp_error *err)
 {
     while (n) {

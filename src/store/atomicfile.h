@@ -14,6 +14,10 @@ typedef struct gp_atomicfile gp_atomicfile;
 advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err);
 advgp_status gp_atomicfile_write(gp_atomicfile *file, const void *bytes, size_t n, advgp_error *err);
 
+// Could it be written? Asked before long work whose result would have no place. Nothing changes; a device or pipe is
+// not asked.
+advgp_status gp_atomicfile_try(const char *path, advgp_error *err);
+
 // For a library that writes by path itself: the temporary file, to be filled before commit. Not mixed with _write.
 const char *gp_atomicfile_temporary(const gp_atomicfile *file);
 

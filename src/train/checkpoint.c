@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_COUNTS = 8 }; // step, since_best, batch, steps, n_rows, seed, Adam's t, components
+// step, since_best, batch, steps, n_rows, seed, Adam's t, components, data, settings
+enum { N_COUNTS = 10 };
 enum { N_TENSORS = 6 };
 
-static const char metadata_format[] = "{\"checkpoint\": 1, \"xxh3\": \"%016" PRIx64 "\"}";
+static const char metadata_format[] = "{\"checkpoint\": 2, \"xxh3\": \"%016" PRIx64 "\"}";
 
 static gp_tensor vector(const char *name, const double *data, size_t n)
 {
@@ -20,8 +21,10 @@ static gp_tensor vector(const char *name, const double *data, size_t n)
 advgp_status gp_checkpoint_save(const char *path, const gp_learner *l, const gp_run_state *state, advgp_error *err)
 {
     const size_t size = l->layout.size;
-    const uint64_t counts[N_COUNTS] = {state->step,   state->since_best, state->batch, state->steps,
-                                       state->n_rows, state->seed,       l->adam.t,    l->spec.n_components};
+    const uint64_t counts[N_COUNTS] = {
+        state->step,   state->since_best, state->batch, state->steps,
+        state->n_rows, state->seed,       l->adam.t,    state->undecided ? 0 : l->spec.n_components,
+        state->data,   state->settings};
     // JSON and the finite check know no infinity: "nothing evaluated yet" is a flag.
     const double scalars[] = {state->best < 1e300 ? state->best : 0, state->best < 1e300, l->damping,
                               l->neg_elbo_per_row};
@@ -85,6 +88,20 @@ static advgp_status same(const char *path, const char *what, size_t was, size_t 
                    path, what, was, is);
 }
 
+static advgp_status same_run(const char *path, const uint64_t *counts, const gp_run_state *state, advgp_error *err)
+{
+    advgp_status st = same(path, "seed", (size_t)counts[5], (size_t)state->seed, err); // the seed decides the others
+    if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[4], state->n_rows, err);
+    if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[2], state->batch, err);
+    if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[3], state->steps, err);
+    if (st == ADVGP_OK && counts[8] != state->data)
+        st = gp_fail(err, ADVGP_EINVAL, "%s is of a run on other data or with another target: use the same data", path);
+    if (st == ADVGP_OK && counts[9] != state->settings)
+        st = gp_fail(err, ADVGP_EINVAL,
+                     "%s is of a run with another kernel, trend, step or patience: use the same options", path);
+    return st;
+}
+
 advgp_status gp_checkpoint_load(const char *path, gp_learner *l, gp_run_state *state, advgp_error *err)
 {
     gp_tensorfile *file;
@@ -94,10 +111,11 @@ advgp_status gp_checkpoint_load(const char *path, gp_learner *l, gp_run_state *s
     const size_t size = l->layout.size;
     double scalars[4];
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
-    st = same(path, "batch", (size_t)counts[2], state->batch, err);
-    if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[3], state->steps, err);
-    if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[4], state->n_rows, err);
-    if (st == ADVGP_OK) st = same(path, "seed", (size_t)counts[5], (size_t)state->seed, err);
+    st = same_run(path, counts, state, err);
+    if (st == ADVGP_OK && counts[7] == 0) { // nothing but the run's identity is of use
+        gp_tensorfile_free(file);
+        return ADVGP_OK;
+    }
     if (st == ADVGP_OK && theta && theta->rank == 1)
         st = same(path, "number of parameters", theta->shape[0], size, err);
     if (st == ADVGP_OK) st = read_vector(file, "theta", size, l->theta, err);

@@ -10,7 +10,9 @@
 #include "train/learner.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
@@ -41,6 +43,7 @@ typedef struct training {
     size_t first_step; // taken before, where the run was resumed
     gp_learner *learner;
     gp_run_state state;
+    bool undecided; // someone asked to stop while pilots ran
 } training;
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
@@ -136,10 +139,12 @@ static advgp_status choose_components(training *t, size_t *components, advgp_err
     double one, sum;
     say(t, "pilot: one component");
     advgp_status st = pilot(t, 1, &one, err);
-    if (st != ADVGP_OK) return st;
-    say(t, "pilot: a sum of four components");
-    st = pilot(t, PILOT_SUM, &sum, err);
-    if (st == ADVGP_OK && sum < (held_out_decides(t) ? pilot_handicap * one : one)) *components = PILOT_SUM;
+    if (st == ADVGP_OK && !stop_asked(t)) {
+        say(t, "pilot: a sum of four components");
+        st = pilot(t, PILOT_SUM, &sum, err);
+        if (st == ADVGP_OK && sum < (held_out_decides(t) ? pilot_handicap * one : one)) *components = PILOT_SUM;
+    }
+    t->undecided = stop_asked(t); // the comparison is void; what there is becomes a model, and resuming begins again
     return st;
 }
 
@@ -171,20 +176,28 @@ static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advg
     return st;
 }
 
+// Has the run come to its end by what a checkpoint keeps? Then why.
+static const char *is_over(const training *t)
+{
+    const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
+    if (t->state.since_best >= patience) return "no gain on held-out rows";
+    return t->state.step >= t->steps ? "the schedule ended" : NULL;
+}
+
 // After an evaluation: is this the best so far, and is it time to stop? Then why.
-static const char *judge(training *t, const gp_train_eval *e, bool asked)
+static const char *judge(training *t, const gp_train_eval *e)
 {
     gp_learner *l = t->learner;
-    const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
     if (!held_out_decides(t) || e->mnlp < t->state.best) {
         t->state.best = e->mnlp, t->state.since_best = 0;
         memcpy(l->best, l->theta, l->layout.size * sizeof(double));
-    } else if (++t->state.since_best >= patience) {
-        return "no gain on held-out rows";
+    } else {
+        t->state.since_best++;
     }
-    if (asked) return "interrupted";
+    const char *over = is_over(t);
+    if (over) return over;
     if (t->options->seconds > 0 && e->wall >= t->options->seconds) return "time is up";
-    return t->state.step >= t->steps ? "the schedule ended" : NULL;
+    return NULL;
 }
 
 static advgp_status save(training *t, double *last_save, advgp_error *err)
@@ -203,25 +216,27 @@ static advgp_status run(training *t, advgp_error *err)
     double last_save = gp_clock_wall();
     t->run_start = last_save;
     t->first_step = t->state.step;
-    const char *stopped = t->state.step >= t->steps ? "the schedule ended" : NULL;
+    const char *stopped = is_over(t);
     while (!stopped) {
         gp_batch rows;
         advgp_status st = gp_reader_ring(&t->reader, t->state.step * t->batch, t->batch, &rows, err);
         if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)t->state.step / (double)t->steps, err);
         if (st != ADVGP_OK) return st;
         t->state.step++;
-        const bool asked = stop_asked(t);
-        if (asked) st = save(t, &last_save, err); // before the evaluation, which an undisturbed run would not make here
+        const bool due = t->state.step % every == 0 || t->state.step == t->steps;
+        gp_train_eval e;
+        if (due) st = evaluate(t, t->state.step, &e, err);
         if (st != ADVGP_OK) return st;
-        if (t->state.step % every == 0 || t->state.step == t->steps || asked) {
-            gp_train_eval e;
-            st = evaluate(t, t->state.step, &e, err);
+        if (due) stopped = judge(t, &e);
+        const bool asked = stop_asked(t);
+        if (asked || (!stopped && pause > 0 && gp_clock_wall() - last_save >= pause)) st = save(t, &last_save, err);
+        if (st != ADVGP_OK) return st;
+        if (asked && !stopped) {
+            // After the checkpoint: an undisturbed run would not evaluate here, and must not learn of it.
+            if (!due) st = evaluate(t, t->state.step, &e, err);
             if (st != ADVGP_OK) return st;
-            stopped = judge(t, &e, asked);
-        }
-        if (!stopped && pause > 0 && gp_clock_wall() - last_save >= pause) {
-            st = save(t, &last_save, err);
-            if (st != ADVGP_OK) return st;
+            if (!due) (void)judge(t, &e);
+            stopped = "interrupted";
         }
         t->result->interrupted = asked;
     }
@@ -232,19 +247,39 @@ static advgp_status run(training *t, advgp_error *err)
     return ADVGP_OK;
 }
 
+// What a checkpoint must share with the run that goes on from it, beyond its counts.
+static advgp_status identify(training *t, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    char *schema = gp_schema_to_json(t->schema), settings[160];
+    if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu", o->kernel->name, o->map->name, (int)o->trend, o->step,
+             o->patience);
+    t->state.data = XXH3_64bits(schema, strlen(schema));
+    t->state.settings = XXH3_64bits(settings, strlen(settings));
+    gp_free(schema);
+    return ADVGP_OK;
+}
+
 // A fresh learner with the number of components the pilots choose, or the one a checkpoint holds.
 static advgp_status begin(training *t, advgp_error *err)
 {
     size_t components = 0;
     advgp_status st = ADVGP_OK;
-    if (t->options->resume)
-        st = gp_checkpoint_components(t->options->resume, &components, err);
-    else
-        st = choose_components(t, &components, err);
+    if (t->options->resume) st = gp_checkpoint_components(t->options->resume, &components, err);
+    if (st == ADVGP_OK && components && t->options->components && components != t->options->components)
+        return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
+                       t->options->resume, components, t->options->components);
+    if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
+    t->state = (gp_run_state){.best = INFINITY,
+                              .undecided = t->undecided,
+                              .batch = t->batch,
+                              .steps = t->steps,
+                              .seed = t->options->seed,
+                              .n_rows = t->n_train};
+    if (st == ADVGP_OK) st = identify(t, err);
     if (st != ADVGP_OK) return st;
-    t->state = (gp_run_state){
-        .best = INFINITY, .batch = t->batch, .steps = t->steps, .seed = t->options->seed, .n_rows = t->n_train};
     memcpy(t->learner->best, t->learner->theta, t->learner->layout.size * sizeof(double));
     return t->options->resume ? gp_checkpoint_load(t->options->resume, t->learner, &t->state, err) : ADVGP_OK;
 }

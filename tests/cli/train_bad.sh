@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# What train refuses, one line a case: exit code, what the message must name, the arguments.
+#   train_bad.sh ADVGP
+# shellcheck source=train_common.sh
+source "$(dirname "$0")/train_common.sh"
+
+# ---- tables -----------------------------------------------------------------------------------------------------------
+table 60 >in/good.csv
+: >in/empty.csv
+echo x1,x2,y >in/header.csv
+table 1 >in/one.csv
+table 9 >in/nine.csv
+with delay.csv 'NR == 1 { $3 = "delay" } 1'
+with twice.csv 'NR == 1 { $2 = "x1" } 1'
+with ragged.csv 'NR == 31 { $0 = $0 ",7" } 1'
+with short.csv 'NR == 31 { $0 = $1 } 1'
+with text.csv 'NR == 31 { $3 = "plenty" } 1'
+with textx.csv 'NR == 31 { $1 = "about 3" } 1'
+with constant.csv 'NR > 1 { $3 = 4.25 } 1'
+with notarget.csv 'NR > 1 { $3 = "" } 1'
+with nantarget.csv 'NR > 1 { $3 = "nan" } 1'
+with few.csv 'NR > 10 { $3 = "" } 1'
+with allmissing.csv 'NR > 1 { $1 = $2 = "" } 1'
+with allconstant.csv 'NR > 1 { $1 = $2 = 7 } 1'
+with dates.csv 'NR > 1 { $3 = sprintf("2024-01-%02d", NR % 28 + 1) } 1'
+with zero.csv 'NR == 31 { $3 = 0 } 1'
+with weights.csv '{ $4 = NR == 1 ? "w" : NR == 31 ? -2 : 1 } 1'
+with weightless.csv '{ $4 = NR == 1 ? "w" : 0 } 1'
+with badweight.csv '{ $4 = NR == 1 ? "w" : NR == 31 ? "" : 1 } 1'
+with textweight.csv '{ $4 = NR == 1 ? "w" : NR == 31 ? "heavy" : 1 } 1'
+with gap.csv 'NR == 31 { $2 = "" } 1'
+with quote.csv 'NR == 31 { $2 = "\"open" } 1'
+with names.csv 'BEGIN { OFS = "," } { $1 = NR == 1 ? "name" : "person number " NR; $2 = NR == 1 ? "note" : "remark " NR * 7 } 1'
+with onegroup.csv '{ $4 = NR == 1 ? "g" : "a" } 1'
+table 60 | tr , '#' >in/delimiter.csv
+table 60 | sed 's/,.*//' >in/column.csv
+head -c 20000 /dev/urandom >in/junk.csv
+head -c 20000 /dev/urandom >in/junk.parquet
+printf 'PAR1 is all there is of it' >in/short.parquet
+{ printf '\037\213'; head -c 500 /dev/urandom; } >in/junk.csv.gz
+printf '{"x1": 1, "y": \n' >in/broken.jsonl
+{ table 30; head -c 5000000 /dev/zero | tr '\0' x; echo ',1,2'; } >in/line.csv
+{ echo x1,x2,y; head -c 5000000 /dev/zero | tr '\0' 7; } >in/endless.csv
+{ table 60; printf 'a\0b,1,2\n'; } >in/nul.csv
+mkdir -p in/folder in/disagree in/fewer
+echo nothing >in/folder/readme.md
+table 30 >in/disagree/a.csv
+table 30 2 | sed '1s/x2/z2/' >in/disagree/b.csv
+table 30 >in/fewer/a.csv
+table 30 2 | cut -d, -f1,3 >in/fewer/b.csv
+table 60 3 | sed '1s/y/why/' >in/validation.csv
+table 60 3 | cut -d, -f2,3 >in/lacking.csv
+echo 'inducing = 5' >in/good.conf
+printf 'target = y\n\ninducin = 5\n' >in/key.conf
+printf 'target = y\ninducing = many\n' >in/value.conf
+printf 'target y\n' >in/shape.conf
+printf 'inducing = 5\ninducing = 6\n' >in/twice.conf
+printf '\001\002\003' >in/binary.conf
+ln -s loop in/loop
+
+# An output that was there before: it must survive every refusal.
+echo 'a model of last week' >out/model.safetensors
+o=(-o out/model.safetensors)
+t() { bad "$1" "${@:2}" "${o[@]}"; } # every case writes there, if it writes
+y=(--target y)
+
+# ---- files ------------------------------------------------------------------------------------------------------------
+t 'no such file'             3 'in/absent.csv' 'No such file' -- train in/absent.csv "${y[@]}"
+t 'second file missing'      3 'in/absent.csv' -- train in/good.csv in/absent.csv "${y[@]}"
+t 'empty file'               3 'in/empty.csv' 'empty' -- train in/empty.csv "${y[@]}"
+t 'header only'              3 'in/header.csv' 'no rows' -- train in/header.csv "${y[@]}"
+t 'one row'                  3 'in/one.csv' 'at least 10' -- train in/one.csv "${y[@]}"
+t 'nine rows'                3 'in/nine.csv' '9 usable rows' 'at least 10' -- train in/nine.csv "${y[@]}"
+t '/dev/null'                3 '/dev/null' 'empty' -- train /dev/null "${y[@]}"
+t 'empty standard input'     3 'standard input' 'empty' -- train - "${y[@]}" </dev/null
+t 'a folder without data'    3 'in/folder' 'no data file' -- train in/folder "${y[@]}"
+t 'a glob of nothing'        3 'in/none*.csv' 'no file matches' -- train 'in/none*.csv' "${y[@]}"
+t 'a link to itself'         3 'in/loop' -- train in/loop "${y[@]}"
+t 'a path through a file'    3 'in/good.csv/x' -- train in/good.csv/x "${y[@]}"
+t 'files that disagree'      3 'in/disagree/b.csv' 'z2' 'agree' -- train in/disagree "${y[@]}"
+t 'a file that lacks one'    3 'in/fewer/b.csv' 'x2' 'agree' -- train 'in/fewer/*.csv' "${y[@]}"
+t 'junk as CSV'              3 'in/junk.csv' -- train in/junk.csv "${y[@]}"
+t 'junk as Parquet'          3 'in/junk.parquet' 'Parquet' -- train in/junk.parquet "${y[@]}"
+t 'a stub of Parquet'        3 'in/short.parquet' 'Parquet' -- train in/short.parquet "${y[@]}"
+t 'junk as gzip'             3 'in/junk.csv.gz' 'gzip' -- train in/junk.csv.gz "${y[@]}"
+t 'broken JSON'              3 'in/broken.jsonl' 'JSON' -- train in/broken.jsonl "${y[@]}"
+t 'a line of megabytes'      3 'in/line.csv' -- train in/line.csv "${y[@]}"
+t 'a number without an end'  3 'in/endless.csv' -- train in/endless.csv "${y[@]}"
+t 'zero bytes'               3 'in/nul.csv' -- train in/nul.csv "${y[@]}"
+echo 'a model of last week' >in/model.safetensors
+t 'a model as data'          3 'in/model.safetensors' -- train in/model.safetensors "${y[@]}"
+
+# ---- columns ----------------------------------------------------------------------------------------------------------
+t 'no such target'           3 "in/delay.csv" "'dalay'" "'delay'" -- train in/delay.csv --target dalay
+t 'nothing like the target'  3 "'profit'" 'x1' 'x2' -- train in/good.csv --target profit
+t 'no such feature'          3 "'x3'" "did you mean 'x1'" -- train in/good.csv "${y[@]}" --features x3,x2
+t 'no such exclude'          3 "'x9'" -- train in/good.csv "${y[@]}" --exclude x9
+t 'no such weights'          3 "'weigth'" -- train in/good.csv "${y[@]}" --weights weigth
+t 'no such group'            3 "'store'" -- train in/good.csv "${y[@]}" --validation group:store
+t 'no such encode'           3 "'x7'" -- train in/good.csv "${y[@]}" --encode x7=onehot
+t 'duplicate columns'        3 'in/twice.csv' 'x1' -- train in/twice.csv "${y[@]}"
+t 'target as feature'        2 "'y'" '--features' -- train in/good.csv "${y[@]}" --features x1,y
+t 'target excluded'          2 "'y'" 'excluded' -- train in/good.csv "${y[@]}" --exclude y
+t 'target as weights'        2 "'y'" 'weights' -- train in/good.csv "${y[@]}" --weights y
+t 'weights as feature'       2 "'x1'" '--features' -- train in/good.csv "${y[@]}" --weights x1 --features x1,x2
+t 'all columns excluded'     3 'in/good.csv' 'predict from' -- train in/good.csv "${y[@]}" --exclude x1,x2
+t 'wrong delimiter'          3 'in/delimiter.csv' "'y'" 'x1#x2#y' -- train in/delimiter.csv "${y[@]}"
+t 'one column'               3 'in/column.csv' "'y'" -- train in/column.csv "${y[@]}"
+t 'only free text'           3 'free text' '--encode' -- train in/names.csv "${y[@]}"
+t 'dates as target'          3 "'y'" 'dates' -- train in/dates.csv "${y[@]}"
+
+# ---- values -----------------------------------------------------------------------------------------------------------
+t 'a row too long'           3 'in/ragged.csv' '31' -- train in/ragged.csv "${y[@]}"
+t 'a row too short'          3 'in/short.csv' '31' -- train in/short.csv "${y[@]}"
+t 'an open quote'            3 'in/quote.csv' -- train in/quote.csv "${y[@]}"
+t 'text in the target'       3 'in/text.csv' "'y'" "'plenty'" '30' -- train in/text.csv "${y[@]}"
+t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--encode' -- train in/textx.csv "${y[@]}"
+t 'constant target'          3 "'y'" '4.25' -- train in/constant.csv "${y[@]}"
+t 'no target value at all'   3 'in/notarget.csv' '60 without target' -- train in/notarget.csv "${y[@]}"
+t 'only NaN             '    3 'in/nantarget.csv' '60 without target' -- train in/nantarget.csv "${y[@]}"
+t 'few target values'        3 'in/few.csv' '9 usable rows' '51 without target' -- train in/few.csv "${y[@]}"
+t 'all inputs missing'       3 'predict from' 'missing' -- train in/allmissing.csv "${y[@]}"
+t 'all inputs constant'      3 'predict from' 'constant' -- train in/allconstant.csv "${y[@]}"
+t 'logarithm of 0'           3 'in/zero.csv' 'row 30' "'y'" '--log-target' -- train in/zero.csv "${y[@]}" --log-target
+t 'negative weight'          3 'in/weights.csv' 'row 30' "'w'" '-2' -- train in/weights.csv "${y[@]}" --weights w
+t 'all weights 0'            3 'in/weightless.csv' '60 of weight 0' -- train in/weightless.csv "${y[@]}" --weights w
+t 'missing weight'           3 'in/badweight.csv' 'row 30' "'w'" -- train in/badweight.csv "${y[@]}" --weights w
+t 'text as weight'           3 'in/textweight.csv' "'w'" "'heavy'" -- train in/textweight.csv "${y[@]}" --weights w
+t 'missing refused'          3 'in/gap.csv' 'row 30' "'x2'" '--missing' -- train in/gap.csv "${y[@]}" --missing error
+
+# ---- options ----------------------------------------------------------------------------------------------------------
+t 'no target named'          2 '--target' -- train in/good.csv
+t 'no data named'            2 'DATA' -- train "${y[@]}"
+t 'unknown option'           2 '--epocs' '--epochs' -- train in/good.csv "${y[@]}" --epocs 3
+t 'option of another verb'   2 '--interval' -- train in/good.csv "${y[@]}" --interval 0.9
+t 'out of range'             2 '--inducing' '0' '20000' -- train in/good.csv "${y[@]}" --inducing 0
+t 'negative number'          2 '--seed' '-1' -- train in/good.csv "${y[@]}" --seed -1
+t 'no number'                2 '--epochs' 'ten' -- train in/good.csv "${y[@]}" --epochs ten
+t 'not a whole number'       2 '-m' '5.5' -- train in/good.csv "${y[@]}" -m 5.5
+t 'a number too large'       2 '--seed' -- train in/good.csv "${y[@]}" --seed 99999999999999999999
+t 'infinite where it is not' 2 '--step' -- train in/good.csv "${y[@]}" --step inf
+t 'not a choice'             2 '--kernel' 'rbf' 'ard-rbf' -- train in/good.csv "${y[@]}" --kernel rbf
+t 'option twice'             2 '--target' 'twice' -- train in/good.csv "${y[@]}" --target x1
+t 'option without value'     2 '--epochs' 'value' -- train in/good.csv "${y[@]}" --epochs
+t 'empty target'             2 '--target' -- train in/good.csv --target=
+t 'bad fraction'             2 '--validation' '0.9' -- train in/good.csv "${y[@]}" --validation 0.9
+t 'bad last'                 2 '--validation' 'last:2' -- train in/good.csv "${y[@]}" --validation last:2
+t 'group of nothing'         2 '--validation' -- train in/good.csv "${y[@]}" --validation group:
+t 'bad encoding'             2 '--encode' 'x1=magic' -- train in/good.csv "${y[@]}" --encode x1=magic
+t 'no validation file'       3 'in/absent.csv' -- train in/good.csv "${y[@]}" --validation in/absent.csv
+t 'no target to validate'    3 'in/validation.csv' "'y'" -- train in/good.csv "${y[@]}" --validation in/validation.csv
+t 'no input to validate'     3 'in/lacking.csv' "'x1'" -- train in/good.csv "${y[@]}" --validation in/lacking.csv
+t 'no test file'             3 '--test' 'in/absent.csv' -- train in/good.csv "${y[@]}" --test in/absent.csv
+t 'no target to test'        3 '--test' 'in/validation.csv' "'y'" -- train in/good.csv "${y[@]}" --test in/validation.csv
+t 'no rows to test'          3 '--test' 'in/header.csv' -- train in/good.csv "${y[@]}" --test in/header.csv
+t 'no config file'           2 'in/absent.conf' -- train in/good.csv "${y[@]}" --config in/absent.conf
+t 'config with a bad key'    2 'in/key.conf' '3' 'inducin' 'inducing' -- train in/good.csv --config in/key.conf
+t 'config with a bad value'  2 'in/value.conf' '2' 'many' -- train in/good.csv --config in/value.conf
+t 'config without a ='       2 'in/shape.conf' '1' -- train in/good.csv --config in/shape.conf
+t 'config twice the same'    2 'in/twice.conf' 'inducing' -- train in/good.csv "${y[@]}" --config in/twice.conf
+t 'config of bytes'          2 'in/binary.conf' -- train in/good.csv "${y[@]}" --config in/binary.conf
+t 'config is a folder'       2 'in/folder' -- train in/good.csv "${y[@]}" --config in/folder
+t 'SQL with a typo'          2 '--sql' 'syntax error' -- train in/good.csv "${y[@]}" --sql 'SELEC * FROM data'
+t 'SQL of no such table'     2 '--sql' 'bad' -- train in/good.csv "${y[@]}" --sql 'SELECT * FROM bad'
+t 'SQL of no such column'    2 '--sql' 'x9' -- train in/good.csv "${y[@]}" --sql 'SELECT x9, y FROM good'
+t 'SQL without the target'   3 "'y'" -- train in/good.csv "${y[@]}" --sql 'SELECT x1, x2 FROM good'
+t 'SQL of no rows'           3 'no rows' -- train in/good.csv "${y[@]}" --sql 'SELECT * FROM good WHERE x1 > 5'
+t 'SQL that writes'          2 '--sql' -- train in/good.csv "${y[@]}" --sql "COPY good TO 'out/copy.csv'"
+t 'SQL of two statements'    2 '--sql' -- train in/good.csv "${y[@]}" --sql "SELECT 1; SELECT * FROM good"
+t 'SQL that breaks on a row' 3 '--sql' -- train in/good.csv "${y[@]}" --sql "SELECT CAST('a' || x1 AS DOUBLE) x1, y FROM good"
+t 'SQL with two of a name'   2 'good' '--sql' -- train in/good.csv in/folder/../good.csv "${y[@]}" --sql 'SELECT * FROM good'
+
+# ---- where it goes ----------------------------------------------------------------------------------------------------
+quick=("${y[@]}" --epochs 1 -m 5)
+mkdir out/taken
+bad 'output is a folder'     1 'out/taken' 'directory' -- train in/good.csv "${quick[@]}" -o out/taken
+bad 'output in no folder'    1 'out/absent/m.safetensors' -- train in/good.csv "${quick[@]}" -o out/absent/m.safetensors
+bad 'output under a file'    1 'in/good.csv/m' -- train in/good.csv "${quick[@]}" -o in/good.csv/m
+bad 'output in /proc'        1 '/proc/m.safetensors' -- train in/good.csv "${quick[@]}" -o /proc/m.safetensors
+bad 'output without a name'  2 '--output' -- train in/good.csv "${quick[@]}" --output=
+bad 'output is the data'     2 'in/good.csv' -- train in/good.csv "${quick[@]}" -o in/good.csv
+bad 'checkpoint in no folder' 1 'out/absent/c' -- train in/good.csv "${quick[@]}" "${o[@]}" --checkpoint out/absent/c
+bad 'checkpoint is the data' 2 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --checkpoint in/good.csv
+bad 'log in no folder'       1 'out/absent/log' -- train in/good.csv "${quick[@]}" "${o[@]}" --log out/absent/log
+cp out/model.safetensors out/log
+bad 'log is the model'       2 'out/log' 'different' -- train in/good.csv "${quick[@]}" -o out/log --log out/log
+bad 'log is the data'        2 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --log in/good.csv
+bad 'cache under a file'     1 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --cache in/good.csv
+cmp -s <(table 60) in/good.csv || tell 'the data were overwritten'
+mkdir small
+if mount -t tmpfs -o size=8k none small 2>/dev/null; then
+  mounted=$scratch/small
+  bad 'full disk'            1 'small/m.safetensors' 'space' -- train in/good.csv "${quick[@]}" -o small/m.safetensors
+  [[ -z $(ls -A small) ]] || tell "full disk: left behind $(ls -A small)"
+  umount small && mounted=
+  rmdir small
+else
+  echo 'skipped: a full disk (no right to mount a tmpfs)'
+fi
+bad 'full device'            1 '/dev/full' 'space' -- train in/good.csv "${quick[@]}" -o /dev/full
+n_cases=$((n_cases + 1))
+"$advgp" train in/good.csv "${quick[@]}" -q -o out/new.safetensors >/dev/full 2>said.err
+[[ $? == 1 ]] && grep -q 'standard output' said.err || tell "a full standard output: $(cat said.err)"
+rm -f out/new.safetensors
+
+# ---- checkpoints ------------------------------------------------------------------------------------------------------
+table 600 4 >in/run.csv
+table 500 4 >in/other.csv
+table 600 4 | cut -d, -f2- >in/narrow.csv
+base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
+run=(train in/run.csv "${base[@]}")
+timeout -s INT 1 "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
+code=$?
+[[ -s in/kept.checkpoint ]] || tell "no checkpoint of an interrupted run (exit $code)"
+size=$(stat -c %s in/kept.checkpoint)
+head -c $((size / 2)) in/kept.checkpoint >in/cut.checkpoint
+head -c $((size - 1)) in/kept.checkpoint >in/cut1.checkpoint
+{ cat in/kept.checkpoint; printf x; } >in/long.checkpoint
+for at in 0 20 200 400 700 $((size - 9)) $((size - 1)); do
+  perl -e 'local $/; my $b = <STDIN>; substr($b, $ARGV[0], 1) ^= chr(4); print $b' "$at" <in/kept.checkpoint >"in/flip.$at"
+  t "a bit at $at flipped"   4 "in/flip.$at" -- "${run[@]}" --resume "in/flip.$at"
+done
+t 'no checkpoint'            1 'in/absent' 'No such file' -- "${run[@]}" --resume in/absent
+t 'checkpoint cut in half'   4 'in/cut.checkpoint' -- "${run[@]}" --resume in/cut.checkpoint
+t 'checkpoint cut by a byte' 4 'in/cut1.checkpoint' -- "${run[@]}" --resume in/cut1.checkpoint
+t 'checkpoint with more'     4 'in/long.checkpoint' -- "${run[@]}" --resume in/long.checkpoint
+t 'a model to resume'        4 'kept.safetensors' 'checkpoint' -- "${run[@]}" --resume kept.safetensors
+t 'data to resume'           4 'in/run.csv' -- "${run[@]}" --resume in/run.csv
+t 'an empty checkpoint'      4 'in/empty.csv' -- "${run[@]}" --resume in/empty.csv
+t 'a folder to resume'       4 'in/folder' -- "${run[@]}" --resume in/folder
+t 'checkpoint, other rows'   2 'in/kept.checkpoint' 'rows' -- train in/other.csv "${base[@]}" --resume in/kept.checkpoint
+t 'checkpoint, other column' 2 'in/kept.checkpoint' 'other data' -- train in/narrow.csv "${base[@]}" --resume in/kept.checkpoint
+t 'checkpoint, other seed'   2 'in/kept.checkpoint' 'seed' -- "${run[@]}" --seed 7 --resume in/kept.checkpoint
+t 'checkpoint, other batch'  2 'in/kept.checkpoint' 'batch' -- train in/run.csv --target y -m 5 --epochs 1000000 --batch 50 --resume in/kept.checkpoint
+t 'checkpoint, other epochs' 2 'in/kept.checkpoint' 'steps' -- train in/run.csv --target y -m 5 --epochs 5 --batch 100 --resume in/kept.checkpoint
+t 'checkpoint, more points'  2 'in/kept.checkpoint' 'parameters' -- train in/run.csv --target y -m 9 --epochs 1000000 --batch 100 --resume in/kept.checkpoint
+t 'checkpoint, components'   2 'in/kept.checkpoint' 'components' -- train in/run.csv --target y -m 5 --components 2 --epochs 1000000 --batch 100 --resume in/kept.checkpoint
+t 'checkpoint, other target' 2 'in/kept.checkpoint' -- train in/run.csv --target x1 "${base[@]:2}" --resume in/kept.checkpoint
+t 'checkpoint, other kernel' 2 'in/kept.checkpoint' 'kernel' -- "${run[@]}" --kernel matern32 --resume in/kept.checkpoint
+
+end_report 100

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# What train and pack accept: every shape of input that DESIGN.md 4 promises, and what they say of it.
+#   train_good.sh ADVGP
+# shellcheck source=train_common.sh
+source "$(dirname "$0")/train_common.sh"
+
+y=(--target y)
+quick=("${y[@]}" --epochs 1 -m 5 --json -o out/m.safetensors)
+rows=200
+table $rows >in/good.csv
+
+good plain -- train in/good.csv "${quick[@]}"
+plain=$(number rmse)
+[[ $(number rows) == $rows* ]] || tell "plain: $(number rows) rows"
+for key in model rows rmse mnlp coverage neg_elbo baseline stopped wall_seconds cpu_seconds peak_rss_bytes coverage/0.5 \
+           coverage/0.8 coverage/0.9 coverage/0.95 coverage/0.99 baseline/mean baseline/linear; do
+  [[ $(number $key) != null ]] || tell "--json lacks $key"
+done
+# same NAME FRAGMENT... -- ARGUMENTS: trains to the result of the plain table
+same() { good "$@" "${quick[@]}" && close_to "$1" "$(number rmse)" "$plain" 1e-6; }
+
+# ---- encodings and dialects -------------------------------------------------------------------------------------------
+{ printf '\357\273\277'; cat in/good.csv; } >in/bom.csv
+sed 's/$/\r/' in/good.csv >in/crlf.csv
+tr , ';' <in/good.csv >in/semicolon.csv
+tr , '\t' <in/good.csv >in/tabs.tsv
+sed '1s/.*/"x1","x2","y"/' in/good.csv >in/quoted.csv
+perl -e 'print "\xff\xfe"; while (<STDIN>) { print map { "$_\0" } split //; }' <in/good.csv >in/utf16.csv
+perl -e 'print "\xfe\xff"; while (<STDIN>) { print map { "\0$_" } split //; }' <in/good.csv >in/utf16be.csv
+gzip -c in/good.csv >in/good.csv.gz
+head -c -1 in/good.csv >in/noend.csv
+{ cat in/good.csv; printf '\n'; } >in/blank.csv
+awk -F, 'NR > 1 { printf "{\"x1\": %s, \"x2\": %s, \"y\": %s}\n", $1, $2, $3 }' in/good.csv >in/good.jsonl
+awk -F, -v OFS=, '{ print $3, $1, $2 }' in/good.csv >in/order.csv
+cp in/good.csv 'in/a name with [brackets], spaces and "quotes".csv'
+same 'byte order mark' -- train in/bom.csv
+same 'CRLF' -- train in/crlf.csv
+same 'semicolons' -- train in/semicolon.csv
+same 'tabs' -- train in/tabs.tsv
+same 'quoted header' -- train in/quoted.csv
+same 'UTF-16, little end first' 'UTF-16' -- train in/utf16.csv
+same 'UTF-16, big end first' 'UTF-16' -- train in/utf16be.csv
+same 'gzip' -- train in/good.csv.gz
+same 'no newline at the end' -- train in/noend.csv
+same 'an empty last line' -- train in/blank.csv
+same 'JSON lines' -- train in/good.jsonl
+same 'an odd name' -- train 'in/a name with [brackets], spaces and "quotes".csv'
+same 'standard input' -- train - <in/good.csv
+good 'standard input, gzip' -- train - "${quick[@]}" <in/good.csv.gz
+good 'the target first' -- train in/order.csv "${quick[@]}"
+mkfifo in/pipe
+cat in/good.csv >in/pipe &
+same 'a FIFO' -- train in/pipe
+wait
+
+mkdir -p in/parts/deep
+{ head -n 81 in/good.csv; } >in/parts/a.csv
+{ head -n 1 in/good.csv; sed -n '82,$p' in/good.csv; } >in/parts/b.csv
+echo 'not data' >in/parts/readme.md
+same 'a folder' -- train in/parts
+same 'a glob' -- train 'in/parts/*.csv'
+same 'two files' -- train in/parts/a.csv in/parts/b.csv
+
+# ---- columns ----------------------------------------------------------------------------------------------------------
+columns() { table 300 | awk -F, -v OFS=, "$2" >"in/$1"; }
+columns latin1.csv '{ $4 = NR == 1 ? "ort" : NR % 2 ? "K\366ln" : "M\374nchen" } 1'
+columns newline.csv '{ $4 = NR == 1 ? "note" : NR % 2 ? "\"a\nb, c\"" : "\"say \"\"d\"\"\"" } 1'
+columns kinds.csv '{ if (NR == 1) $4 = "flag,day,when,colour,shop,name,same,none"
+  else $4 = (NR % 3 ? "true" : "false") "," sprintf("2024-%02d-%02d", NR % 12 + 1, NR % 28 + 1) "," sprintf("2024-03-%02d %02d:15:00", NR % 28 + 1, NR % 24) \
+    "," substr("redbluegre", NR % 3 * 3 + 1, 3) ",shop " NR % 12 ",person " NR ",7," } 1'
+columns gaps.csv 'NR > 1 && NR % 7 == 0 { $1 = "" } NR > 1 && NR % 11 == 0 { $2 = NR % 2 ? "nan" : "inf" } NR > 1 && NR % 13 == 0 { $3 = "" } 1'
+columns weights.csv '{ $4 = NR == 1 ? "w" : NR % 4 } 1'
+columns bad.csv '{ $4 = NR == 1 ? "w" : NR % 4 ? 1 : 0; if (NR > 1 && NR % 4 == 0) $3 = 1e6 } 1'
+columns many.csv '{ $4 = NR == 1 ? "who" : "who" NR % 290 } 1'
+columns us.csv '{ $4 = NR == 1 ? "day" : sprintf("%02d/%02d/2024", NR % 28 + 1, NR % 12 + 1) } 1'
+good 'Latin-1' 'Latin-1' -- train in/latin1.csv "${quick[@]}"
+good 'quoted newlines' -- train in/newline.csv "${quick[@]}"
+[[ $(number rows) == 300* ]] || tell "quoted newlines: $(number rows) rows"
+good 'kinds of columns' "'name' is left out" "'same' is left out: it is the same" "'none' is left out: all its values are missing" -- \
+  train in/kinds.csv "${quick[@]}"
+good 'inspect the kinds' -- inspect out/m.safetensors
+for name in flag colour=red 'day (weekday)' 'when (minute' shop; do
+  grep -qF -- "$name" said.out || tell "the model has no input $name: $(head -c 1500 said.out)"
+done
+good 'days before months' -- train in/us.csv "${quick[@]}"
+good 'gaps' "'x1' is missing in" "'x2' is missing in" "without a value of 'y'" -- train in/gaps.csv "${quick[@]}"
+good 'gaps dropped' 'with a missing input are left out' -- train in/gaps.csv "${quick[@]}" --missing drop
+good 'weights' 'of weight 0 are left out' -- train in/weights.csv "${quick[@]}" --weights w
+good 'rows of weight 0 are as if absent' -- train in/bad.csv "${quick[@]}" --weights w
+awk "BEGIN { exit !($(number baseline/mean) < 10) }" || tell "rows of weight 0 count: $(number baseline/mean)"
+good 'too many texts' "'who' is left out" '--encode who=target' -- train in/many.csv "${quick[@]}"
+good 'too many texts, wanted' -- train in/many.csv "${quick[@]}" --encode who=target
+good 'features' -- train in/good.csv "${quick[@]}" --features x1
+good 'exclude' -- train in/good.csv "${quick[@]}" --exclude x1
+good 'logarithm' -- train in/good.csv "${quick[@]}" --log-target
+good 'a number as text' -- train in/kinds.csv "${quick[@]}" --encode flag=number --exclude name
+good 'fewer distinct rows than points' 'reduced from' -- train in/good.csv "${y[@]}" --epochs 1 -m 500 -o out/m.safetensors
+good 'a config file' -- train in/good.csv --config <(printf 'target = y\nepochs = 1\n# note\ninducing = 5\noutput = "out/m.safetensors"\n')
+good 'last rows' -- train in/good.csv "${quick[@]}" --validation last:0.2
+table 100 9 >in/held.csv
+good 'validation by file' -- train in/good.csv "${quick[@]}" --validation in/held.csv
+good 'test file' -- train in/good.csv "${quick[@]}" --test in/held.csv
+table 900 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "g" : "g" NR % 40 } 1' >in/groups.csv
+good 'whole groups' -- train in/groups.csv "${quick[@]}" --validation group:g
+
+# ---- SQL ----------------------------------------------------------------------------------------------------------------
+awk -F, -v OFS=, 'NR == 1 { print "id", "x1", "y"; next } { print NR, $1, $3 }' in/good.csv >in/left.csv
+awk -F, -v OFS=, 'NR == 1 { print "id", "x2"; next } { print NR, $2 }' in/good.csv >in/right.csv
+same 'a join' -- train in/left.csv in/right.csv --sql 'SELECT x1, x2, y FROM "left" JOIN "right" USING (id) ORDER BY id'
+same 'one table is data' -- train in/good.csv --sql 'SELECT * FROM data'
+good 'Parquet, written' -- predict out/m.safetensors in/good.csv --keep x1,x2,y -o in/good.parquet
+same 'Parquet' -- train in/good.parquet --features x1,x2
+
+# ---- order, packing, promises -------------------------------------------------------------------------------------------
+table 2000 7 >in/two.csv
+{ head -n 1 in/two.csv; tail -n +2 in/two.csv | sort -t, -k3,3g; } >in/sorted.csv
+full=("${y[@]}" -m 20 --components 1 --epochs 30 --json -o out/m.safetensors)
+good 'shuffled' -- train in/two.csv "${full[@]}"
+shuffled=$(number rmse)
+good 'sorted by the target' -- train in/sorted.csv "${full[@]}"
+close_to 'sorted by the target' "$(number rmse)" "$shuffled" 0.25
+good 'pack' -- pack in/two.csv "${y[@]}" --values float64 -o out/packed
+good 'train what was packed' -- train out/packed "${full[@]:2}"
+close_to 'packed against direct' "$(number rmse)" "$shuffled" 1e-6
+good 'pack to float32, over it' -- pack in/two.csv "${y[@]}" --json -o out/packed
+[[ $(number rows) == 2000 ]] || tell "pack --json: $(cat said.out)"
+good 'train float32' -- train out/packed "${full[@]:2}"
+close_to 'float32 against direct' "$(number rmse)" "$shuffled" 0.02
+good 'cache' -- train in/two.csv "${full[@]}" --cache out
+close_to 'cache against direct' "$(number rmse)" "$shuffled" 0.02
+good 'cache again' 'packed earlier' -- train in/two.csv "${full[@]}" --cache out
+close_to 'cache again' "$(number rmse)" "$shuffled" 0.02
+good 'pack a query' -- pack in/left.csv in/right.csv --target y --sql 'SELECT x1, x2, y FROM "left" JOIN "right" USING (id)' -o out/joined
+good 'train a packed query' -- train out/joined "${quick[@]:2}"
+good 'its query is kept' -- predict out/m.safetensors in/left.csv in/right.csv -o out/p.csv
+[[ $(wc -l <out/p.csv) == $((rows + 1)) ]] || tell "predicting a packed query gave $(wc -l <out/p.csv) lines"
+
+rm -rf out && mkdir out
+before=$(state)
+good 'dry run' 'would train' 'x1' -- train in/good.csv "${y[@]}" --dry-run -o out/dry.safetensors --log out/log --checkpoint out/c
+[[ $(state) == "$before" ]] || tell "--dry-run wrote: $(ls -R out)"
+good 'log' -- train in/two.csv "${full[@]}" --log out/run.jsonl
+perl -MJSON::PP -e 'my ($n, %seen) = (0); while (<>) { my $o = decode_json($_); $seen{$o->{event} // "none"}++;
+    if (($o->{event} // "") eq "eval") { exists $o->{$_} or die "an eval lacks $_\n" for qw(time cpu rows version neg_elbo rmse mnlp) }
+    $n++ == 0 and ($o->{event} eq "manifest" or die "the first line is $o->{event}\n") }
+  $seen{eval} > 3 && $seen{done} == 1 or die "events: ", join(" ", %seen), "\n"' out/run.jsonl 2>said.err || tell "log: $(cat said.err)"
+good 'quiet' -- train in/good.csv "${quick[@]}" --quiet
+[[ ! -s said.err ]] || tell "--quiet said: $(cat said.err)"
+good 'twice the same' -- train in/two.csv "${full[@]}"
+good 'inspect' -- inspect out/m.safetensors --json
+cp said.out out/first.json
+good 'twice the same' -- train in/two.csv "${full[@]}"
+good 'inspect' -- inspect out/m.safetensors --json
+diff <(sed -E 's/"(wall|cpu)_seconds": [0-9.e-]+//g' out/first.json) <(sed -E 's/"(wall|cpu)_seconds": [0-9.e-]+//g' said.out) >/dev/null ||
+  tell 'two runs of one seed differ'
+printf 'x1,x2,y\n0.5,0.5,1\n' >out/one.csv
+good 'predict' -- predict out/m.safetensors out/one.csv
+[[ -z $(find out -name '*.checkpoint' -o -name '.advgp*') ]] || tell "left behind: $(find out)"
+
+end_report 60
