@@ -113,7 +113,7 @@ static advgp_status pilot(training *t, size_t components, double *score, advgp_e
     gp_learner *l = NULL;
     gp_score held_out;
     const size_t batch = t->batch < PILOT_BATCH_MAX ? t->batch : PILOT_BATCH_MAX;
-    double neg_elbo;
+    double neg_elbo = 0;
     advgp_status st = new_learner(t, components, &l, err);
     for (size_t k = 0; st == ADVGP_OK && k < PILOT_STEPS && !stop_asked(t); k++) {
         gp_batch rows;
