@@ -52,9 +52,10 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
         st = gp_fail(err, ADVGP_EFILE, "%s is no checkpoint of this version, or was damaged: start without --resume",
                      path);
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);
-    if (st == ADVGP_OK) {
-        *counts = t->data;
-    } else {
+    if (st == ADVGP_OK) *counts = t->data;
+    if (st == ADVGP_OK && ((*counts)[0] > (*counts)[3] || (*counts)[7] > GP_COMPONENTS_MAX))
+        st = gp_fail(err, ADVGP_EFILE, "%s: its counts cannot be: start without --resume", path);
+    if (st != ADVGP_OK) {
         gp_tensorfile_free(*file);
         *file = NULL;
     }
@@ -123,6 +124,8 @@ advgp_status gp_checkpoint_load(const char *path, gp_learner *l, gp_run_state *s
     if (st == ADVGP_OK) st = read_vector(file, "adam_m", size, l->adam.m, err);
     if (st == ADVGP_OK) st = read_vector(file, "adam_v", size, l->adam.v, err);
     if (st == ADVGP_OK) st = read_vector(file, "scalars", 4, scalars, err);
+    if (st == ADVGP_OK && !(scalars[2] > 0 && scalars[2] <= 1))
+        st = gp_fail(err, ADVGP_EFILE, "%s: its damping of %g cannot be: start without --resume", path, scalars[2]);
     if (st == ADVGP_OK) {
         state->step = (size_t)counts[0], state->since_best = (size_t)counts[1];
         state->best = scalars[1] != 0 ? scalars[0] : HUGE_VAL;
