@@ -1,20 +1,16 @@
 #!/usr/bin/env bash
-# Writes the kept seeds of the fuzzers of models, schemas, checkpoints and packed folders anew, with the program as it is.
+# Writes the kept seeds of the fuzzers of schemas, checkpoints and packed folders anew, with the program as it is.
 #   fuzz/corpus.sh ADVGP
 set -euo pipefail
 advgp=$(realpath "$1") corpus=$(realpath "$(dirname "$0")")/corpus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-mkdir -p "$corpus"/{model,schema,checkpoint,packed}
+mkdir -p "$corpus"/{schema,checkpoint,packed}
 
 awk 'BEGIN { srand(1); print "x1,x2,y"; for (i = 0; i < 20; i++) { a = rand(); b = rand(); printf "%.3f,%.3f,%.3f\n", a, b, a * b + a } }' >two.csv
 awk 'BEGIN { srand(2); print "n,flag,day,colour,shop,w,y"; for (i = 0; i < 60; i++)
   printf "%s,%s,2024-%02d-%02d,%s,%s,%d,%.3f\n", i % 9 ? rand() : "", i % 2 ? "true" : "false", i % 12 + 1, i % 28 + 1, i % 3 ? "red" : "blue", i % 3, i % 4 + 1, 1 + rand() }' >kinds.csv
-small=(--target y -m 2 --epochs 1 -q)
-"$advgp" train two.csv "${small[@]}" --components 1 -o "$corpus/model/plain" >/dev/null
-"$advgp" train kinds.csv "${small[@]}" --components 2 --kernel matern32 --trend none --weights w --log-target --features n,colour \
-  --sql 'SELECT * FROM data' -o "$corpus/model/kinds" >/dev/null
 
 "$advgp" train two.csv --target y -m 2 --components 1 --epochs 1000000 --patience inf -q --checkpoint "$corpus/checkpoint/run" -o m >/dev/null 2>&1 &
 pid=$!
@@ -36,4 +32,4 @@ pack() { # NAME ARGUMENTS...
 }
 pack two two.csv
 pack kinds kinds.csv --weights w --values float64 --encode shop=target
-ls -l "$corpus"/{model,schema,checkpoint,packed}
+ls -l "$corpus"/{schema,checkpoint,packed}
