@@ -199,7 +199,7 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
     static const char *const fixed[] = {"features", "exclude",    "weights", "missing",
                                         "encode",   "log-target", "sql",     "validation"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
-    if (target && strcmp(target, schema->target))
+    if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "--target %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

@@ -24,6 +24,7 @@ typedef struct report {
     advgp_status log_status; // of the first line that could not be written
     advgp_error log_error;
     double next_line; // wall clock of the next line of progress
+    double peak;      // bytes of anonymous memory, the most seen at an evaluation or the end
 } report;
 
 // ---- progress -------------------------------------------------------------------------------------------------------
@@ -45,9 +46,26 @@ static void log_event(report *r, const char *event, json_t *fields)
     if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
 }
 
+static double anonymous_memory(void)
+{
+    char line[256];
+    double kilobytes = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "RssAnon:", 8)) kilobytes = strtod(line + 8, NULL);
+    if (f) fclose(f);
+    return 1024 * kilobytes;
+}
+
+static void note_memory(report *r)
+{
+    r->peak = fmax(r->peak, anonymous_memory());
+}
+
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
     report *r = ctx;
+    note_memory(r);
     log_event(r, "eval",
               json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
                         "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
@@ -69,17 +87,6 @@ static int on_stop(void *ctx)
 
 // ---- results --------------------------------------------------------------------------------------------------------
 
-static double anonymous_memory(void)
-{
-    char line[256];
-    double kilobytes = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "RssAnon:", 8)) kilobytes = strtod(line + 8, NULL);
-    if (f) fclose(f);
-    return 1024 * kilobytes;
-}
-
 static json_t *coverage_json(const double *coverage)
 {
     json_t *object = json_object();
@@ -91,14 +98,14 @@ static json_t *coverage_json(const double *coverage)
     return object;
 }
 
-static json_t *result_json(const char *path, const gp_model *model, const gp_train_result *t)
+static json_t *result_json(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
 {
     return json_pack("{s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:f, s:b}", "model", path,
                      "rows", t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
                      coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
                      gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
                      gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall,
-                     "cpu_seconds", t->cpu, "peak_rss_bytes", anonymous_memory(), "held_out", t->held_out);
+                     "cpu_seconds", t->cpu, "peak_rss_bytes", r->peak, "held_out", t->held_out);
 }
 
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
@@ -202,14 +209,14 @@ static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
 }
 
-static advgp_status show(const gp_options *o, const char *path, const gp_model *model, const gp_train_result *result,
+static advgp_status show(const report *r, const char *path, const gp_model *model, const gp_train_result *result,
                          advgp_error *err)
 {
-    if (!gp_options_flag(o, "json")) {
+    if (!gp_options_flag(r->o, "json")) {
         print_result(path, model, result);
         return ADVGP_OK;
     }
-    return gp_cli_print_json_take(result_json(path, model, result), err);
+    return gp_cli_print_json_take(result_json(r, path, model, result), err);
 }
 
 // Where the state is saved: interrupted or killed, a run can always go on.
@@ -252,7 +259,7 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK && log) st = check_written(o, "log", log, err);
     if (st == ADVGP_OK && (!strcmp(path, checkpoint) || (log && (!strcmp(log, path) || !strcmp(log, checkpoint)))))
         st = gp_fail(err, ADVGP_EINVAL, "model, checkpoint and log need three different files, and two of them are %s",
-                     log && strcmp(path, checkpoint) ? log : path);
+                     log && strcmp(path, checkpoint) != 0 ? log : path);
     return st;
 }
 
@@ -279,9 +286,10 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     if (test) st = score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
-    if (st == ADVGP_OK) st = show(o, path, model, &result, err);
+    note_memory(r);
+    if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
-        log_event(r, "done", result_json(path, model, &result));
+        log_event(r, "done", result_json(r, path, model, &result));
         if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);

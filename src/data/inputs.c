@@ -25,8 +25,8 @@ static void file_fini(gp_input_file *file)
 
 void gp_inputs_fini(gp_inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->n_files; i++) file_fini(&inputs->files[i]);
-    for (size_t i = 0; i < inputs->n_tables; i++) gp_free(inputs->tables[i].name);
+    for (size_t i = 0; inputs->files && i < inputs->n_files; i++) file_fini(&inputs->files[i]);
+    for (size_t i = 0; inputs->tables && i < inputs->n_tables; i++) gp_free(inputs->tables[i].name);
     gp_free(inputs->files);
     gp_free(inputs->tables);
     *inputs = (gp_inputs){0};

@@ -122,6 +122,7 @@ static advgp_status deal_rows(void *ctx, const gp_rows *rows, advgp_error *err)
 static void fill_float(const packer *p, const gp_shuffle *order, const float *loose, size_t first, size_t n, size_t run)
 {
     float *restrict block = (float *)(void *)p->block;
+    if (!loose) return; // no rows
     for (size_t i = 0; i < n; i += GP_RUN_VALUES) {
         size_t m = n - i < GP_RUN_VALUES ? n - i : GP_RUN_VALUES;
         const float *rows[GP_RUN_VALUES];
@@ -138,6 +139,7 @@ static void fill_double(const packer *p, const gp_shuffle *order, const double *
                         size_t run)
 {
     double *restrict block = (double *)(void *)p->block;
+    if (!loose) return; // no rows
     for (size_t i = 0; i < n; i++) {
         const double *row = loose + gp_shuffle_at(order, first + i) * p->stride;
         for (size_t j = 0; j < p->stride; j++) block[j * run + i] = row[j];

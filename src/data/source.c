@@ -54,7 +54,7 @@ no_memory:
 
 void gp_source_fini(gp_source *source)
 {
-    for (size_t i = 0; i < source->n_columns; i++) gp_free(source->columns[i].name);
+    for (size_t i = 0; source->columns && i < source->n_columns; i++) gp_free(source->columns[i].name);
     gp_free(source->columns);
     gp_free(source->wanted);
     gp_free(source->label);

@@ -48,7 +48,7 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
     advgp_status st = gp_tensorfile_read(path, file, err);
     if (st != ADVGP_OK) return st;
     snprintf(metadata, sizeof metadata, metadata_format, (*file)->xxh3);
-    if (!(*file)->metadata || strcmp((*file)->metadata, metadata))
+    if (!(*file)->metadata || strcmp((*file)->metadata, metadata) != 0)
         st = gp_fail(err, ADVGP_EFILE, "%s is no checkpoint of this version, or was damaged: start without --resume",
                      path);
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);

@@ -17,12 +17,14 @@
 const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
 // By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds, and a run has a thousand
-// steps or six epochs, whichever is more, up to 3,000 steps.
-enum { BATCH_MIN = 512, BATCH_MAX = 8192, STEPS_MIN = 1000, STEPS_MAX = 3000, READ_ROWS = 4096 };
+// steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see whole has no noise between
+// steps and needs fewer.
+enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WHOLE = 1024, READ_ROWS = 4096 };
+enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 static const double start_length = 0.7, adam_rate = 0.1;
-// Pilots: on small tables longer ones, since they are cheap and few held-out rows tell less. A sum gains more from the
-// rest of the run than one component does, so it may be a little behind.
-enum { PILOT_STEPS = 200, PILOT_STEPS_SMALL = 400, PILOT_SMALL_ROWS = 50000 };
+// Pilots: long enough to rank one component against four on every set tried; on small tables longer, since few held-out
+// rows tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
+enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS_SMALL = 400, PILOT_STEPS = 200, PILOT_SMALL_ROWS = 50000 };
 enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT_SUM = 4 };
 static const double pilot_handicap = 1.01;
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
@@ -70,12 +72,13 @@ static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
     const gp_train_options *o = t->options;
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
-    size_t batch = BATCH_MIN;
+    size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX && 40 * batch < t->n_train) batch *= 2;
     t->batch = o->batch ? o->batch : batch;
     if (t->batch > t->n_train) t->batch = t->n_train;
     const double per_epoch = (double)t->n_train / (double)t->batch;
-    const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(STEPS_MIN, 6 * per_epoch));
+    const double least = t->batch == t->n_train ? STEPS_WHOLE : STEPS_MIN;
+    const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
     t->steps = (size_t)fmax(1, ceil(steps));
     advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
     if (st == ADVGP_OK && t->m < o->m)
@@ -113,7 +116,9 @@ static advgp_status pilot(training *t, size_t components, double *score, advgp_e
     gp_learner *l = NULL;
     gp_score held_out;
     const size_t batch = t->batch < PILOT_BATCH_MAX ? t->batch : PILOT_BATCH_MAX;
-    const size_t steps = t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
+    const size_t steps = t->batch == t->n_train          ? PILOT_STEPS_WHOLE
+                         : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL
+                                                         : PILOT_STEPS;
     advgp_status st = new_learner(t, components, &l, err);
     *score = INFINITY;
     for (size_t k = 0; st == ADVGP_OK && k < steps && !stop_asked(t); k++) {
