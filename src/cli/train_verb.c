@@ -252,7 +252,7 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK && log) st = check_written(o, "log", log, err);
     if (st == ADVGP_OK && (!strcmp(path, checkpoint) || (log && (!strcmp(log, path) || !strcmp(log, checkpoint)))))
         st = gp_fail(err, ADVGP_EINVAL, "model, checkpoint and log need three different files, and two of them are %s",
-                     log && strcmp(path, checkpoint) ? log : path);
+                     log && strcmp(path, checkpoint) != 0 ? log : path);
     return st;
 }
 

@@ -158,11 +158,11 @@ static void options_become_json_of_their_kind(void **state)
     assert_int_equal(gp_options_new("train", &o, NULL), ADVGP_OK);
     assert_int_equal(gp_options_set(o, "batch", "full", NULL), ADVGP_OK);
     assert_int_equal(gp_options_set(o, "features", "a,b\\,c", NULL), ADVGP_OK);
-    assert_int_equal(gp_options_set(o, "tau", "3", NULL), ADVGP_OK);
+    assert_int_equal(gp_options_set(o, "early-stopping-rounds", "3", NULL), ADVGP_OK);
     assert_int_equal(gp_options_set(o, "output", "caf\xe9", NULL), ADVGP_OK); // no UTF-8: JSON cannot hold it
     json_t *json = gp_json_options(o);
     assert_non_null(json);
-    assert_int_equal(json_integer_value(json_object_get(json, "max-delay")), 3);
+    assert_int_equal(json_integer_value(json_object_get(json, "patience")), 3);
     assert_int_equal(json_integer_value(json_object_get(json, "inducing")), 200);
     assert_string_equal(json_string_value(json_object_get(json, "batch")), "full");
     assert_string_equal(json_string_value(json_array_get(json_object_get(json, "features"), 1)), "b,c");
