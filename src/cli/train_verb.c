@@ -100,12 +100,12 @@ static json_t *coverage_json(const double *coverage)
 
 static json_t *result_json(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
 {
-    return json_pack("{s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:f, s:b}", "model", path,
-                     "rows", t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
-                     coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
-                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
-                     gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall,
-                     "cpu_seconds", t->cpu, "peak_rss_bytes", r->peak, "held_out", t->held_out);
+    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b}", "model", path,
+                     "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
+                     "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian),
+                     "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean),
+                     "linear", gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall,
+                     "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out);
 }
 
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
