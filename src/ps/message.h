@@ -31,8 +31,11 @@ typedef enum gp_message_kind {
 } gp_message_kind;
 
 enum {
-    GP_FLAG_FULL = 1,  // PARAMETERS: all of them, not a difference; PUSH: was computed from such
-    GP_FLAG_FAILED = 2 // PUSH: the worker could not compute at these parameters; there are no values
+    GP_FLAG_FULL = 1,   // PARAMETERS: all of them, not a difference; PUSH: was computed from such
+    GP_FLAG_FAILED = 2, // PUSH: the worker could not compute at these parameters; there are no values
+    // PARAMETERS and the PUSH that answers them: all rows of the shards (or the first `rows` of them), not a batch
+    GP_FLAG_ALL_ROWS = 4,
+    GP_FLAG_STATISTICS = 8 // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
 };
 
 // Why a message was refused. The text is what a user reads.
@@ -69,7 +72,7 @@ typedef struct gp_message {
     uint64_t fingerprint; // HELLO: hash of data and model, which must agree
     double shard_weight;  // PUSH: sum of weights of the rows in the shards, N_k
     double batch_weight;  // PUSH: and of those in the batch, B_k
-    uint64_t rows;        // PUSH: rows in the batch
+    uint64_t rows;        // PUSH: rows in the batch; PARAMETERS: rows to take of all, 0: every one
     size_t n_values;      // PARAMETERS: elements sent; PUSH: the sums
     const double *values;
     size_t n_masked;      // PARAMETERS that are not full: elements the mask speaks of

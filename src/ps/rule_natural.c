@@ -1,8 +1,9 @@
 // rule_natural.c: natural gradient on q(w) from pushed statistics, Adam on the rest. docs/math.md 4.
-// A push is sum g | A, upper triangle row by row | b | yy | n | residual | gradient of everything before mu.
+// A push is the statistics, then the gradient of everything before mu.
 #include "base/alloc.h"
 #include "model/qw.h"
 #include "ps/rule.h"
+#include "ps/statistics.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,30 +17,18 @@ typedef struct natural {
     uint64_t steps; // Adam's t as a checkpoint keeps it
 } natural;
 
-static size_t triangle(size_t M)
-{
-    return M * (M + 1) / 2;
-}
-
 static size_t natural_push_size(gp_theta_layout l, gp_range range)
 {
     (void)range;
-    return 1 + triangle(l.M) + l.M + 3 + l.n_rest;
+    return gp_statistics_size(l.M) + l.n_rest;
 }
 
 static void natural_fill(gp_theta_layout l, gp_range range, const gp_stats *stats, double sum_g, const double *grad,
                          double *push)
 {
     (void)range;
-    *push++ = sum_g;
-    gp_upper_pack(gp_ro(stats->A), push);
-    push += triangle(l.M);
-    memcpy(push, stats->b, l.M * sizeof(double));
-    push += l.M;
-    *push++ = stats->yy;
-    *push++ = stats->n;
-    *push++ = stats->residual;
-    memcpy(push, grad, l.n_rest * sizeof(double));
+    gp_statistics_pack(stats, sum_g, push);
+    memcpy(push + gp_statistics_size(l.M), grad, l.n_rest * sizeof(double));
 }
 
 static void natural_free(gp_rule *rule)
@@ -82,32 +71,18 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     return ADVGP_OK;
 }
 
-static void unpack(natural *r, const double *sum)
-{
-    const size_t M = r->stats.A.rows;
-    const double *at = sum + 1;
-    gp_mat A = r->stats.A;
-    gp_upper_unpack(M, at, A);
-    for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < i; j++) A.p[i * A.ld + j] = A.p[j * A.ld + i];
-    at += triangle(M);
-    memcpy(r->stats.b, at, M * sizeof(double));
-    at += M;
-    r->stats.yy = at[0], r->stats.n = at[1], r->stats.residual = at[2];
-    memcpy(r->grad, at + 3, r->base.options.layout.n_rest * sizeof(double));
-}
-
 static advgp_status natural_step(gp_rule *rule, const double *sum, const gp_step_terms *terms, double *theta,
                                  advgp_error *err)
 {
     natural *r = (natural *)rule;
     const gp_theta_layout l = rule->options.layout;
     const double shrink = terms->shrink / pow(1 + terms->age, rule->options.age_power);
-    unpack(r, sum);
+    gp_statistics_unpack(sum, &r->stats);
+    sum += gp_statistics_size(l.M);
     advgp_status st = gp_qw_natural(r->qw, &r->stats, 1, theta[0], fmax(1e-3, rule->options.natural_rate * shrink),
                                     theta + l.n_rest, theta + l.U, err);
     if (st != ADVGP_OK) return st;
-    for (size_t i = 0; i < l.n_rest; i++) r->grad[i] /= terms->n; // a row's share: Adam needs no more
+    for (size_t i = 0; i < l.n_rest; i++) r->grad[i] = sum[i] / terms->n; // a row's share: Adam needs no more
     r->adam.rate = rule->options.adam_rate * shrink;
     r->adam.t = (unsigned long)r->steps;
     gp_step_adam(&r->adam, l.n_rest, r->grad, theta);

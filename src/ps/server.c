@@ -2,6 +2,7 @@
 #include "ps/server.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
+#include "ps/statistics.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,7 +21,7 @@ typedef struct member {
     double shard_weight, batch_weight;
     size_t n_shards;
     uint32_t *shards; // [n_shards of the run]
-    double *push;     // [push_size]
+    double *push;     // [buffer]
     // Its request.
     uint64_t need; // waits for this version or a later one
     bool answered; // at least once: a repetition gets a full answer
@@ -39,17 +40,23 @@ typedef struct note {
 struct gp_server {
     gp_server_options o;
     gp_range range;
-    size_t push_size;
+    size_t push_size; // values of a push as the rule has it
+    size_t expected;  // values of a push as things are
+    size_t buffer;    // values of the largest push
+    bool collecting, collected;
+    unsigned wanted;      // flags of what is collected
+    uint64_t wanted_rows; // of each worker
     uint64_t version, allowed;
     uint64_t oldest; // pushes of versions before this are void: there was a roll-back
     bool begun, ended, held;
+    const char *trouble; // a worker could not compute: a roll-back is due
     double *theta;
     // Roll-back: the newest parameters that pushes have shown to be good, and the next candidate.
     double *kept, *candidate;
     uint64_t candidate_version;
     double damping, value, mean_value;
     bool has_value;
-    double *sum; // [push_size]
+    double *sum; // [buffer]
     gp_shard_table table;
     double total; // weight of all rows that are not given up
     member *members;
@@ -98,7 +105,7 @@ static bool allocate(gp_server *s)
     s->theta = gp_alloc(n, sizeof(double));
     s->kept = gp_alloc(n, sizeof(double));
     s->candidate = gp_alloc(n, sizeof(double));
-    s->sum = gp_alloc(s->push_size, sizeof(double));
+    s->sum = gp_alloc(s->buffer, sizeof(double));
     s->members = gp_alloc(W, sizeof *s->members);
     s->live = gp_alloc(W, sizeof *s->live);
     s->used = gp_alloc(W, sizeof *s->used);
@@ -126,6 +133,9 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     s->o = *o;
     s->range = rule->options.range;
     s->push_size = rule->ops->push_size(rule->options.layout, s->range);
+    const size_t statistics = gp_statistics_size(rule->options.layout.M);
+    s->expected = s->push_size;
+    s->buffer = s->push_size > statistics ? s->push_size : statistics;
     s->allowed = UINT64_MAX;
     s->damping = 1;
     if (!allocate(s)) {
@@ -208,12 +218,13 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
     member *m = &s->members[worker];
     *answer = message_for(s, GP_PARAMETERS, worker);
     answer->sequence = m->sequence;
+    answer->flags = s->wanted, answer->rows = s->wanted_rows;
     answer->n_shards = gp_shard_table_list(&s->table, worker, s->shards);
     answer->shards = s->shards;
     if (m->sent && !m->full) {
         difference(s, m, answer);
     } else {
-        answer->flags = GP_FLAG_FULL;
+        answer->flags |= GP_FLAG_FULL;
         answer->n_values = s->range.count, answer->values = s->theta;
         if (m->sent) memcpy(m->sent, s->theta, s->range.count * sizeof(double));
     }
@@ -265,7 +276,8 @@ static bool too_old(const gp_server *s, uint64_t push_version)
 static bool may_advance(const gp_server *s)
 {
     size_t n = 0, fresh = 0;
-    if (!s->begun || s->ended) return false;
+    if (!s->begun || s->ended || s->collected) return false;
+    if (s->trouble) return true;
     for (size_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
         if (!m->seen.live || !m->seen.has_shards) continue;
@@ -273,29 +285,30 @@ static bool may_advance(const gp_server *s)
         n++;
         fresh += m->fresh;
     }
-    const double needed = fmax(1, ceil(s->o.quorum * (double)n - 1e-9));
+    const double quorum = s->collecting ? 1 : s->o.quorum, needed = fmax(1, ceil(quorum * (double)n - 1e-9));
     return n > 0 && (double)fresh >= needed;
 }
 
 // The sum of the pushes that count, each N_k / B_k times, stretched to all rows; in the order of workers.
 static size_t sum_pushes(gp_server *s, double *age)
 {
+    const bool fresh_only = s->o.rule->ops->fresh_only;
     size_t n = 0;
     double rows = 0;
     *age = 0;
     for (uint32_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
-        if (!m->seen.live || !m->seen.has_shards || !m->has_push || (s->o.rule->ops->fresh_only && !m->fresh)) continue;
+        if (!m->seen.live || !m->seen.has_shards || !m->has_push || (fresh_only && !m->fresh)) continue;
         s->used[n++] = (gp_used_push){k, m->push_sequence, m->push_version};
         rows += m->shard_weight;
         *age += (double)(s->version - m->push_version);
     }
     *age /= (double)n;
-    memset(s->sum, 0, s->push_size * sizeof(double));
+    memset(s->sum, 0, s->expected * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         const member *m = &s->members[s->used[i].worker];
         const double scale = m->shard_weight / m->batch_weight * (s->total / rows);
-        for (size_t j = 0; j < s->push_size; j++) s->sum[j] += scale * m->push[j];
+        for (size_t j = 0; j < s->expected; j++) s->sum[j] += scale * m->push[j];
     }
     return n;
 }
@@ -343,12 +356,13 @@ static void go_back(gp_server *s)
     for (size_t k = 0; k < s->o.workers_max; k++) void_push(&s->members[k]);
 }
 
-static advgp_status advance(gp_server *s, const char *bad, advgp_error *err)
+static advgp_status advance(gp_server *s, advgp_error *err)
 {
     advgp_error why = {0};
     double age = 0;
     const double left = s->o.steps ? fmax(0.01, 1 - (double)s->version / (double)s->o.steps) : 1;
     const double shrink = s->damping * left;
+    const char *bad = s->trouble;
     const size_t n_used = bad ? 0 : sum_pushes(s, &age);
     if (!bad) bad = try_step(s, n_used, age, shrink, &why);
     if (bad) {
@@ -362,6 +376,7 @@ static advgp_status advance(gp_server *s, const char *bad, advgp_error *err)
     }
     s->version++;
     s->held = false;
+    s->trouble = NULL;
     tell(s, &(gp_ps_event){.kind = GP_EVENT_ADVANCE,
                            .version = s->version,
                            .n_used = n_used,
@@ -379,7 +394,14 @@ static advgp_status advance(gp_server *s, const char *bad, advgp_error *err)
 static advgp_status try_advance(gp_server *s, advgp_error *err)
 {
     if (!may_advance(s)) return ADVGP_OK;
-    if (s->version < s->allowed) return advance(s, NULL, err);
+    if (s->collecting) {
+        double age;
+        const size_t n_used = sum_pushes(s, &age);
+        s->collected = true;
+        tell(s, &(gp_ps_event){.kind = GP_EVENT_COLLECTED, .version = s->version, .n_used = n_used, .used = s->used});
+        return ADVGP_OK;
+    }
+    if (s->version < s->allowed) return advance(s, err);
     s->held = true;
     return ADVGP_OK;
 }
@@ -388,6 +410,35 @@ advgp_status gp_server_allow(gp_server *s, uint64_t version, advgp_error *err)
 {
     s->allowed = version;
     return s->held ? try_advance(s, err) : ADVGP_OK;
+}
+
+// ---- collecting -----------------------------------------------------------------------------------------------------
+
+advgp_status gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64_t max_rows, advgp_error *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->o.workers_max; k++) n += s->live[k] && s->members[k].seen.has_shards;
+    if (!n) return gp_fail(err, ADVGP_ECLUSTER, "no worker is left to collect from");
+    memcpy(s->theta, theta, s->range.count * sizeof(double));
+    s->collecting = true, s->collected = false, s->held = false;
+    s->trouble = NULL;
+    s->wanted = flags & (GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS);
+    s->wanted_rows = max_rows ? (max_rows + n - 1) / n : 0;
+    s->expected = flags & GP_FLAG_STATISTICS ? gp_statistics_size(s->o.rule->options.layout.M) : s->push_size;
+    s->version++;
+    s->oldest = s->version;
+    for (size_t k = 0; k < s->o.workers_max; k++) {
+        void_push(&s->members[k]);
+        s->members[k].full = true;
+    }
+    tell(s,
+         &(gp_ps_event){.kind = GP_EVENT_COLLECT, .version = s->version, .flags = s->wanted, .rows = s->wanted_rows});
+    return ADVGP_OK;
+}
+
+const double *gp_server_collected(const gp_server *s)
+{
+    return s->collected ? s->sum : NULL;
 }
 
 // ---- who has what ---------------------------------------------------------------------------------------------------
@@ -403,7 +454,8 @@ static void on_moved(void *ctx, uint32_t shard, uint32_t from, uint32_t to)
 {
     gp_server *s = ctx;
     if (from < s->o.workers_max && s->members[from].has_push && uses_shard(&s->members[from], shard))
-        void_push(&s->members[from]); // else its rows would count twice
+        void_push(&s->members[from]);                                       // else its rows would count twice
+    if (s->collecting && to < s->o.workers_max) void_push(&s->members[to]); // every row is wanted
     tell(s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = shard, .from = from, .worker = to});
 }
 
@@ -496,7 +548,7 @@ static uint32_t place_for(const gp_server *s, const gp_message *hello)
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
 {
-    if (!m->push) m->push = gp_alloc(s->push_size, sizeof(double));
+    if (!m->push) m->push = gp_alloc(s->buffer, sizeof(double));
     if (!m->shards) m->shards = gp_alloc(s->o.n_shards, sizeof *m->shards);
     if (!m->sent && s->o.filter > 0) m->sent = gp_alloc(s->range.count, sizeof(double));
     if (m->push && m->shards && (m->sent || !(s->o.filter > 0))) return ADVGP_OK;
@@ -583,7 +635,7 @@ static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
 // NULL: a push to be used. Else why it is not.
 static const char *why_dropped(const gp_server *s, const gp_message *push)
 {
-    if (push->version < s->oldest) return "it was computed before a roll-back";
+    if (push->version < s->oldest) return "it was computed before a roll-back or a collection";
     if (s->o.max_delay != GP_DELAY_ANY && push->version + s->o.max_delay + 1 < s->version) return "it is too old";
     for (size_t i = 0; i < push->n_shards; i++)
         if (s->table.owner[push->shards[i]] != push->worker) return "a shard of it is another worker's now";
@@ -596,8 +648,10 @@ static bool is_sound(const gp_server *s, const gp_message *push)
     for (size_t i = 0; i < push->n_shards; i++)
         if (push->shards[i] >= s->o.n_shards) return false;
     if (push->flags & GP_FLAG_FAILED) return true;
-    return push->n_values == s->push_size && push->batch_weight > 0 && push->shard_weight > 0 &&
-           isfinite(push->shard_weight / push->batch_weight) && gp_all_finite(s->push_size, push->values);
+    const bool statistics = push->flags & GP_FLAG_STATISTICS;
+    const size_t n_values = statistics ? gp_statistics_size(s->o.rule->options.layout.M) : s->push_size;
+    return push->n_values == n_values && push->batch_weight > 0 && push->shard_weight >= 0 &&
+           isfinite(push->shard_weight / push->batch_weight) && gp_all_finite(push->n_values, push->values);
 }
 
 static advgp_status take_push(gp_server *s, member *m, double now, const gp_message *push, advgp_error *err)
@@ -615,12 +669,15 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
         m->shard_weight = push->shard_weight, m->batch_weight = push->batch_weight;
         m->n_shards = push->n_shards;
         memcpy(m->shards, push->shards, push->n_shards * sizeof *m->shards);
-        memcpy(m->push, push->values, s->push_size * sizeof(double));
+        memcpy(m->push, push->values, push->n_values * sizeof(double));
         m->seen.pushes++;
         m->seen.rows += push->rows;
     }
     tell(s, &(gp_ps_event){.kind = GP_EVENT_PUSH, .worker = push->worker, .push = push, .dropped = dropped});
-    if (failed && !dropped) return advance(s, "a worker could not compute", err);
+    if (failed && !dropped && s->collecting)
+        return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
+                       push->worker);
+    if (failed && !dropped) s->trouble = "a worker could not compute";
     return try_advance(s, err);
 }
 
@@ -780,7 +837,8 @@ gp_server_image gp_server_look(gp_server *s)
                              .incarnation = s->image + s->table.n + W};
     for (size_t i = 0; i < s->table.n; i++) image.owner[i] = s->table.owner[i];
     for (size_t k = 0; k < W; k++) {
-        image.sequence[k] = s->members[k].sequence;
+        const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
+        image.sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->sequence;
         image.incarnation[k] = s->members[k].seen.incarnation;
     }
     return image;

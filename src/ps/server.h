@@ -29,12 +29,14 @@ typedef enum gp_ps_bug {
 // ---- what happened, for logs, replay and the invariants of the simulator --------------------------------------------
 
 typedef enum gp_ps_event_kind {
-    GP_EVENT_JOINED,  // worker, incarnation
-    GP_EVENT_LOST,    // worker, incarnation
-    GP_EVENT_MOVED,   // shard, from, worker (to)
-    GP_EVENT_BEGUN,   // the first deal
-    GP_EVENT_PUSH,    // push; `dropped` says why, if it was
-    GP_EVENT_ADVANCE, // version is the new one; used, age, shrink, value, rolled_back
+    GP_EVENT_JOINED,   // worker, incarnation
+    GP_EVENT_LOST,     // worker, incarnation
+    GP_EVENT_MOVED,    // shard, from, worker (to)
+    GP_EVENT_BEGUN,    // the first deal
+    GP_EVENT_PUSH,     // push; `dropped` says why, if it was
+    GP_EVENT_ADVANCE,  // version is the new one; used, age, shrink, value, rolled_back
+    GP_EVENT_COLLECT,  // version is the new one, which has the parameters of a collection; flags, rows
+    GP_EVENT_COLLECTED // all that was asked for is there; used
 } gp_ps_event_kind;
 
 typedef struct gp_used_push {
@@ -53,6 +55,8 @@ typedef struct gp_ps_event {
     double age, shrink;
     double value;            // ADVANCE: sum of g a row, as the pushes saw it
     const char *rolled_back; // ADVANCE: why, else NULL
+    unsigned flags;          // COLLECT
+    uint64_t rows;           // COLLECT: of each worker at most, 0: every one
 } gp_ps_event;
 
 // ---- the machine ----------------------------------------------------------------------------------------------------
@@ -95,7 +99,13 @@ advgp_status gp_server_on_lost(gp_server *server, uint32_t worker, advgp_error *
 advgp_status gp_server_begin(gp_server *server, advgp_error *err);
 // No version above `version` is made until a later call allows it. At first all are allowed.
 advgp_status gp_server_allow(gp_server *server, uint64_t version, advgp_error *err);
-void gp_server_end(gp_server *server); // says BYE to all
+// Sets theta aside from the steps (all of it, in the rule's range) and has every worker push what `flags` ask for over
+// all its rows, or over max_rows of them together (0: every one). The sum is there when gp_server_collected gives it:
+// of the rule's values, or of statistics; nothing else happens until the next collection or the end. Versions go on.
+advgp_status gp_server_collect(gp_server *server, const double *theta, unsigned flags, uint64_t max_rows,
+                               advgp_error *err);
+const double *gp_server_collected(const gp_server *server); // NULL: not all have pushed yet
+void gp_server_end(gp_server *server);                      // says BYE to all
 
 bool gp_server_next(gp_server *server, double now, size_t *peer, gp_message *message);
 

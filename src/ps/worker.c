@@ -14,7 +14,8 @@ struct gp_worker {
     uint32_t id, incarnation, epoch;
     uint64_t run[2];
     uint64_t sequence, version;
-    bool full; // the parameters came whole
+    unsigned flags; // of the parameters
+    uint64_t max_rows;
     double *theta, *push;
     uint32_t *shards;
     size_t n_shards;
@@ -122,7 +123,8 @@ static void on_parameters(gp_worker *w, const gp_message *m)
         for (size_t i = 0, next = 0; i < w->o.size; i++)
             if (m->mask[i / 64] >> (i % 64) & 1) w->theta[i] = m->values[next++];
     }
-    w->full = m->flags & GP_FLAG_FULL;
+    w->flags = m->flags;
+    w->max_rows = m->rows;
     w->version = m->version;
     w->n_shards = m->n_shards;
     memcpy(w->shards, m->shards, m->n_shards * sizeof *w->shards);
@@ -202,16 +204,18 @@ advgp_status gp_worker_compute(gp_worker *w, const gp_computer *computer, advgp_
                           .sequence = w->sequence,
                           .version = w->version,
                           .theta = w->theta,
+                          .flags = w->flags,
+                          .max_rows = w->max_rows,
                           .n_shards = w->n_shards,
                           .shards = w->shards};
     gp_work_done done = {0};
     const advgp_status st = computer->compute(computer->ctx, &work, w->push, &done, err);
     if (st != ADVGP_OK && st != ADVGP_ENUMERIC) return st;
     gp_message push = message_of(w, GP_PUSH);
-    push.flags = (w->full ? GP_FLAG_FULL : 0u) | (st == ADVGP_ENUMERIC ? GP_FLAG_FAILED : 0u);
+    push.flags = w->flags | (st == ADVGP_ENUMERIC ? GP_FLAG_FAILED : 0u);
     push.shard_weight = done.shard_weight, push.batch_weight = done.batch_weight, push.rows = done.rows;
     push.n_shards = w->n_shards, push.shards = w->shards;
-    if (st == ADVGP_OK) push.n_values = w->o.push_size, push.values = w->push;
+    if (st == ADVGP_OK) push.n_values = done.n_values, push.values = w->push;
     w->state = GP_WORKER_PULL; // a push asks for the next parameters
     w->sequence++;
     ask(w, push);

@@ -12,6 +12,8 @@ typedef struct gp_work {
     uint32_t worker;
     uint64_t sequence, version;
     const double *theta; // NULL when only rows are to be fetched ahead
+    unsigned flags;      // GP_FLAG_ALL_ROWS, GP_FLAG_STATISTICS
+    uint64_t max_rows;   // with GP_FLAG_ALL_ROWS; 0: every one
     size_t n_shards;
     const uint32_t *shards;
 } gp_work;
@@ -19,11 +21,12 @@ typedef struct gp_work {
 typedef struct gp_work_done {
     double shard_weight, batch_weight;
     uint64_t rows;
+    size_t n_values; // of the push
 } gp_work_done;
 
 typedef struct gp_computer {
     void *ctx;
-    // Fills push (push_size values). ENUMERIC is told to the server, which goes back; any other failure ends the
+    // Fills push (up to push_size values). ENUMERIC is told to the server, which goes back; any other failure ends the
     // worker.
     advgp_status (*compute)(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err);
     // Reads the rows of a batch whose parameters have not come yet; may be NULL.
@@ -31,7 +34,7 @@ typedef struct gp_computer {
 } gp_computer;
 
 typedef struct gp_worker_options {
-    size_t size, push_size; // values of PARAMETERS and of a PUSH
+    size_t size, push_size; // values of PARAMETERS, and of a PUSH at most
     size_t n_shards;        // in all
     uint32_t wish;          // GP_ANY_WORKER, or the id it wants
     uint64_t run[2], fingerprint;

@@ -125,7 +125,8 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     const gp_batch rows = r->rows[work->shards[0]];
     const double sum_g = gradient(t, work->theta, rows, t->grad);
     gp_rule_prox.fill(t->layout, gp_range_all(t->layout), gp_pass_stats(t->pass), sum_g, t->grad, push);
-    *done = (gp_work_done){(double)rows.X.rows, (double)rows.X.rows, rows.X.rows};
+    const double n = (double)rows.X.rows;
+    *done = (gp_work_done){n, n, rows.X.rows, 1 + t->layout.size};
     return ADVGP_OK;
 }
 
