@@ -414,11 +414,11 @@ advgp_status gp_server_allow(gp_server *s, uint64_t version, advgp_error *err)
 
 // ---- collecting -----------------------------------------------------------------------------------------------------
 
-advgp_status gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64_t max_rows, advgp_error *err)
+void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64_t max_rows)
 {
     size_t n = 0;
     for (size_t k = 0; k < s->o.workers_max; k++) n += s->live[k] && s->members[k].seen.has_shards;
-    if (!n) return gp_fail(err, ADVGP_ECLUSTER, "no worker is left to collect from");
+    if (!n) n = s->o.workers; // they are still to come
     memcpy(s->theta, theta, s->range.count * sizeof(double));
     s->collecting = true, s->collected = false, s->held = false;
     s->trouble = NULL;
@@ -433,7 +433,6 @@ advgp_status gp_server_collect(gp_server *s, const double *theta, unsigned flags
     }
     tell(s,
          &(gp_ps_event){.kind = GP_EVENT_COLLECT, .version = s->version, .flags = s->wanted, .rows = s->wanted_rows});
-    return ADVGP_OK;
 }
 
 const double *gp_server_collected(const gp_server *s)
@@ -835,11 +834,12 @@ gp_server_image gp_server_look(gp_server *s)
                              .owner = s->image,
                              .sequence = s->image + s->table.n,
                              .incarnation = s->image + s->table.n + W};
-    for (size_t i = 0; i < s->table.n; i++) image.owner[i] = s->table.owner[i];
+    uint64_t *owner = s->image, *sequence = owner + s->table.n, *incarnation = sequence + W;
+    for (size_t i = 0; i < s->table.n; i++) owner[i] = s->table.owner[i];
     for (size_t k = 0; k < W; k++) {
         const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
-        image.sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->sequence;
-        image.incarnation[k] = s->members[k].seen.incarnation;
+        sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->sequence;
+        incarnation[k] = m->seen.incarnation;
     }
     return image;
 }

@@ -102,8 +102,7 @@ advgp_status gp_server_allow(gp_server *server, uint64_t version, advgp_error *e
 // Sets theta aside from the steps (all of it, in the rule's range) and has every worker push what `flags` ask for over
 // all its rows, or over max_rows of them together (0: every one). The sum is there when gp_server_collected gives it:
 // of the rule's values, or of statistics; nothing else happens until the next collection or the end. Versions go on.
-advgp_status gp_server_collect(gp_server *server, const double *theta, unsigned flags, uint64_t max_rows,
-                               advgp_error *err);
+void gp_server_collect(gp_server *server, const double *theta, unsigned flags, uint64_t max_rows);
 const double *gp_server_collected(const gp_server *server); // NULL: not all have pushed yet
 void gp_server_end(gp_server *server);                      // says BYE to all
 
@@ -144,10 +143,10 @@ typedef struct gp_server_image {
     double damping, value, mean_value;
     bool has_value, dealt;
     size_t size; // of each of the three
-    double *theta, *kept, *candidate;
+    const double *theta, *kept, *candidate;
     size_t n_shards, n_workers;
-    uint64_t *owner;                  // [n_shards]; meaningless unless dealt
-    uint64_t *sequence, *incarnation; // [n_workers]
+    const uint64_t *owner;                  // [n_shards]; meaningless unless dealt
+    const uint64_t *sequence, *incarnation; // [n_workers]
 } gp_server_image;
 gp_server_image gp_server_look(gp_server *server); // pointers into the server, valid until it is told the next thing
 // Before anybody has said hello; the arrays are copied. EINVAL where shapes differ.

@@ -195,6 +195,15 @@ bool gp_worker_next(gp_worker *w, double now, gp_message *m)
     return true;
 }
 
+bool gp_worker_leave(gp_worker *w, gp_message *m)
+{
+    const bool known = w->id != GP_ANY_WORKER;
+    *m = message_of(w, GP_BYE);
+    w->state = GP_WORKER_ENDED;
+    w->to_send = false;
+    return known;
+}
+
 // ---- doing ----------------------------------------------------------------------------------------------------------
 
 advgp_status gp_worker_compute(gp_worker *w, const gp_computer *computer, advgp_error *err)

@@ -59,6 +59,9 @@ advgp_status gp_worker_on_message(gp_worker *worker, double now, const gp_messag
 void gp_worker_on_tick(gp_worker *worker, double now);
 bool gp_worker_next(gp_worker *worker, double now, gp_message *message);
 
+// It goes: *message is the farewell to send. False: nobody knows it yet.
+bool gp_worker_leave(gp_worker *worker, gp_message *message);
+
 gp_worker_state gp_worker_state_of(const gp_worker *worker);
 advgp_status gp_worker_compute(gp_worker *worker, const gp_computer *computer, advgp_error *err);
 // The batch after the present one, as far as it is known: for fetching ahead. False: nothing to fetch.
