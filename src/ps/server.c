@@ -65,6 +65,8 @@ struct gp_server {
     gp_used_push *used;
     note *notes;
     size_t first_note, n_notes, max_notes;
+    uint64_t *gone; // [n_gone_max] tokens that had a place and lost it, the newest ones
+    size_t n_gone, n_gone_max;
     size_t turn;      // where to look next for an answer that is due
     uint32_t *shards; // [n_shards], of the answer being given
     double *values;   // [count], the same
@@ -96,6 +98,7 @@ void gp_server_free(gp_server *s)
     gp_free(s->values);
     gp_free(s->mask);
     gp_free(s->image);
+    gp_free(s->gone);
     gp_free(s);
 }
 
@@ -115,8 +118,10 @@ static bool allocate(gp_server *s)
     s->values = gp_alloc(n, sizeof(double));
     s->mask = gp_alloc(gp_mask_words(n), sizeof *s->mask);
     s->image = gp_alloc(s->o.n_shards + 2 * W, sizeof *s->image);
+    s->n_gone_max = 4 * W + 16;
+    s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
     return s->theta && s->kept && s->candidate && s->sum && s->members && s->live && s->used && s->notes && s->shards &&
-           s->values && s->mask && s->image;
+           s->values && s->mask && s->image && s->gone;
 }
 
 advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_error *err)
@@ -183,7 +188,7 @@ static void say(gp_server *s, size_t peer, const gp_message *message)
 static void refuse(gp_server *s, size_t peer, const gp_message *to, gp_refusal reason)
 {
     gp_message m = message_for(s, GP_REFUSE, to->worker);
-    m.incarnation = to->incarnation;
+    m.epoch = to->epoch, m.incarnation = to->incarnation; // so that the worker knows whether it is meant
     m.sequence = to->sequence;
     m.token = to->token;
     m.reason = reason;
@@ -495,14 +500,35 @@ advgp_status gp_server_begin(gp_server *s, advgp_error *err)
     return ADVGP_OK;
 }
 
+// Added up anew, not subtracted: nothing left is 0, and a server that goes on from a checkpoint has the same bits.
+static void weigh_rows(gp_server *s)
+{
+    s->total = 0;
+    for (size_t i = 0; i < s->table.n; i++)
+        if (s->table.owner[i] != GP_NOBODY) s->total += s->table.weight[i];
+}
+
 static void give_up_rows(gp_server *s, uint32_t worker)
 {
     for (size_t i = 0; i < s->table.n; i++) {
         if (s->table.owner[i] != worker) continue;
         s->table.owner[i] = GP_NOBODY;
-        s->total -= s->table.weight[i];
         tell(s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = (uint32_t)i, .from = worker, .worker = GP_NOBODY});
     }
+    weigh_rows(s);
+}
+
+// A hello with this token was under way for long: whoever said it has a place by another one, or is no more.
+static void forget_token(gp_server *s, const member *m)
+{
+    s->gone[s->n_gone++ % s->n_gone_max] = m->token;
+}
+
+static bool is_gone(const gp_server *s, uint64_t token)
+{
+    for (size_t i = 0; i < s->n_gone && i < s->n_gone_max; i++)
+        if (s->gone[i] == token) return true;
+    return false;
 }
 
 advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
@@ -511,6 +537,7 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     member *m = &s->members[worker];
     m->seen.live = m->seen.waiting = false;
     void_push(m);
+    forget_token(s, m);
     s->live[worker] = false;
     s->n_live--;
     s->counts.lost++;
@@ -534,15 +561,18 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
 
 // ---- hello ----------------------------------------------------------------------------------------------------------
 
-// The place a worker gets: the one it wishes for, or the first that nobody has.
+// The place a worker gets: the one it wishes for, or the first that nobody has. Who comes for the first time takes its
+// wish from whoever is there: it was started in its stead. Who comes back takes what is free first, since another may
+// have been given its place in the meantime.
 static uint32_t place_for(const gp_server *s, const gp_message *hello)
 {
     for (uint32_t k = 0; k < s->o.workers_max; k++)
         if (s->live[k] && s->members[k].token == hello->token) return k; // it says hello again
-    if (hello->worker < s->o.workers_max) return hello->worker;
+    const bool wishes = hello->worker < s->o.workers_max;
+    if (wishes && (!hello->incarnation || !s->live[hello->worker])) return hello->worker;
     for (uint32_t k = 0; k < s->o.workers_max; k++)
         if (!s->live[k]) return k;
-    return GP_NOBODY;
+    return wishes ? hello->worker : GP_NOBODY;
 }
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
@@ -560,7 +590,8 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
     member *m = &s->members[k];
     advgp_status st = make_room(s, m, err);
     if (st != ADVGP_OK) return st;
-    if (!s->live[k]) s->n_live++;
+    if (s->live[k]) forget_token(s, m);
+    s->n_live += !s->live[k];
     s->live[k] = true;
     void_push(m);
     m->seen.live = true, m->seen.waiting = false;
@@ -589,15 +620,19 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         refuse(s, peer, hello, GP_REFUSED_OTHER_RUN);
     else if (hello->fingerprint != s->o.fingerprint)
         refuse(s, peer, hello, GP_REFUSED_OTHER_DATA);
+    else if (is_gone(s, hello->token))
+        refuse(s, peer, hello, GP_REFUSED_UNKNOWN); // if it is still there, it says hello by another token
     else if (k == GP_NOBODY)
         refuse(s, peer, hello, GP_REFUSED_FULL);
     else {
-        const bool again = s->live[k] && s->members[k].token == hello->token;
+        member *m = &s->members[k];
+        const bool again = s->live[k] && m->token == hello->token;
         advgp_status st = again ? ADVGP_OK : take_place(s, k, now, peer, hello, err);
         if (st != ADVGP_OK) return st;
+        m->seen.peer = peer, m->seen.heard = now;
         gp_message welcome = message_for(s, GP_WELCOME, k);
         welcome.token = hello->token;
-        welcome.sequence = s->members[k].sequence;
+        welcome.sequence = m->sequence;
         say(s, peer, &welcome);
     }
     return ADVGP_OK;
@@ -875,10 +910,8 @@ advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp
     s->o.epoch = image->epoch + 1;
     s->damping = image->damping;
     s->value = image->value, s->mean_value = image->mean_value, s->has_value = image->has_value;
-    for (size_t i = 0; image->dealt && i < image->n_shards; i++) {
-        s->table.owner[i] = (uint32_t)image->owner[i];
-        if (s->table.owner[i] == GP_NOBODY) s->total -= s->table.weight[i]; // given up for good
-    }
+    for (size_t i = 0; image->dealt && i < image->n_shards; i++) s->table.owner[i] = (uint32_t)image->owner[i];
+    if (image->dealt) weigh_rows(s); // without those given up for good
     for (size_t k = 0; k < image->n_workers; k++) {
         s->members[k].sequence = image->sequence[k];
         s->members[k].seen.incarnation = (uint32_t)image->incarnation[k];

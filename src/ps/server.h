@@ -149,5 +149,7 @@ typedef struct gp_server_image {
     const uint64_t *sequence, *incarnation; // [n_workers]
 } gp_server_image;
 gp_server_image gp_server_look(gp_server *server); // pointers into the server, valid until it is told the next thing
-// Before anybody has said hello; the arrays are copied. EINVAL where shapes differ.
+// Before anybody has said hello; the arrays are copied. EINVAL where shapes differ. The epoch is the image's plus one:
+// write a checkpoint right away, or a second crash would start the same epoch twice, and a worker's push of the first
+// could not be told from one of the second.
 advgp_status gp_server_restore(gp_server *server, const gp_server_image *image, advgp_error *err);

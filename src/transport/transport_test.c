@@ -2,7 +2,7 @@
 // to `hubs`: how to open a server and n workers in this process.
 #include "base/clock.h"
 #include "fixture.h"
-#include "transport/transport.h"
+#include "transport/sim.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -15,7 +15,12 @@ typedef struct hub_kind {
     bool real; // time and threads are real; else time is the transport's own and there is one thread
 } hub_kind;
 
-static const hub_kind hubs[] = {{&gp_transport_inproc, gp_inproc_open, true}};
+static advgp_status open_sim(size_t n_workers, size_t message_max, gp_endpoint **endpoints, advgp_error *err)
+{
+    return gp_sim_open(n_workers, message_max, 1, endpoints, err);
+}
+
+static const hub_kind hubs[] = {{&gp_transport_inproc, gp_inproc_open, true}, {&gp_transport_sim, open_sim, false}};
 enum { N_HUBS = sizeof hubs / sizeof *hubs };
 
 typedef struct hub {
