@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "cli/cli.h"
 #include "cli/load.h"
+#include "cli/training.h"
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
@@ -12,6 +13,7 @@
 #include "train/pslog.h"
 #include "train/train.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 typedef struct report {
     const gp_options *o;
@@ -28,7 +31,9 @@ typedef struct report {
     advgp_error log_error;
     double next_line; // wall clock of the next line of progress
     double peak;      // bytes of anonymous memory, the most seen at an evaluation or the end
-    double *delays;   // --delay-worker
+    const gp_replay_feed *replay;
+    uint64_t bits;  // of the model
+    double *delays; // --delay-worker
     size_t n_delays;
 } report;
 
@@ -242,10 +247,10 @@ static advgp_status open_log(report *r, advgp_error *err)
     const char *path = gp_options_text(r->o, "log");
     if (!path) return ADVGP_OK;
     json_t *files = json_array();
-    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_json_text(r->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
-                                 "blas", gp_blas_name(), "precision", "double", "inputs", files, "options",
-                                 gp_json_options(r->o));
+    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(r->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
+                                 "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs",
+                                 files, "options", gp_json_options(r->o));
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
                                                             : gp_runlog_create(path, manifest, &r->log, err);
@@ -334,6 +339,15 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     return st;
 }
 
+// What two runs that are the same have in common: a hash of parameters, statistics and calibration.
+static uint64_t bits_of(const gp_model *m)
+{
+    uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
+    h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
+    h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
+    return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
+}
+
 static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, advgp_error *err)
 {
     const gp_options *o = r->o;
@@ -344,6 +358,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     const gp_train_events events = {
         .ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop, .ps = on_ps, .begin = on_begin};
     options.delays = r->delays, options.n_delays = r->n_delays;
+    options.replay = r->replay;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
@@ -356,13 +371,18 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     json_t *used = gp_json_options(o);
     if (used) json_object_update(model->options, used);
     json_decref(used);
+    r->bits = bits_of(model);
     if (test) st = score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
-        log_event(r, "done", result_json(r, path, model, &result));
+        json_t *done = result_json(r, path, model, &result);
+        char bits[20];
+        snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
+        if (done) json_object_set_new(done, "bits", json_string(bits));
+        log_event(r, "done", done);
         if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
@@ -397,7 +417,12 @@ static advgp_status read_delays(report *r, advgp_error *err)
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
-    report r = {.o = o, .quiet = gp_options_flag(o, "quiet")};
+    return gp_cli_training(o, NULL, NULL, err);
+}
+
+advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
+{
+    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
     gp_loaded data = {0};
     gp_blas_threads(1);
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
@@ -418,6 +443,7 @@ advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
             if (err) *err = r.log_error;
         }
     }
+    if (bits) *bits = r.bits;
     gp_runlog_close(r.log);
     gp_free(r.delays);
     gp_shards_free(test);

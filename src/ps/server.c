@@ -14,7 +14,6 @@ static const double value_memory = 0.9;
 typedef struct member {
     gp_member seen; // what others may look at
     uint64_t token;
-    uint64_t sequence; // of the next push
     // The newest push. Fresh: not in an advance yet.
     bool has_push, fresh;
     uint64_t push_version, push_sequence;
@@ -222,7 +221,7 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
 {
     member *m = &s->members[worker];
     *answer = message_for(s, GP_PARAMETERS, worker);
-    answer->sequence = m->sequence;
+    answer->sequence = m->seen.sequence;
     answer->flags = s->wanted, answer->rows = s->wanted_rows;
     answer->n_shards = gp_shard_table_list(&s->table, worker, s->shards);
     answer->shards = s->shards;
@@ -233,6 +232,8 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
         answer->n_values = s->range.count, answer->values = s->theta;
         if (m->sent) memcpy(m->sent, s->theta, s->range.count * sizeof(double));
     }
+    if (m->answered)
+        tell(s, &(gp_ps_event){.kind = GP_EVENT_AGAIN, .worker = worker, .incarnation = m->seen.incarnation});
     m->full = m->answered; // after a second answer nobody knows which one it took: one more full one
     m->answered = true;
     m->seen.waiting = false;
@@ -379,6 +380,7 @@ static advgp_status advance(gp_server *s, advgp_error *err)
             s->candidate_version = s->version + 1;
         }
     }
+    const bool held = s->held;
     s->version++;
     s->held = false;
     s->trouble = NULL;
@@ -389,7 +391,8 @@ static advgp_status advance(gp_server *s, advgp_error *err)
                            .age = age,
                            .shrink = shrink,
                            .value = s->value,
-                           .rolled_back = bad});
+                           .rolled_back = bad,
+                           .held = held});
     if (s->damping < ldexp(1, -MAX_ROLLED_BACK))
         return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s", MAX_ROLLED_BACK,
                        bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
@@ -632,7 +635,7 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         m->seen.peer = peer, m->seen.heard = now;
         gp_message welcome = message_for(s, GP_WELCOME, k);
         welcome.token = hello->token;
-        welcome.sequence = m->sequence;
+        welcome.sequence = m->seen.sequence;
         say(s, peer, &welcome);
     }
     return ADVGP_OK;
@@ -658,7 +661,7 @@ static void answer_again(gp_server *s, member *m, double now)
 
 static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
 {
-    if (pull->sequence != m->sequence) return; // an old one that was under way for long
+    if (pull->sequence != m->seen.sequence) return; // an old one that was under way for long
     if (m->answered || m->seen.waiting) {
         answer_again(s, m, now);
         return;
@@ -692,7 +695,7 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
 {
     const char *dropped = why_dropped(s, push);
     const bool failed = push->flags & GP_FLAG_FAILED;
-    m->sequence = push->sequence + 1;
+    m->seen.sequence = push->sequence + 1;
     m->answered = false;
     s->counts.dropped += dropped != NULL;
     wait_for(m, now, dropped ? 0 : push->version + 1);
@@ -717,15 +720,15 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
 
 static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, const gp_message *push, advgp_error *err)
 {
-    if (push->sequence + 1 == m->sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
+    if (push->sequence + 1 == m->seen.sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
         answer_again(s, m, now);
         return ADVGP_OK;
     }
-    if (push->sequence < m->sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
+    if (push->sequence < m->seen.sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
         s->counts.duplicates++;
         return ADVGP_OK;
     }
-    if (push->sequence > m->sequence) {
+    if (push->sequence > m->seen.sequence) {
         refuse(s, peer, push, GP_REFUSED_UNKNOWN);
         return ADVGP_OK;
     }
@@ -873,7 +876,7 @@ gp_server_image gp_server_look(gp_server *s)
     for (size_t i = 0; i < s->table.n; i++) owner[i] = s->table.owner[i];
     for (size_t k = 0; k < W; k++) {
         const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
-        sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->sequence;
+        sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->seen.sequence;
         incarnation[k] = m->seen.incarnation;
     }
     return image;
@@ -913,7 +916,7 @@ advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp
     for (size_t i = 0; image->dealt && i < image->n_shards; i++) s->table.owner[i] = (uint32_t)image->owner[i];
     if (image->dealt) weigh_rows(s); // without those given up for good
     for (size_t k = 0; k < image->n_workers; k++) {
-        s->members[k].sequence = image->sequence[k];
+        s->members[k].seen.sequence = image->sequence[k];
         s->members[k].seen.incarnation = (uint32_t)image->incarnation[k];
     }
     return ADVGP_OK;

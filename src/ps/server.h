@@ -35,6 +35,7 @@ typedef enum gp_ps_event_kind {
     GP_EVENT_BEGUN,    // the first deal
     GP_EVENT_PUSH,     // push; `dropped` says why, if it was
     GP_EVENT_ADVANCE,  // version is the new one; used, age, shrink, value, rolled_back
+    GP_EVENT_AGAIN,    // worker: it asked a second time and gets a second answer, of the present version
     GP_EVENT_COLLECT,  // version is the new one, which has the parameters of a collection; flags, rows
     GP_EVENT_COLLECTED // all that was asked for is there; used
 } gp_ps_event_kind;
@@ -55,6 +56,7 @@ typedef struct gp_ps_event {
     double age, shrink;
     double value;            // ADVANCE: sum of g a row, as the pushes saw it
     const char *rolled_back; // ADVANCE: why, else NULL
+    bool held;               // ADVANCE: it was put off until gp_server_allow; answers went out in between
     unsigned flags;          // COLLECT
     uint64_t rows;           // COLLECT: of each worker at most, 0: every one
 } gp_ps_event;
@@ -117,6 +119,7 @@ typedef struct gp_member {
     double heard;          // when
     uint64_t pushes, rows; // taken so far
     uint64_t version;      // of its newest push
+    uint64_t sequence;     // of its next push
     bool waiting;
     double waited; // seconds between its requests and their answers
 } gp_member;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [GP_EVENT_JOINED] = "peer_joined", [GP_EVENT_LOST] = "peer_lost",     [GP_EVENT_MOVED] = "shard_moved",
-    [GP_EVENT_BEGUN] = "begun",        [GP_EVENT_PUSH] = "push",          [GP_EVENT_ADVANCE] = "advance",
-    [GP_EVENT_COLLECT] = "collect",    [GP_EVENT_COLLECTED] = "collected"};
+    [GP_EVENT_JOINED] = "peer_joined",   [GP_EVENT_LOST] = "peer_lost",  [GP_EVENT_MOVED] = "shard_moved",
+    [GP_EVENT_BEGUN] = "begun",          [GP_EVENT_PUSH] = "push",       [GP_EVENT_ADVANCE] = "advance",
+    [GP_EVENT_AGAIN] = "answered_again", [GP_EVENT_COLLECT] = "collect", [GP_EVENT_COLLECTED] = "collected"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 const char *gp_pslog_name(gp_ps_event_kind kind)
@@ -48,6 +48,7 @@ static json_t *push_fields(const gp_ps_event *e)
                                (json_int_t)p->version, "rows", (json_int_t)p->rows, "shards",
                                shard_list(p->n_shards, p->shards));
     if (fields && e->dropped) json_object_set_new(fields, "dropped", json_string(e->dropped));
+    if (fields && !(p->flags & GP_FLAG_FULL)) json_object_set_new(fields, "filtered", json_true());
     if (fields && p->flags & GP_FLAG_FAILED) json_object_set_new(fields, "failed", json_true());
     return fields;
 }
@@ -57,6 +58,7 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     switch (e->kind) {
     case GP_EVENT_JOINED:
     case GP_EVENT_LOST:
+    case GP_EVENT_AGAIN:
         return json_pack("{s:I, s:I}", "worker", (json_int_t)e->worker, "incarnation", (json_int_t)e->incarnation);
     case GP_EVENT_MOVED:
         return json_pack("{s:I, s:o, s:o}", "shard", (json_int_t)e->shard, "from",
@@ -70,6 +72,7 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
         json_t *fields = json_pack("{s:I, s:o, s:f, s:f, s:o}", "version", (json_int_t)e->version, "used",
                                    used_list(e->n_used, e->used), "age", e->age, "step", e->shrink, "value",
                                    gp_json_real(e->value));
+        if (fields && e->held) json_object_set_new(fields, "held", json_true());
         if (fields && e->rolled_back) json_object_set_new(fields, "rolled_back", json_string(e->rolled_back));
         return fields;
     }
@@ -102,7 +105,7 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     if (!*is_ours) return ADVGP_OK;
     json_int_t worker = 0, incarnation = 0, sequence = 0, version = 0, flags = 0, rows = 0;
     const gp_ps_event_kind k = out->kind;
-    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_PUSH;
+    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_AGAIN || k == GP_EVENT_PUSH;
     const bool versioned = k == GP_EVENT_PUSH || k == GP_EVENT_ADVANCE || k == GP_EVENT_COLLECT ||
                            k == GP_EVENT_COLLECTED;
     advgp_status st = ADVGP_OK;
@@ -115,7 +118,9 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     out->worker = (uint32_t)worker, out->incarnation = (uint32_t)incarnation;
     out->sequence = (uint64_t)sequence, out->version = (uint64_t)version;
     out->flags = (unsigned)flags, out->rows = (uint64_t)rows;
+    out->filtered = json_is_true(json_object_get(line, "filtered"));
     out->failed = json_is_true(json_object_get(line, "failed"));
+    out->held = json_is_true(json_object_get(line, "held"));
     out->dropped = json_object_get(line, "dropped") != NULL;
     out->rolled_back = json_object_get(line, "rolled_back") != NULL;
     return st;

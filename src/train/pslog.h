@@ -13,7 +13,7 @@ typedef struct gp_pslog_line {
     gp_ps_event_kind kind;
     uint32_t worker, incarnation;
     uint64_t sequence, version;
-    bool failed, dropped, rolled_back;
+    bool filtered, failed, dropped, rolled_back, held;
     unsigned flags;
     uint64_t rows;
 } gp_pslog_line;

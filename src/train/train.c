@@ -9,6 +9,7 @@
 #include "train/inducing.h"
 #include "train/judge.h"
 #include "train/learner.h"
+#include "train/replay.h"
 #include "train/run.h"
 
 #include <math.h>
@@ -330,7 +331,7 @@ static advgp_status at_evaluation(training *t, const char **stopped, advgp_error
         st = take_verdict(t, stopped, err);
     }
     if (st != ADVGP_OK || *stopped) return st;
-    if (t->options->seconds > 0 && gp_clock_wall() - t->wall_start >= t->options->seconds) {
+    if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
         st = judge_now(t, stopped, err);
         if (!*stopped) *stopped = "time is up";
         return st;
@@ -338,7 +339,7 @@ static advgp_status at_evaluation(training *t, const char **stopped, advgp_error
     if (version >= t->steps) return judge_now(t, stopped, err);
     ask_judge(t, gp_server_theta(t->run->server), version);
     t->next_eval = version + t->every < t->steps ? version + t->every : t->steps;
-    return gp_server_allow(t->run->server, t->next_eval, err);
+    return t->run->ops->replay ? ADVGP_OK : gp_server_allow(t->run->server, t->next_eval, err);
 }
 
 static advgp_status save(training *t, advgp_error *err)
@@ -363,6 +364,18 @@ static advgp_status interrupted(training *t, const char **stopped, advgp_error *
     return st;
 }
 
+// The log knows of no more steps: time was up, or someone had asked. Then what there is was judged.
+static advgp_status replayed(training *t, const char **stopped, advgp_error *err)
+{
+    const char *ignored;
+    advgp_status st = ADVGP_OK;
+    if (t->state.judging) st = take_verdict(t, &ignored, err);
+    if (st == ADVGP_OK && t->state.judged_version != gp_server_version(t->run->server))
+        st = judge_now(t, &ignored, err);
+    *stopped = t->options->replay->stopped ? t->options->replay->stopped : "the log ended";
+    return st;
+}
+
 // Versions until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was
 // seen. Evaluations come at fixed versions, so that a resumed run makes the same decisions.
 static advgp_status run(training *t, advgp_error *err)
@@ -381,12 +394,16 @@ static advgp_status run(training *t, advgp_error *err)
         const size_t version = t->state.judged_version;
         ask_judge(t, t->judged, version);
     }
-    if (st == ADVGP_OK && !stopped) st = gp_server_allow(server, t->next_eval, err);
-    if (st == ADVGP_OK && !t->run->ops->replay) st = gp_run_team_start(t->run, err);
+    if (!t->run->ops->replay) {
+        if (!stopped) st = gp_server_allow(server, t->next_eval, err);
+        if (st == ADVGP_OK) st = gp_run_team_start(t->run, err);
+    }
     while (st == ADVGP_OK && !stopped) {
         if (gp_server_version(server) == t->next_eval) st = at_evaluation(t, &stopped, err);
         if (st != ADVGP_OK || stopped) break;
-        if (stop_asked(t))
+        if (t->run->ops->replay && gp_run_replay_is_over(t->run))
+            st = replayed(t, &stopped, err);
+        else if (stop_asked(t))
             st = interrupted(t, &stopped, err);
         else if (pause > 0 && gp_clock_wall() - t->last_save >= pause)
             st = save(t, err);
@@ -436,7 +453,8 @@ static advgp_status new_run(training *t, advgp_error *err)
     for (size_t k = 0; k < t->workers && k < t->options->n_delays; k++) delays[k] = t->options->delays[k];
     o.delays = delays;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
-    advgp_status st = gp_run_team_new(&o, &t->run, err);
+    advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, &t->run, err)
+                                         : gp_run_team_new(&o, &t->run, err);
     gp_free(delays); // every worker has taken its own
     if (st != ADVGP_OK) return st;
     t->run->o.delays = NULL;
@@ -463,6 +481,7 @@ static advgp_status begin(training *t, advgp_error *err)
     if (st == ADVGP_OK && components && t->options->components && components != t->options->components)
         return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
                        t->options->resume, components, t->options->components);
+    if (t->options->replay) components = t->options->replay->components;
     if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
@@ -505,7 +524,16 @@ static advgp_status finish(training *t, size_t *rows, advgp_error *err)
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
     say(t, "finish: exact posterior over the training rows");
-    if (!t->result->interrupted || few >= t->n_train) {
+    if (t->run->ops->replay) {
+        // Over the rows that the log says; which it has come to, unless the schedule or patience ended the steps here.
+        while (!gp_run_replay_is_over(t->run)) {
+            st = t->run->ops->turn(t->run, 0, err);
+            if (st != ADVGP_OK) return st;
+        }
+        const uint64_t logged = gp_run_replay_rows(t->run);
+        *rows = logged ? (size_t)logged : t->n_train;
+        st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
+    } else if (!t->result->interrupted || few >= t->n_train) {
         *rows = t->n_train;
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
     }

@@ -34,9 +34,10 @@ typedef struct gp_train_options {
     gp_on_loss on_loss;
     const double *delays; // [n_delays]: seconds worker k sleeps before every push
     size_t n_delays;
-    const char *checkpoint;    // file of the whole state, written on the way and when interrupted; NULL: none
-    double checkpoint_seconds; // between two; 0: only when interrupted
-    const char *resume;        // checkpoint to go on from; NULL: from the start
+    const char *checkpoint;              // file of the whole state, written on the way and when interrupted; NULL: none
+    double checkpoint_seconds;           // between two; 0: only when interrupted
+    const char *resume;                  // checkpoint to go on from; NULL: from the start
+    const struct gp_replay_feed *replay; // a log to compute again instead of running workers (replay.h); NULL: none
 } gp_train_options;
 
 // Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
