@@ -77,6 +77,31 @@ bool gp_eigen_group_make(gp_cmat K, double a0sq, double scale, gp_rung *rung, gp
     return false;
 }
 
+bool gp_eigen_group_is(gp_cmat K, double a0sq, double jitter, double scale, gp_cmat T, double *scratch)
+{
+    const size_t m = K.rows, rank = T.cols;
+    gp_mat KT = gp_mat_of(scratch, m, rank), P = gp_mat_of(scratch + m * m, rank, rank);
+    double *norm = scratch + 2 * m * m; // [rank]: of the columns of T
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, K, T, 0, KT);
+    for (size_t j = 0; j < rank; j++) norm[j] = 0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < rank; j++) {
+            const double t = T.p[i * T.ld + j];
+            KT.p[i * rank + j] += jitter * a0sq * t;
+            norm[j] += t * t;
+        }
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1 / (scale * scale), T, gp_ro(KT), 0, P);
+    // A column has length scale lambda^-1/2, so rounding in K, whose norm is at most its trace, counts lambda_0/lambda
+    // fold.
+    const double rounding = 8 * DBL_EPSILON * (double)m * a0sq / (scale * scale);
+    for (size_t i = 0; i < rank; i++)
+        for (size_t j = 0; j < rank; j++) {
+            const double allowed = fmin(1e-9 + rounding * sqrt(norm[i] * norm[j]), 0.25);
+            if (!(fabs(P.p[i * rank + j] - (i == j)) <= allowed)) return false;
+        }
+    return true;
+}
+
 // With q_b the eigenvectors, dq_b = sum_a q_a (q_a^T dK q_b) / (lambda_b - lambda_a) and dlambda_b = q_b^T dK q_b:
 // G = sum_ab W_ab q_a q_b^T, W_ab = (Q^T D)_ab s_b / (lambda_b - lambda_a), W_bb = -(Q^T D)_bb s_b / (2 lambda_b),
 // s_b = scale lambda_b^-1/2, over all a and kept b.

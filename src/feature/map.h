@@ -39,6 +39,13 @@ typedef struct gp_map {
     advgp_status (*make)(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung, gp_mat T,
                          double *scratch, advgp_error *err);
 
+    // For maps whose T is one of many: eigenvectors are arbitrary where eigenvalues nearly coincide, and another BLAS
+    // may find others than those a model was computed with. So a model file keeps T, and take() stands in for make():
+    // T is given, and only asked whether it is such a map of K at rung->jitter (docs/model-format.md). ADVGP_EINVAL if
+    // not. NULL for maps that follow from K alone. After take() there is no pull().
+    advgp_status (*take)(const gp_map_shape *shape, gp_cmat K, double a0sq, const gp_rung *rung, gp_cmat T,
+                         double *scratch, advgp_error *err);
+
     // D = dF/dT (m x M) for any scalar F. Writes G = dF/dK_mm (m x m, contiguous; not symmetrised, the diagonal may be
     // anything because it does not depend on Z or eta) and, for maps with rho, g_rho[m] = dF/drho. D is destroyed.
     // Cannot fail.
