@@ -5,8 +5,8 @@
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
+#include "train/account.h"
 #include "train/calibrate.h"
-#include "train/learner.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -199,8 +199,11 @@ static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_
 {
     gp_reader reader = {0};
     gp_score score;
+    gp_predictor *predictor = NULL;
     advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
+    gp_predictor_free(predictor);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
     if (st == ADVGP_OK)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "linalg/dense.h"
+#include "train/account.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,38 +137,12 @@ advgp_status gp_learner_step(gp_learner *l, gp_batch batch, double progress, adv
 
 // ---- score ----------------------------------------------------------------------------------------------------------
 
-typedef struct scoring {
-    const gp_predictor *predictor;
-    gp_predict_work *work;
-    double *mean, *var;
-    const gp_schema *schema;
-    gp_score *score;
-} scoring;
-
-static advgp_status score_rows(void *ctx, gp_batch rows, advgp_error *err)
-{
-    scoring *s = ctx;
-    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
-    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
-        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
-    return st;
-}
-
 advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
                            size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err)
 {
     gp_predictor *predictor = NULL;
-    scoring s = {.schema = schema, .score = score};
-    *score = (gp_score){0};
     advgp_status st = gp_predictor_new(spec, theta, &predictor, err);
-    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &s.work, err);
-    s.predictor = predictor;
-    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
-    s.var = s.mean ? s.mean + reader->capacity : NULL;
-    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_rows, &s, err);
-    gp_free(s.mean);
-    gp_predict_work_free(s.work);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, reader, part, max_rows, schema, score, err);
     gp_predictor_free(predictor);
     return st;
 }

@@ -3,8 +3,7 @@
 #include "train/train.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "train/baseline.h"
-#include "train/calibrate.h"
+#include "train/account.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
 #include "train/learner.h"
@@ -13,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
-
-const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
 // By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds, and a run has a thousand
 // steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see whole has no noise between
@@ -303,38 +300,6 @@ static advgp_status finish(training *t, size_t *rows, advgp_error *err)
     return gp_learner_finish(t->learner, &t->reader, *rows, &t->result->neg_elbo, err);
 }
 
-typedef struct linear_score {
-    const double *coef;
-    const gp_schema *schema;
-    gp_score linear, mean;
-} linear_score;
-
-static advgp_status score_baselines(void *ctx, gp_batch rows, advgp_error *err)
-{
-    (void)err;
-    linear_score *s = ctx;
-    for (size_t i = 0; i < rows.X.rows; i++) {
-        const double w = rows.w ? rows.w[i] : 1;
-        const double p = gp_linear_predict(s->coef, rows.X.cols, rows.X.p + i * rows.X.ld);
-        gp_score_add(&s->linear, s->schema, w, rows.y[i], p, 1);
-        gp_score_add(&s->mean, s->schema, w, rows.y[i], 0, 1);
-    }
-    return ADVGP_OK;
-}
-
-static advgp_status baselines(training *t, gp_part part, gp_model *model, advgp_error *err)
-{
-    double *coef = gp_alloc(t->shards->d + 1, sizeof(double));
-    if (!coef) return gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");
-    linear_score s = {.coef = coef, .schema = t->schema};
-    advgp_status st = gp_linear_fit(&t->reader, coef, err);
-    if (st == ADVGP_OK) st = gp_reader_visit(&t->reader, part, 0, score_baselines, &s, err);
-    model->baseline_linear = gp_score_rmse(&s.linear);
-    model->baseline_mean = gp_score_rmse(&s.mean);
-    gp_free(coef);
-    return st;
-}
-
 static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows, advgp_error *err)
 {
     const gp_learner *l = t->learner;
@@ -345,24 +310,9 @@ static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows,
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    const gp_part part = gp_shards_rows(t->shards, GP_STOP) ? GP_STOP : GP_TRAIN;
-    gp_train_result *r = t->result;
-    gp_score score;
-    r->held_out = part == GP_STOP;
-    advgp_status st = gp_calibrate(model, &t->reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&l->spec, l->theta, &t->reader, part, 0, t->schema, &score, err);
-    if (st == ADVGP_OK)
-        st = gp_coverage(model, &t->reader, part, 5, gp_train_levels, r->coverage, r->coverage_gaussian, err);
-    if (st == ADVGP_OK) st = baselines(t, part, model, err);
+    advgp_status st = gp_account(model, &t->reader, (gp_stopwatch){t->wall_start, t->cpu_start}, t->result, err);
     if (st != ADVGP_OK) return st;
-    r->rmse = gp_score_rmse(&score), r->mnlp = gp_score_mnlp(&score);
-    r->n_train = (double)t->n_train;
-    r->wall = gp_clock_wall() - t->wall_start, r->cpu = gp_clock_cpu() - t->cpu_start;
-    json_t *record = json_pack("{s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f}", "rmse", r->rmse, "mnlp",
-                               r->mnlp, "neg_elbo", r->neg_elbo, "stopped", r->stopped, "rows", (json_int_t)t->n_train,
-                               "finish_rows", (json_int_t)finish_rows, "versions", (json_int_t)r->versions, "batch",
-                               (json_int_t)t->batch, "held_out", r->held_out, "wall_seconds", r->wall, "cpu_seconds",
-                               r->cpu);
+    json_t *record = json_pack("{s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch", (json_int_t)t->batch);
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);
