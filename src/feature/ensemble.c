@@ -113,6 +113,7 @@ const gp_map gp_map_ensemble = {
     .name = "ensemble",
     .summary =
         "groups of inducing inputs (--groups of them), each with eigenvectors of its own: many inducing inputs cheaply",
+    .has_groups = true,
     .features = ensemble_features,
     .scratch = ensemble_scratch,
     .make = ensemble_make,

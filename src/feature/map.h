@@ -27,6 +27,8 @@ typedef struct gp_map {
     const char *summary; // one line of help
     bool lower;          // T is square and lower triangular: products with it cost half
     bool has_rho;        // m further parameters rho
+    bool has_rank;       // shape.rank counts
+    bool has_groups;     // shape.n_groups, group_m and group_rank count
 
     // Checks the shape and gives M, the number of features.
     advgp_status (*features)(const gp_map_shape *shape, size_t *M, advgp_error *err);

@@ -45,6 +45,7 @@ static void nystrom_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat
 const gp_map gp_map_nystrom = {
     .name = "nystrom",
     .summary = "largest eigenvectors of K_mm (--rank of them): fewer features than inducing inputs",
+    .has_rank = true,
     .features = nystrom_features,
     .scratch = nystrom_scratch,
     .make = nystrom_make,

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "linalg/dense.h"
 #include "train/account.h"
+#include "train/map_choice.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 // The recipe, by measurement on flights, taxi and the UCI sets: amplitude and noise to start from, and the spread that
 // tells components apart.
 static const double start_a0 = 0.5, start_sigma = 0.97, component_spread = 0.75;
+static const double start_rho = 2; // rvm: nearly all of what the bound allows, and not yet flat
 enum { MAX_TAKEN_BACK = 20 };
 
 // ---- construction ---------------------------------------------------------------------------------------------------
@@ -31,6 +33,7 @@ static void start_theta(gp_learner *l, const gp_learner_options *o)
                        (l->f->n_components > 1 ? component_spread * gp_rng_normal(&rng) : 0);
         for (size_t j = 0; j < c->m; j++, next++)
             memcpy(p + 1 + d + j * d, o->inducing.p + (next % o->inducing.rows) * o->inducing.ld, d * sizeof *p);
+        for (size_t j = 0; c->map->has_rho && j < c->m; j++) p[1 + d + c->m * d + j] = start_rho;
     }
     if (l->spec.trend != GP_TREND_NONE) theta[l->f->trend_param] = log(0.5);
     if (l->spec.trend == GP_TREND_LINEAR) theta[l->f->trend_param + 1] = log(0.5);
@@ -39,9 +42,13 @@ static void start_theta(gp_learner *l, const gp_learner_options *o)
 
 static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp_error *err)
 {
-    const size_t J = o->components;
+    const gp_map_choice choice = gp_map_choice_within((gp_map_choice){o->map, o->rank, o->groups}, o->m, o->components);
+    const size_t J = o->components, q = gp_map_choice_groups(choice, o->m, J);
+    l->groups = gp_alloc(J * q, sizeof *l->groups);
+    if (!l->groups) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of %zu components", J);
     for (size_t b = 0; b < J; b++)
-        l->components[b] = (gp_component_spec){o->kernel, o->map, {.m = o->m / J + (b < o->m % J)}};
+        l->components[b] = (gp_component_spec){o->kernel, o->map,
+                                               gp_map_choice_shape(choice, o->m, J, b, l->groups + b * q)};
     l->spec = (gp_feature_spec){
         .d = o->d, .n_components = J, .components = l->components, .trend = o->trend, .jitter = 1e-6};
     advgp_status st = gp_features_new(&l->spec, &l->f, err);
@@ -98,6 +105,7 @@ void gp_learner_free(gp_learner *l)
     gp_qw_free(l->qw);
     gp_pass_free(l->pass);
     gp_features_free(l->f);
+    gp_free(l->groups);
     gp_free(l);
 }
 

@@ -7,6 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/inducing.h"
 #include "train/learner.h"
+#include "train/map_choice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,11 @@ static bool stop_asked(const training *t)
     return t->events->stop && t->events->stop(t->events->ctx);
 }
 
+static gp_map_choice map_of(const gp_train_options *o)
+{
+    return (gp_map_choice){.map = o->map, .rank = o->rank, .groups = o->groups};
+}
+
 // ---- settle ---------------------------------------------------------------------------------------------------------
 
 static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
@@ -94,6 +100,8 @@ static advgp_status new_learner(const training *t, size_t components, gp_learner
         .components = components < t->m ? components : t->m,
         .kernel = o->kernel,
         .map = o->map,
+        .rank = o->rank,
+        .groups = o->groups,
         .trend = o->trend,
         .length_scale = start_length,
         .natural_rate = o->step > 0 ? o->step : 0.2,
@@ -137,7 +145,8 @@ static advgp_status choose_components(training *t, size_t *components, advgp_err
     *components = t->options->components;
     if (*components) return ADVGP_OK;
     *components = 1;
-    if (t->m < PILOT_M_MIN) return ADVGP_OK;
+    if (t->m < PILOT_M_MIN || gp_map_choice_check(map_of(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
+        return ADVGP_OK;
     double one, sum;
     say(t, "pilot: one component");
     advgp_status st = pilot(t, 1, &one, err);
@@ -255,8 +264,8 @@ static advgp_status identify(training *t, advgp_error *err)
     const gp_train_options *o = t->options;
     char *schema = gp_schema_to_json(t->schema), settings[160];
     if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
-    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu", o->kernel->name, o->map->name, (int)o->trend, o->step,
-             o->patience);
+    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu %zu %zu", o->kernel->name, o->map->name, (int)o->trend,
+             o->step, o->patience, o->rank, o->groups);
     t->state.data = XXH3_64bits(schema, strlen(schema));
     t->state.settings = XXH3_64bits(settings, strlen(settings));
     gp_free(schema);
@@ -327,6 +336,8 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
     if (!shards || !schema || !o) return gp_fail(err, ADVGP_EINVAL, "train: no rows, schema or options given");
     if (!o->kernel || !o->map || !o->m)
         return gp_fail(err, ADVGP_EINVAL, "train: a kernel, a map and at least one inducing input are needed");
+    advgp_status st = gp_map_choice_check(map_of(o), o->m, o->components, err);
+    if (st != ADVGP_OK) return st;
     if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
     return ADVGP_OK;
 }

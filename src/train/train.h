@@ -17,6 +17,7 @@ typedef struct gp_train_options {
     size_t components; // 0: pilots choose
     const gp_kernel *kernel;
     const gp_map *map;
+    size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
     size_t batch;    // rows a step; 0: by the number of rows
@@ -33,9 +34,9 @@ typedef struct gp_train_options {
 // Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
 // standardised target.
 typedef struct gp_train_eval {
-    double wall, cpu; // seconds since the start
-    double rows;      // seen so far, with repetition
-    double epoch, epochs;
+    double wall, cpu;                     // seconds since the start
+    double rows;                          // seen so far, with repetition
+    double epoch, epochs;                 // epochs 0: no schedule says how many
     size_t version;                       // steps taken
     double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
     double rows_per_second, seconds_left; // of the steps alone, at the present speed
