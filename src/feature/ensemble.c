@@ -104,7 +104,7 @@ static void ensemble_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_ma
     for (size_t l = 0, row = 0, col = 0; l < shape->n_groups; l++) {
         const size_t m = shape->group_m[l], rank = group_rank(shape, l);
         gp_eigen_group_pull(gp_cmat_part(T, row, col, m, rank), gp_mat_part(D, row, col, m, rank), scale,
-                            gp_mat_part(G, row, row, m, m), scratch);
+                            shape->follows, gp_mat_part(G, row, row, m, m), scratch);
         row += m, col += rank, scratch += gp_eigen_group_scratch(m);
     }
 }

@@ -38,8 +38,8 @@ static advgp_status nystrom_take(const gp_map_shape *shape, gp_cmat K, double a0
 static void nystrom_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
                          double *g_rho, double *scratch)
 {
-    (void)shape, (void)K, (void)rho, (void)g_rho;
-    gp_eigen_group_pull(T, D, 1, G, scratch);
+    (void)K, (void)rho, (void)g_rho;
+    gp_eigen_group_pull(T, D, 1, shape->follows, G, scratch);
 }
 
 const gp_map gp_map_nystrom = {

@@ -54,6 +54,7 @@ static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp
     advgp_status st = gp_features_new(&l->spec, &l->f, err);
     if (st == ADVGP_OK) st = gp_pass_new(l->f, 0, &l->pass, err);
     if (st == ADVGP_OK) st = gp_qw_new(l->f->M, &l->qw, err);
+    if (st == ADVGP_OK) st = gp_transport_new(l->f, &l->transport, err);
     if (st != ADVGP_OK) return st;
     gp_pass_set_max_loss(l->pass, 1e-8); // a batch is noisier than that by far
     l->layout = gp_theta_layout_of(l->f);
@@ -103,6 +104,7 @@ void gp_learner_free(gp_learner *l)
     gp_free(l->adam.m);
     gp_free(l->adam.v);
     gp_qw_free(l->qw);
+    gp_transport_free(l->transport);
     gp_pass_free(l->pass);
     gp_features_free(l->f);
     gp_free(l->groups);
@@ -127,7 +129,9 @@ static advgp_status try_step(gp_learner *l, gp_batch batch, double shrink, advgp
     for (size_t i = 0; i < layout.n_rest; i++) l->grad[i] /= stats->n; // a row's share: Adam needs no more
     l->adam.rate = l->adam_rate * shrink;
     gp_step_adam(&l->adam, layout.n_rest, l->grad, l->theta);
-    return gp_features_set(l->f, l->theta, err); // the next step must be able to start
+    gp_transport_keep(l->transport, l->f);
+    st = gp_features_set(l->f, l->theta, err); // the next step must be able to start
+    return st == ADVGP_OK ? gp_transport_carry(l->transport, l->f, l->theta, err) : st;
 }
 
 advgp_status gp_learner_step(gp_learner *l, gp_batch batch, double progress, advgp_error *err)

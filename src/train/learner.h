@@ -3,6 +3,7 @@
 #pragma once
 #include "model/predict.h"
 #include "model/qw.h"
+#include "model/transport.h"
 #include "optim/step.h"
 #include "train/reader.h"
 #include "train/score.h"
@@ -14,6 +15,7 @@ typedef struct gp_learner {
     gp_features *f;
     gp_pass *pass;
     gp_qw *qw;
+    gp_transport *transport; // NULL: the features do not turn
     gp_theta_layout layout;
     double *theta, *grad, *kept; // [size]; kept: before the last step, or the best so far
     gp_adam adam;

@@ -53,7 +53,7 @@ size_t gp_map_choice_groups(gp_map_choice c, size_t m, size_t components)
 
 gp_map_shape gp_map_choice_shape(gp_map_choice c, size_t m, size_t components, size_t b, size_t *group_m)
 {
-    gp_map_shape shape = {.m = share(m, components, b)};
+    gp_map_shape shape = {.m = share(m, components, b), .follows = true};
     if (c.map->has_rank && c.rank) shape.rank = share(c.rank, components, b);
     if (c.map->has_groups) {
         shape.n_groups = gp_map_choice_groups(c, m, components);

@@ -8,6 +8,7 @@
 #include "train/inducing.h"
 #include "train/learner.h"
 #include "train/map_choice.h"
+#include "train/polish.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 // steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see whole has no noise between
 // steps and needs fewer.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WHOLE = 1024, READ_ROWS = 4096 };
-enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
+enum { POLISH_ITERATIONS = 100, STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 static const double start_length = 0.7, adam_rate = 0.1;
 // Pilots: long enough to rank one component against four on every set tried; on small tables longer, since few held-out
 // rows tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
@@ -305,6 +306,13 @@ static advgp_status finish(training *t, size_t *rows, advgp_error *err)
     *rows = t->n_train;
     if (t->result->interrupted && speed * interrupted_finish_seconds < (double)t->n_train)
         *rows = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
+    gp_batch all;
+    advgp_status st = ADVGP_OK;
+    if (t->batch == t->n_train && t->n_train <= BATCH_WHOLE && !t->result->interrupted) {
+        st = gp_reader_ring(&t->reader, 0, t->n_train, &all, err);
+        if (st == ADVGP_OK) st = gp_polish(t->learner, all, POLISH_ITERATIONS, t->events->stop, t->events->ctx, err);
+        if (st != ADVGP_OK) return st;
+    }
     say(t, "finish: exact posterior over the training rows");
     return gp_learner_finish(t->learner, &t->reader, *rows, &t->result->neg_elbo, err);
 }
