@@ -3,6 +3,7 @@
 #include "base/option.h"
 #include "data/encode.h"
 #include "fixture.h"
+#include "store/scratch_test.h"
 #include "train/map_choice.h"
 #include "train/method.h"
 
@@ -189,7 +190,7 @@ static void every_method_gives_a_whole_model(void **state)
             CHECK(fabs(r.coverage[i] - gp_train_levels[i]) < 0.12, name, "the %g interval covers %g",
                   gp_train_levels[i], r.coverage[i]);
         CHECK(model->n_calibration >= 100, name, "calibrated on %zu rows", model->n_calibration);
-        const char *path = "method_test.safetensors";
+        const char *path = scratch_path("m.safetensors");
         must(gp_model_save(model, path, &err), &err);
         must(gp_model_load(path, &again, &err), &err);
         double mean[2][50], sd[2][50];
@@ -439,7 +440,7 @@ static void every_map_trains_and_resumes(void **state)
     } cases[] = {{&gp_map_cholesky, 0, 0, 1}, {&gp_map_nystrom, 0, 0, 1},  {&gp_map_nystrom, 11, 0, 3},
                  {&gp_map_ensemble, 0, 0, 1}, {&gp_map_ensemble, 0, 2, 3}, {&gp_map_rvm, 0, 0, 1},
                  {&gp_map_rvm, 0, 0, 2}};
-    const char *path = "method_test.checkpoint";
+    const char *path = scratch_path("m.checkpoint");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gp_train_options o = small();
         o.m = 30, o.map = cases[i].map, o.rank = cases[i].rank, o.groups = cases[i].groups;
@@ -526,5 +527,5 @@ int main(void)
         cmocka_unit_test(every_map_trains_and_resumes),
         cmocka_unit_test(ranks_and_groups_are_shared_out),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }
