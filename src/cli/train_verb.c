@@ -197,7 +197,7 @@ static void print_plan(const gp_options *o, const gp_loaded *data)
     for (size_t j = 0; j < s->d; j++)
         printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
     const gp_method *method = method_of(o);
-    printf("would fit with the method %s", method->name);
+    printf("would train with the method %s", method->name);
     static const char *const said[] = {"inducing", "components", "kernel", "map", "trend"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (gp_method_takes(method, said[i])) printf(", %s: %s", said[i], gp_options_text(o, said[i]));

@@ -47,7 +47,7 @@ for method in linear mean exact; do
   good "$method: predict them" -- predict out/m.safetensors in/kinds.csv -o out/p.csv
   good "$method: a test file" -- train in/good.csv "${y[@]}" --test in/kinds.csv --method $method -o out/m.safetensors --json
   good "$method: few rows" -- train in/few.csv "${y[@]}" --method $method -o out/m.safetensors
-  good "$method: dry run" "would fit with the method $method" -- train in/good.csv "${y[@]}" --method $method --dry-run -o out/none
+  good "$method: dry run" "would train with the method $method" -- train in/good.csv "${y[@]}" --method $method --dry-run -o out/none
   good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method --seed 3 -o out/one.safetensors
   good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method --seed 3 -o out/two.safetensors
   for n in one two; do "$advgp" predict out/$n.safetensors in/good.csv -o out/$n.csv -q; done
