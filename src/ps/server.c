@@ -342,9 +342,12 @@ static const char *try_step(gp_server *s, size_t n_used, double age, double shri
     const char *bad = judge_value(s, n_used);
     if (bad) return bad;
     const gp_step_terms terms = {.n = s->total, .shrink = shrink, .age = age};
+    double *before = s->values; // free between two answers
+    memcpy(before, s->theta, s->range.count * sizeof(double));
     if (s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err) != ADVGP_OK) return "the step failed";
     if (!gp_all_finite(s->range.count, s->theta)) return "a parameter is not finite";
-    if (s->o.check && s->o.check(s->o.check_ctx, s->theta, err) != ADVGP_OK) return "no step can start from there";
+    if (s->o.check && s->o.check(s->o.check_ctx, before, s->theta, err) != ADVGP_OK)
+        return "no step can start from there";
     return NULL;
 }
 
