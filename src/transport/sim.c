@@ -149,8 +149,7 @@ static double arrival_of(gp_net *net, sim *from, sim *to, const gp_link *way, do
     from->out_free = start + seconds_for(&from->link, bytes);
     double arrival = from->out_free + way->latency;
     if (way->jitter > 0) arrival += way->jitter * gp_rng_uniform(&net->rng);
-    arrival = fmax(arrival, to->in_free + seconds_for(&to->link, bytes));
-    to->in_free = arrival;
+    if (to->link.bandwidth > 0) to->in_free = arrival = fmax(arrival, to->in_free + seconds_for(&to->link, bytes));
     return arrival;
 }
 
@@ -284,6 +283,7 @@ void gp_net_clear(gp_net *net, size_t endpoint)
         discard(net, p);
     }
     e->first = e->last = NULL;
+    e->last_up = e->last_down = 0; // its successor has other connections
 }
 
 void gp_net_cut(gp_net *net, size_t endpoint, bool cut)

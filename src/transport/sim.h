@@ -37,7 +37,8 @@ advgp_status gp_net_send(gp_endpoint *endpoint, size_t peer, const void *bytes, 
 
 // Cut off: what is under way from or to it is lost, and whatever is sent until it is joined again.
 void gp_net_cut(gp_net *net, size_t endpoint, bool cut);
-// What has arrived there and was not received is thrown away: its reader died. What it sent travels on.
+// What has arrived there and was not received is thrown away: its reader died. What it sent travels on, and what its
+// successor sends may overtake it.
 void gp_net_clear(gp_net *net, size_t endpoint);
 
 typedef struct gp_net_counts {
