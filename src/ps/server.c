@@ -421,7 +421,8 @@ static gp_crew crew(const gp_server *s)
 static void note_shards(gp_server *s)
 {
     for (uint32_t k = 0; k < s->o.workers_max; k++)
-        s->members[k].seen.has_shards = s->live[k] && gp_shard_table_has(&s->table, k);
+        s->members[k].seen.has_shards = s->live[k] &&
+                                        gp_shard_table_weight(&s->table, k) > 0; // empty ones do not count
 }
 
 // The run begins, or goes on after a restart: every shard has a live owner, and everybody has some.
