@@ -15,8 +15,9 @@ enum { VERSIONS = 120 };
 
 // How far the bound may end from the fault-free run's: this share of what that run gained from the start (0.18 to 1.18
 // nats a row). The bound is the collapsed one, q(w) optimal as the finish pass makes it, at the last hyperparameters.
-// MEASURED
-static const double distance = 0.5;
+// Measured over 20,000 seeds: median 0, 99 % below 0.015 (natural) and 0.05 (prox), most 0.074 and 0.24. A fit that
+// forgets a shard or uses one twice need not show here; that is what the laws are for.
+static const double distance[] = {0.15, 0.4}; // by rule, in the order of gp_rules
 
 // ---- data and gradients ---------------------------------------------------------------------------------------------
 
@@ -264,7 +265,7 @@ static void compare(verdict *v, const cluster *c, const gp_world_outcome *out, c
     }
     // Rows that were given up, and shorter steps after a roll-back, are allowed to show.
     v->compared = !out->counts.rolled_back && !(c->o.server.on_loss == GP_LOSS_DROP && out->counts.lost);
-    if (v->compared && !(v->apart <= distance)) {
+    if (v->compared && !(v->apart <= distance[v->rule])) {
         v->good = false;
         snprintf(v->text, sizeof v->text, "BOUND: it lost %g of what the run without faults gained", v->apart);
     }
@@ -319,7 +320,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
         qsort(apart[r], n[r], sizeof(double), compare_doubles);
         if (n[r])
             printf("%s: lost of the fault-free run's gain: median %.4f, 99 %% %.4f, most %.4f, allowed %g\n",
-                   gp_rules[r]->name, apart[r][n[r] / 2], apart[r][n[r] * 99 / 100], apart[r][n[r] - 1], distance);
+                   gp_rules[r]->name, apart[r][n[r] / 2], apart[r][n[r] * 99 / 100], apart[r][n[r] - 1], distance[r]);
         free(apart[r]);
     }
     return failed ? 1 : 0;
@@ -337,15 +338,12 @@ static int run_bugs(setting *settings, uint64_t count)
                 {GP_BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"}};
     int missed = 0;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-        uint64_t caught = 0, others = 0, first = 0;
-        for (uint64_t seed = 0; seed < count; seed++) {
-            const gp_law law = judge(seed, settings, bugs[i].bug, false).broken;
-            if (law == bugs[i].law && caught++ == 0) first = seed;
-            others += law != bugs[i].law && law != GP_LAW_NONE;
-        }
-        printf("%s: %s broken in %" PRIu64 " of %" PRIu64 " seeds (first: %" PRIu64 "), another law in %" PRIu64 "\n",
-               bugs[i].name, gp_law_name(bugs[i].law), caught, count, first, others);
-        missed += caught == 0;
+        gp_law law = GP_LAW_NONE;
+        uint64_t seed = 0;
+        for (; seed < count && law != bugs[i].law; seed++) law = judge(seed, settings, bugs[i].bug, false).broken;
+        printf("%s: %s %s in %" PRIu64 " seeds\n", bugs[i].name, gp_law_name(bugs[i].law),
+               law == bugs[i].law ? "was broken" : "WAS NOT BROKEN", seed);
+        missed += law != bugs[i].law;
     }
     return missed ? 1 : 0;
 }
@@ -362,7 +360,7 @@ int main(int argc, char **argv)
     if (!settings) return 1;
     for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
     const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
-    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 300))
+    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
                          : run_seeds(settings, number_from("SIM_FIRST", 0), number_from("SIM_SEEDS", 2000),
                                      getenv("SIM_SHOW") != NULL);
     for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
