@@ -217,6 +217,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     c->o.costs.link.loss = c->o.costs.link.duplication = c->o.costs.link.reorder = 0;
     c->failing = c->not_finite = 0;
     c->o.any_place = false;
+    c->o.resend = c->o.heartbeat = c->o.server.lost_after = 0; // nothing needs to be said twice
 }
 
 // ---- one seed -------------------------------------------------------------------------------------------------------

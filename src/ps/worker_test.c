@@ -231,8 +231,11 @@ static void what_is_meant_for_others_or_for_before_is_not_taken(void **state)
     gp_worker_free(w);
 
     w = welcomed();
-    for (int what = 0; what < 4; what++) {
+    const uint32_t nonsense[] = {1, SHARDS, 0};
+    for (int what = 0; what < 6; what++) {
         gp_message p = parameters_of(10, 1, 0);
+        if (what == 4) p.shards = nonsense;
+        if (what == 5) p.n_shards = 0;
         if (what == 0) p.sequence = 9;
         if (what == 1) p.incarnation = 5;
         if (what == 2) p.epoch = 2;

@@ -195,9 +195,12 @@ static advgp_status sim_send(gp_endpoint *endpoint, size_t peer, const void *byt
 
 // ---- receiving ------------------------------------------------------------------------------------------------------
 
-static bool take(sim *e, size_t *peer, const void **bytes, size_t *n)
+bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n)
 {
+    sim *e = (sim *)endpoint;
     packet *p = e->first;
+    if (e->received) discard(e->net, e->received);
+    e->received = NULL;
     if (!p) return false;
     e->first = p->next;
     if (!e->first) e->last = NULL;
@@ -212,12 +215,10 @@ static advgp_status sim_receive(gp_endpoint *endpoint, double seconds, size_t *p
     (void)err;
     sim *e = (sim *)endpoint;
     gp_net *net = e->net;
-    if (e->received) discard(net, e->received);
-    e->received = NULL;
     const double until = net->now + (seconds > 0 ? seconds : 0);
     gp_net_advance(net, net->now);
     for (;;) {
-        if (take(e, peer, bytes, n)) return ADVGP_OK;
+        if (gp_net_take(endpoint, peer, bytes, n)) return ADVGP_OK;
         if (e->woken || gp_net_next(net) > until) break;
         gp_net_advance(net, gp_net_next(net));
     }

@@ -157,7 +157,7 @@ static void post(world *w, gp_endpoint *from, size_t peer, const gp_message *m, 
 static bool fetch(world *w, gp_endpoint *at, size_t *peer, gp_message *m, size_t *n)
 {
     const void *bytes;
-    if (at->transport->receive(at, 0, peer, &bytes, n, NULL) != ADVGP_OK || !bytes) return false;
+    if (!gp_net_take(at, peer, &bytes, n)) return false;
     const advgp_status st = gp_message_decode(bytes, *n, &w->limits, m, w->err);
     fail_with(w, st);
     return st == ADVGP_OK;
