@@ -172,7 +172,7 @@ static gp_message message_for(const gp_server *s, gp_message_kind kind, uint32_t
 
 static void say(gp_server *s, size_t peer, const gp_message *message)
 {
-    if (s->n_notes == s->max_notes) s->first_note = (s->first_note + 1) % s->max_notes, s->n_notes--;
+    if (s->n_notes && s->n_notes == s->max_notes) s->first_note = (s->first_note + 1) % s->max_notes, s->n_notes--;
     s->notes[(s->first_note + s->n_notes++) % s->max_notes] = (note){peer, *message};
 }
 
