@@ -99,7 +99,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     setting *s = c->s;
     const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
     advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){0};
+    *done = (gp_work_done){.n_values = c->o.rule->push_size(s->p.layout, gp_range_all(s->p.layout))};
     for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
         const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
         done->shard_weight += (double)n;

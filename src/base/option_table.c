@@ -294,9 +294,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_METHOD,
      .fallback = "advgp",
-     .words = "advgp|linear|mean|exact",
-     .help = "what is fitted: a sparse Gaussian process, linear regression, the mean, or the exact process (up to 5000 "
-             "rows)"},
+     .words = "advgp|svigp|distgp-gd|distgp-lbfgs|linear|mean|exact",
+     .help = "how it is fitted: the parameter server, one worker's stochastic steps, map and reduce of the collapsed "
+             "bound by gradient descent or L-BFGS; or linear regression, the mean, the exact process (up to 5000 rows)"},
     {.name = "optimizer",
      .kind = GP_OPTION_CHOICE,
      .verbs = TRAIN,

@@ -252,7 +252,9 @@ static void ask_judge(gp_course *t, const double *theta, size_t version)
         .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
         .run_seconds = run,
         .rows_per_second = rows_here / run,
-        .seconds_left = run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version),
+        .seconds_left = version < t->steps
+                            ? run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version)
+                            : 0,
     };
     t->state.judging = true;
     t->state.judged_version = version;
