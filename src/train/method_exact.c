@@ -142,7 +142,7 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     gp_lbfgs_result found = {0};
     advgp_status st = ADVGP_OK;
     start(r);
-    if (r->n > 2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
+    if (r->n > (size_t)2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
     if (st == ADVGP_OK) st = stage(r, r->n, &found, err);
     result->stopped = r->interrupted                                               ? "interrupted"
                       : r->late                                                    ? "time is up"
