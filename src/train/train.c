@@ -308,7 +308,9 @@ static advgp_status finish(training *t, size_t *rows, advgp_error *err)
         *rows = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     gp_batch all;
     advgp_status st = ADVGP_OK;
-    if (t->batch == t->n_train && t->n_train <= BATCH_WHOLE && !t->result->interrupted) {
+    const bool late = t->options->seconds > 0 && gp_clock_wall() - t->wall_start >= t->options->seconds;
+    const bool small = t->batch == t->n_train && t->n_train <= BATCH_WHOLE;
+    if (small && !(t->options->epochs > 0) && !late && !t->result->interrupted) { // who counts epochs gets no more
         st = gp_reader_ring(&t->reader, 0, t->n_train, &all, err);
         if (st == ADVGP_OK) st = gp_polish(t->learner, all, POLISH_ITERATIONS, t->events->stop, t->events->ctx, err);
         if (st != ADVGP_OK) return st;
