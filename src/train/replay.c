@@ -143,17 +143,15 @@ static advgp_status advanced(replay *r, const gp_pslog_line *line, advgp_error *
     return ADVGP_OK;
 }
 
-static advgp_status collected(replay *r, const gp_pslog_line *line, advgp_error *err)
+static void collected(replay *r, const gp_pslog_line *line)
 {
+    gp_server *server = r->base.server;
     r->rows = line->rows;
-    if (!r->over) { // training begins its collection when it sees that the steps are over
-        r->over = true;
-        return ADVGP_OK;
-    }
-    gp_server *server = r->base.server; // it was stopped and begun again, over fewer rows
-    gp_server_collect(server, gp_server_theta(server), line->flags, gp_run_replay_rows(&r->base));
-    (void)err;
-    return ADVGP_OK;
+    // Training begins its collections itself, the first when it sees that the steps are over. One that it has not begun
+    // is one that was stopped and begun again, over fewer rows.
+    if (r->over && gp_server_version(server) != line->version)
+        gp_server_collect(server, gp_server_theta(server), line->flags, gp_run_replay_rows(&r->base));
+    r->over = true;
 }
 
 static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
@@ -187,7 +185,8 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     case GP_EVENT_ADVANCE:
         return advanced(r, &line, err);
     case GP_EVENT_COLLECT:
-        return collected(r, &line, err);
+        collected(r, &line);
+        break;
     case GP_EVENT_MOVED:
     case GP_EVENT_BEGUN:
     case GP_EVENT_COLLECTED:

@@ -532,7 +532,9 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
-    if (whole(t) && t->n_train <= BATCH_WHOLE && !t->result->interrupted) {
+    const bool late = t->options->seconds > 0 && gp_clock_wall() - t->wall_start >= t->options->seconds;
+    const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
+    if (small && !(t->options->epochs > 0) && !late && !t->result->interrupted) { // who counts epochs gets no more
         // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
         // on few rows that decides how close a sparse model comes to the exact process.
         st = polish(t, err);
