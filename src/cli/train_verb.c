@@ -211,7 +211,7 @@ static const gp_method *method_of(const gp_options *o)
 }
 
 // An option that the method does not know, given all the same, would be a wish that nobody hears.
-static advgp_status check_method(const gp_options *o, advgp_error *err)
+advgp_status gp_cli_check_method(const gp_options *o, advgp_error *err)
 {
     const gp_method *method = method_of(o);
     for (size_t i = 0; i < o->n_values; i++) {
@@ -231,7 +231,7 @@ static advgp_status check_method(const gp_options *o, advgp_error *err)
                                err);
 }
 
-static gp_train_options options_of(const gp_options *o, size_t n_rows)
+gp_train_options gp_cli_train_options(const gp_options *o, size_t n_rows)
 {
     const bool full = gp_options_is(o, "batch", "full"), patient = gp_options_is(o, "patience", "inf");
     gp_train_options t = {
@@ -311,7 +311,7 @@ static advgp_status load_test(const gp_options *o, gp_loaded *data, gp_shards **
 }
 
 // Final figures on these rows take the place of those on held-out rows.
-static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
+advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
 {
     gp_reader reader = {0};
     gp_score score;
@@ -396,7 +396,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
 {
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
-    gp_train_options options = options_of(o, gp_shards_rows(data->shards, GP_TRAIN));
+    gp_train_options options = gp_cli_train_options(o, gp_shards_rows(data->shards, GP_TRAIN));
     char checkpoint[4096];
     options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {
@@ -417,7 +417,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    if (test) st = score_test(test, model, &result, err);
+    if (test) st = gp_cli_score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
@@ -475,7 +475,7 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = check_method(o, err);
+    advgp_status st = gp_cli_check_method(o, err);
     if (st == ADVGP_OK && !dry) st = check_outputs(o, err);
     if (st == ADVGP_OK) st = read_delays(&r, err);
     if (st == ADVGP_OK) st = gp_load_training(o, &data, err);

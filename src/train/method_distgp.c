@@ -33,8 +33,7 @@ static int after_iteration(void *ctx, size_t iteration, const double *theta, dou
     gp_course *c = d->course;
     d->status = gp_course_judge(c, theta, iteration, neg_elbo_per_row, &d->stopped, &d->error);
     if (d->status != ADVGP_OK) return 1;
-    const double seconds = c->options->seconds;
-    if (!d->stopped && seconds > 0 && gp_clock_wall() - c->wall_start >= seconds) d->stopped = "time is up";
+    if (!d->stopped && gp_course_time_is_up(c)) d->stopped = "time is up";
     return d->stopped != NULL;
 }
 

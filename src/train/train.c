@@ -93,7 +93,7 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     const double per_epoch = (double)t->n_train / rows_a_version(t);
     const double least = whole(t) ? STEPS_WHOLE : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
-    t->steps = (size_t)fmax(1, ceil(steps));
+    t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
     advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
@@ -292,6 +292,13 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
     return ADVGP_OK;
 }
 
+bool gp_course_time_is_up(const gp_course *t)
+{
+    const gp_train_options *o = t->options;
+    return (o->seconds > 0 && gp_clock_wall() - t->wall_start >= o->seconds) ||
+           (o->cpu_seconds > 0 && gp_clock_cpu() - t->cpu_start >= o->cpu_seconds);
+}
+
 bool gp_course_stop_asked(const gp_course *t)
 {
     return stop_asked(t);
@@ -322,7 +329,7 @@ static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_erro
         st = take_verdict(t, stopped, err);
     }
     if (st != ADVGP_OK || *stopped) return st;
-    if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
+    if (!t->run->ops->replay && gp_course_time_is_up(t)) {
         st = judge_now(t, stopped, err);
         if (!*stopped) *stopped = "time is up";
         return st;
@@ -377,6 +384,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     const char *stopped = is_over(t);
     const size_t first = (size_t)gp_server_version(server);
     t->run_start = t->last_save = gp_clock_wall();
+    const double cpu = gp_clock_cpu();
     t->first_step = first;
     t->next_eval = first + t->every - first % t->every;
     if (t->next_eval > t->steps) t->next_eval = t->steps;
@@ -408,6 +416,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     t->result->versions = (size_t)gp_server_version(server);
     t->result->rows = rows_seen(t);
     t->result->step_seconds = gp_clock_wall() - t->run_start;
+    t->result->step_cpu = gp_clock_cpu() - cpu;
     double waited = 0;
     for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(server, (uint32_t)k).waited;
     t->result->workers = t->workers;
@@ -532,7 +541,7 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
-    const bool late = t->options->seconds > 0 && gp_clock_wall() - t->wall_start >= t->options->seconds;
+    const bool late = gp_course_time_is_up(t);
     const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
     if (small && !(t->options->epochs > 0) && !late && !t->result->interrupted) { // who counts epochs gets no more
         // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
