@@ -36,6 +36,10 @@ static advgp_status check_lists(const gp_fit *f, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be both target and weights", o->target);
     if (is_listed(o->exclude, o->n_exclude, o->target))
         return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be excluded", o->target);
+    for (size_t i = 0; i < o->n_features; i++)
+        if (is_listed(o->exclude, o->n_exclude, o->features[i]))
+            return gp_fail(err, ADVGP_EINVAL, "'%s' is in both --features and --exclude; take it out of one of them",
+                           o->features[i]);
     return ADVGP_OK;
 }
 
