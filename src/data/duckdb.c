@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 typedef struct file_source {
@@ -21,20 +22,64 @@ typedef struct file_source {
     gp_notes *notes; // borrowed; a file found to be Latin-1 in its middle adds one
     duckdb_database db;
     duckdb_connection connection;
-    char *query;  // "SELECT * FROM ..." without projection
-    char **casts; // how the query reads each column
+    char *query;                  // "SELECT * FROM ..." without projection
+    char **casts;                 // how the query reads each column
+    char *sql;                    // the user's, or NULL
+    size_t memory_bytes, threads; // as in gp_file_options
+    char *temporary;
     bool user_sql, running;
     duckdb_prepared_statement prepared;
     duckdb_pending_result pending;
     duckdb_result result;
     duckdb_data_chunk vectors;
     size_t row;
+    size_t offset; // rows of the present vectors that were given in an earlier try
     gp_chunk chunk;
     gp_values *values;
     double **numbers; // a vector each; used where a column has missing values
     gp_text **texts;
     size_t vector_rows;
 } file_source;
+
+// ---- the database ---------------------------------------------------------------------------------------------------
+static void disconnect(file_source *s)
+{
+    duckdb_disconnect(&s->connection);
+    duckdb_close(&s->db);
+}
+
+static advgp_status connect(file_source *s, advgp_error *err)
+{
+    duckdb_config config = NULL;
+    char memory[32], threads[32];
+    snprintf(memory, sizeof memory, "%zuB", s->memory_bytes ? s->memory_bytes : (size_t)1 << 30);
+    snprintf(threads, sizeof threads, "%zu", s->threads ? s->threads : 1);
+    gp_string spill = {0};
+    const char *dir = s->temporary ? s->temporary : getenv("TMPDIR");
+    gp_string_add(&spill, "%s/advgp-duckdb-%p", dir && *dir ? dir : "/tmp",
+                  (void *)s); // made only if something spills, then removed
+    const char *const settings[][2] = {
+        {"memory_limit", memory},
+        {"threads", threads},
+        {"temp_directory", spill.p},
+        {"preserve_insertion_order", "true"},
+        {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
+        {"autoload_known_extensions", "false"},
+    };
+    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
+    for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
+        ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
+    char *message = NULL;
+    ok = ok && duckdb_open_ext(NULL, &s->db, config, &message) == DuckDBSuccess;
+    ok = ok && duckdb_connect(s->db, &s->connection) == DuckDBSuccess;
+    advgp_status st = ok ? ADVGP_OK
+                         : gp_fail(err, ADVGP_ENOMEM, "DuckDB does not start: %.200s",
+                                   message ? message : "no reason given");
+    if (message) duckdb_free(message);
+    duckdb_destroy_config(&config);
+    gp_string_fini(&spill);
+    return st;
+}
 
 // ---- small queries --------------------------------------------------------------------------------------------------
 static advgp_status run(file_source *s, const char *sql, advgp_error *err)
@@ -56,9 +101,12 @@ static char *cell_copy(duckdb_result *result, idx_t column, idx_t row)
 }
 
 // A query about files that may turn out not to be UTF-8: those are then read as Latin-1 and the query is built again.
+// DuckDB's message may speak of something else, when a query leaves columns out, so the files are asked too.
 static advgp_status mark_latin1(file_source *s, const char *message, bool *again, advgp_error *err)
 {
     gp_input_file *file = message ? gp_file_not_utf8(&s->inputs, message) : NULL;
+    for (size_t i = 0; message && !file && i < s->inputs.n_files; i++)
+        if (gp_file_turns_latin1(&s->inputs.files[i])) file = &s->inputs.files[i];
     *again = file != NULL;
     if (!file) return ADVGP_OK;
     file->latin1 = true;
@@ -124,7 +172,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the first lines of %s", file->shown);
     if (st == ADVGP_OK && head.n == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
-    if (st == ADVGP_OK) st = gp_sniff_csv(file, (const unsigned char *)head.p, head.n, err);
+    if (st == ADVGP_OK) st = gp_sniff_csv(file, (const unsigned char *)head.p, head.n, s->notes, err);
     duckdb_destroy_result(&result);
     gp_string_fini(&sql);
     gp_string_fini(&head);
@@ -147,8 +195,50 @@ static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_st
     return st;
 }
 
+// DuckDB renames the second of two columns with one name and tells nobody; the schema inside the file has the names as
+// they are: a tree in depth-first order, with the root first and the columns as its children.
+static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advgp_error *err)
+{
+    gp_string sql = {0};
+    gp_sql_parquet_names(&sql, file);
+    duckdb_result result = {0};
+    advgp_status st = ADVGP_OK;
+    if (sql.failed)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    else if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+        st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
+    const size_t n = st == ADVGP_OK ? duckdb_row_count(&result) : 0;
+    char **seen = gp_alloc(n, sizeof *seen);
+    size_t n_seen = 0;
+    if (!seen && st == ADVGP_OK) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    int64_t below = 0; // nodes still to come inside the present column
+    for (idx_t i = 1; st == ADVGP_OK && i < n; i++) {
+        const int64_t children = duckdb_value_int64(&result, 1, i);
+        const bool column = below == 0;
+        below += children - !column;
+        if (!column) continue;
+        char *name = cell_copy(&result, 0, i);
+        for (size_t k = 0; st == ADVGP_OK && name && k < n_seen; k++)
+            if (strcasecmp(seen[k], name) == 0)
+                st = gp_fail(err, ADVGP_EDATA,
+                             "%s: columns %zu and %zu are both named '%s'; write it again with one renamed",
+                             file->shown, k + 1, n_seen + 1, name);
+        if (name) seen[n_seen++] = name;
+        if (!name) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    }
+    for (size_t k = 0; k < n_seen; k++) gp_free(seen[k]);
+    gp_free(seen);
+    duckdb_destroy_result(&result);
+    gp_string_fini(&sql);
+    return st;
+}
+
 static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_columns *out, advgp_error *err)
 {
+    if (file->kind == GP_FILE_PARQUET) {
+        advgp_status st = refuse_twins(s, file, err);
+        if (st != ADVGP_OK) return st;
+    }
     if (file->kind == GP_FILE_CSV && !file->delimiter) {
         advgp_status st = sniff_compressed(s, file, err);
         if (st != ADVGP_OK) return st;
@@ -212,8 +302,9 @@ static advgp_status make_view(file_source *s, const gp_input_table *table, bool 
 }
 
 // Writes s->query; again after a file's encoding was corrected.
-static advgp_status build_query(file_source *s, const char *user_sql, advgp_error *err)
+static advgp_status build_query(file_source *s, advgp_error *err)
 {
+    const char *user_sql = s->sql;
     gp_string query = {0};
     advgp_status st = ADVGP_OK;
     if (user_sql) {
@@ -255,58 +346,69 @@ static void add_projection(const file_source *s, gp_string *sql)
     gp_string_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
 }
 
-static advgp_status start_pass(file_source *s, advgp_error *err)
+// *refused is DuckDB's message, where it does not want to; it lives until the pass ends.
+static advgp_status start_pass(file_source *s, const char **refused, advgp_error *err)
 {
     gp_string sql = {0};
     add_projection(s, &sql);
     advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : ADVGP_OK;
     // random() in a user's SQL must give the same rows twice
     if (st == ADVGP_OK) st = run(s, "SELECT setseed(0.5)", err);
+    *refused = NULL;
     if (st == ADVGP_OK && duckdb_prepare(s->connection, sql.p, &s->prepared) != DuckDBSuccess)
-        st = gp_file_error(&s->inputs, s->user_sql, duckdb_prepare_error(s->prepared), err);
-    if (st == ADVGP_OK && duckdb_pending_prepared_streaming(s->prepared, &s->pending) != DuckDBSuccess)
-        st = gp_file_error(&s->inputs, s->user_sql, duckdb_pending_error(s->pending), err);
-    if (st == ADVGP_OK) {
+        *refused = duckdb_prepare_error(s->prepared);
+    else if (st == ADVGP_OK && duckdb_pending_prepared_streaming(s->prepared, &s->pending) != DuckDBSuccess)
+        *refused = duckdb_pending_error(s->pending);
+    else if (st == ADVGP_OK) {
         s->running = true;
-        if (duckdb_execute_pending(s->pending, &s->result) != DuckDBSuccess)
-            st = gp_file_error(&s->inputs, s->user_sql, duckdb_result_error(&s->result), err);
+        if (duckdb_execute_pending(s->pending, &s->result) != DuckDBSuccess) *refused = duckdb_result_error(&s->result);
     }
     gp_string_fini(&sql);
     return st;
 }
 
-// The next vectors, or none at the end. A byte that is no UTF-8 in the middle of a CSV file starts the pass again as
-// Latin-1, behind the rows already given.
+// A byte that is no UTF-8 in the middle of a CSV file starts the pass again as Latin-1, in a new database, since some
+// errors leave the old one unusable. Any other message is the end.
+static advgp_status start_over(file_source *s, const char *message, advgp_error *err)
+{
+    bool again;
+    const size_t row = s->row;
+    advgp_status st = mark_latin1(s, message, &again, err);
+    if (st == ADVGP_OK && !again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
+    if (st != ADVGP_OK) return st;
+    end_pass(s);
+    s->row = row;
+    disconnect(s);
+    st = connect(s, err);
+    return st == ADVGP_OK ? build_query(s, err) : st;
+}
+
+// The next vectors, or none at the end; started over, behind the rows already given.
 static advgp_status fetch(file_source *s, advgp_error *err)
 {
-    size_t skip = 0;
-    for (;;) {
-        if (!s->running) {
-            advgp_status st = start_pass(s, err);
-            if (st != ADVGP_OK) return st;
-        }
-        duckdb_destroy_data_chunk(&s->vectors);
-        s->vectors = duckdb_fetch_chunk(s->result);
-        size_t n = s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
-        if (n > 0 && skip > 0) { // vectors come in the same sizes again
-            skip -= n < skip ? n : skip;
-            continue;
-        }
-        const char *message = n ? NULL : duckdb_result_error(&s->result);
-        if (!message) return ADVGP_OK;
-        bool again;
-        advgp_status st = mark_latin1(s, message, &again, err);
-        if (st == ADVGP_OK && !again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
-        skip = s->row;
-        if (st == ADVGP_OK && !s->user_sql) {
-            end_pass(s);
-            s->row = skip;
-            st = build_query(s, NULL, err);
-        } else if (st == ADVGP_OK) {
-            st = gp_fail(err, ADVGP_EDATA, "a file under --sql is not UTF-8 beyond its beginning; convert it to UTF-8");
-        }
+    size_t skip = 0, n = 0;
+    do {
+        advgp_status st = ADVGP_OK;
+        const char *refused = NULL;
+        if (!s->running) st = start_pass(s, &refused, err);
         if (st != ADVGP_OK) return st;
-    }
+        if (!refused) {
+            duckdb_destroy_data_chunk(&s->vectors);
+            s->vectors = duckdb_fetch_chunk(s->result);
+            n = s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
+            s->offset = n < skip ? n : skip;
+            skip -= s->offset;
+            if (n == 0) refused = duckdb_result_error(&s->result);
+            if (n == 0 && !refused) return ADVGP_OK;
+        }
+        if (refused) {
+            skip = s->row;
+            st = start_over(s, refused, err);
+            if (st != ADVGP_OK) return st;
+            n = s->offset = 0;
+        }
+    } while (n == s->offset);
+    return ADVGP_OK;
 }
 
 static const double *read_numbers(duckdb_vector vector, size_t n, double *copy)
@@ -335,7 +437,7 @@ static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_e
     file_source *s = (file_source *)source;
     *chunk = NULL;
     advgp_status st = fetch(s, err);
-    size_t n = st == ADVGP_OK && s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
+    const size_t n = st == ADVGP_OK && s->vectors ? duckdb_data_chunk_get_size(s->vectors) : 0;
     if (n == 0) return st;
     idx_t column = 0;
     for (size_t i = 0; i < source->n_columns; i++) {
@@ -343,12 +445,12 @@ static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_e
         if (!source->wanted[i]) continue;
         duckdb_vector vector = duckdb_data_chunk_get_vector(s->vectors, column++);
         if (source->columns[i].type == GP_TEXT)
-            s->values[i].text = read_texts(vector, n, s->texts[i]);
+            s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
         else
-            s->values[i].number = read_numbers(vector, n, s->numbers[i]);
+            s->values[i].number = read_numbers(vector, n, s->numbers[i]) + s->offset;
     }
-    s->chunk = (gp_chunk){.n_rows = n, .first_row = s->row, .columns = s->values};
-    s->row += n;
+    s->chunk = (gp_chunk){.n_rows = n - s->offset, .first_row = s->row, .columns = s->values};
+    s->row += n - s->offset;
     *chunk = &s->chunk;
     return ADVGP_OK;
 }
@@ -374,8 +476,9 @@ static void file_free(gp_source *source)
     gp_free(s->texts);
     gp_free(s->values);
     gp_free(s->query);
-    duckdb_disconnect(&s->connection);
-    duckdb_close(&s->db);
+    gp_free(s->sql);
+    gp_free(s->temporary);
+    disconnect(s);
     gp_inputs_fini(&s->inputs);
     gp_source_fini(source);
     gp_free(s);
@@ -414,6 +517,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     }
     if (st == ADVGP_OK && ok)
         st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
+    s->base.unnamed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].no_header;
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
         const char *cast = NULL;
         bool text = gp_file_type_classify(list.types[i], &cast) == GP_TEXT;
@@ -431,40 +535,6 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     return st;
 }
 
-static advgp_status connect(file_source *s, const gp_file_options *options, advgp_error *err)
-{
-    duckdb_config config = NULL;
-    char memory[32], threads[32];
-    size_t bytes = options->memory_bytes ? options->memory_bytes : (size_t)1 << 30;
-    snprintf(memory, sizeof memory, "%zuB", bytes);
-    snprintf(threads, sizeof threads, "%zu", options->threads ? options->threads : 1);
-    gp_string spill = {0};
-    const char *dir = options->temporary ? options->temporary : getenv("TMPDIR");
-    gp_string_add(&spill, "%s/advgp-duckdb-%p", dir && *dir ? dir : "/tmp",
-                  (void *)s); // made only if something spills, then removed
-    const char *const settings[][2] = {
-        {"memory_limit", memory},
-        {"threads", threads},
-        {"temp_directory", spill.p},
-        {"preserve_insertion_order", "true"},
-        {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
-        {"autoload_known_extensions", "false"},
-    };
-    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
-    for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
-        ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
-    char *message = NULL;
-    ok = ok && duckdb_open_ext(NULL, &s->db, config, &message) == DuckDBSuccess;
-    ok = ok && duckdb_connect(s->db, &s->connection) == DuckDBSuccess;
-    advgp_status st = ok ? ADVGP_OK
-                         : gp_fail(err, ADVGP_ENOMEM, "DuckDB does not start: %.200s",
-                                   message ? message : "no reason given");
-    if (message) duckdb_free(message);
-    duckdb_destroy_config(&config);
-    gp_string_fini(&spill);
-    return st;
-}
-
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err)
 {
     *out = NULL;
@@ -474,9 +544,15 @@ advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *note
     s->notes = notes;
     s->user_sql = options->sql != NULL;
     s->vector_rows = duckdb_vector_size();
-    advgp_status st = gp_inputs_open(options, notes, &s->inputs, err);
-    if (st == ADVGP_OK) st = connect(s, options, err);
-    if (st == ADVGP_OK) st = build_query(s, options->sql, err);
+    s->memory_bytes = options->memory_bytes;
+    s->threads = options->threads;
+    s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
+    s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
+    advgp_status st = (options->sql && !s->sql) || (options->temporary && !s->temporary)
+                          ? gp_fail(err, ADVGP_ENOMEM, "no memory for a source")
+                          : gp_inputs_open(options, notes, &s->inputs, err);
+    if (st == ADVGP_OK) st = connect(s, err);
+    if (st == ADVGP_OK) st = build_query(s, err);
     if (st == ADVGP_OK) st = init_columns(s, err);
     if (st == ADVGP_OK)
         *out = &s->base;

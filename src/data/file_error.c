@@ -1,5 +1,6 @@
 // file_error.c: DuckDB explains itself to authors of SQL, over many lines. Here its message becomes one sentence that
 // names the file, the line, the column and the way out.
+#include "base/alloc.h"
 #include "data/inputs.h"
 
 #include <stdio.h>
@@ -36,6 +37,28 @@ gp_input_file *gp_file_not_utf8(gp_inputs *inputs, const char *message)
     bool unicode = strstr(message, "Invalid unicode") || strstr(message, "not utf-8 encoded");
     gp_input_file *file = unicode ? find_file(inputs, message) : NULL;
     return file && file->kind == GP_FILE_CSV && !file->latin1 ? file : NULL;
+}
+
+bool gp_file_turns_latin1(const gp_input_file *file)
+{
+    enum { PIECE = 1 << 16, CHARACTER = 4 };
+    if (file->kind != GP_FILE_CSV || file->latin1 || strcmp(file->compression, "none") != 0) return false;
+    FILE *f = fopen(file->path, "rb");
+    unsigned char *piece = f ? gp_alloc(PIECE + CHARACTER, 1) : NULL;
+    bool utf8 = true;
+    size_t kept = 0, got = 1; // the last character of the piece before may be incomplete
+    while (piece && utf8 && got) {
+        got = fread(piece + kept, 1, PIECE, f);
+        const size_t n = kept + got;
+        kept = 0;
+        while (got && kept < CHARACTER - 1 && kept < n && (piece[n - 1 - kept] & 0xc0) == 0x80) kept++;
+        if (got && kept < n && piece[n - 1 - kept] >= 0xc0) kept++;
+        utf8 = gp_is_utf8(piece, n - kept, false);
+        memmove(piece, piece + n - kept, kept);
+    }
+    gp_free(piece);
+    if (f) fclose(f);
+    return !utf8;
 }
 
 // The message's own first line without "Invalid Input Error: " and without our internal path.
@@ -95,7 +118,7 @@ advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *m
                        first_line(line, message));
     if (strstr(message, "magic bytes") || strstr(message, "Parquet"))
         return gp_fail(err, ADVGP_EDATA, "%s is damaged or no Parquet file; write it again", shown);
-    if (strstr(message, "JSON"))
+    if (strstr(message, "JSON") && (!file || file->kind == GP_FILE_JSON))
         return gp_fail(err, ADVGP_EDATA, "%s is not JSON lines: %s", shown, first_line(line, message));
     bool about_sql = strncmp(message, "Parser", 6) == 0 || strncmp(message, "Binder", 6) == 0 ||
                      strncmp(message, "Catalog", 7) == 0;

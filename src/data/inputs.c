@@ -79,8 +79,8 @@ static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp
     size_t n = read_head(fd, head);
     if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
     gp_sniff_kind(file, head, n);
-    if (file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return ADVGP_OK;
-    advgp_status st = ADVGP_OK;
+    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, err);
+    if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
     gp_utf16 utf16 = gp_sniff_utf16(head, n);
     if (utf16 != GP_NOT_UTF16) {
         int copy = -1;
@@ -96,7 +96,7 @@ static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp
             st = gp_notes_add(notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
         }
     }
-    if (st == ADVGP_OK) st = gp_sniff_csv(file, head, n, err);
+    if (st == ADVGP_OK) st = gp_sniff_csv(file, head, n, notes, err);
     return st;
 }
 

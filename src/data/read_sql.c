@@ -21,7 +21,8 @@ static void add_path(gp_string *sql, const char *path)
 static bool same_dialect(const gp_input_file *a, const gp_input_file *b)
 {
     return a->kind == b->kind && strcmp(a->compression, b->compression) == 0 && a->latin1 == b->latin1 &&
-           a->delimiter == b->delimiter && a->plain_quotes == b->plain_quotes && a->decimal_comma == b->decimal_comma;
+           a->delimiter == b->delimiter && a->plain_quotes == b->plain_quotes && a->decimal_comma == b->decimal_comma &&
+           a->infinities == b->infinities && a->no_header == b->no_header;
 }
 
 static void add_delimiter(gp_string *sql, char delimiter)
@@ -35,9 +36,15 @@ static void add_delimiter(gp_string *sql, char delimiter)
 static void add_csv_options(gp_string *sql, const gp_input_file *file, gp_forced_types forced)
 {
     // What stands for "missing" in files people have. In a text column nothing is lost: missing is a value of its own
-    // there.
-    gp_string_add(
-        sql, ", header=true, skip=0, comment='', nullstr=['','NA','N/A','#N/A','NULL','null','NaN','nan','None','?']");
+    // there. Infinities join them where there are any, since DuckDB takes a column of nothing else for one of dates;
+    // everywhere they would make reading slower by half.
+    gp_string_add(sql, ", header=%s", file->no_header ? "false, names=[" : "true");
+    for (size_t i = 1; file->no_header && i <= file->n_header; i++)
+        gp_string_add(sql, "'c%zu'%s", i, i < file->n_header ? ", " : "]");
+    gp_string_add(sql, ", skip=0, comment='', nullstr=['','NA','N/A','#N/A','NULL','null','NaN','nan','None','?'");
+    for (size_t i = 0; file->infinities && i < gp_infinities_size; i++)
+        gp_string_add(sql, ",'%s','-%s'", gp_infinities[i], gp_infinities[i]);
+    gp_string_add(sql, "]");
     gp_string_add(sql, ", compression='%s'", file->compression);
     if (file->latin1) gp_string_add(sql, ", encoding='latin-1'");
     add_delimiter(sql, file->delimiter);
@@ -86,12 +93,20 @@ void gp_sql_diagnose(gp_string *sql, const gp_input_file *csv)
 {
     gp_string_add(sql, "SELECT count(c0) FROM read_csv(");
     add_path(sql, csv->path);
-    gp_string_add(sql, ", auto_detect=false, header=true, quote='\"', escape='\"', compression='%s'", csv->compression);
+    gp_string_add(sql, ", auto_detect=false, header=%s, quote='\"', escape='\"', compression='%s'",
+                  csv->no_header ? "false" : "true", csv->compression);
     if (csv->latin1) gp_string_add(sql, ", encoding='latin-1'");
     add_delimiter(sql, csv->delimiter);
     gp_string_add(sql, ", columns={");
     for (size_t i = 0; i < csv->n_header; i++) gp_string_add(sql, "%s'c%zu': 'VARCHAR'", i ? ", " : "", i);
     gp_string_add(sql, "})");
+}
+
+void gp_sql_parquet_names(gp_string *sql, const gp_input_file *parquet)
+{
+    gp_string_add(sql, "SELECT name, coalesce(num_children, 0) FROM parquet_schema(");
+    add_path(sql, parquet->path);
+    gp_string_add(sql, ")");
 }
 
 // The delimiter is a byte that text does not hold, so that a line stays whole; Latin-1 accepts every byte.

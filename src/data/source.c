@@ -80,11 +80,17 @@ static advgp_status fail_without(const gp_source *source, const char *name, cons
     for (size_t i = 0; i < source->n_columns && i < 8; i++)
         gp_string_add(&list, "%s%s", i ? ", " : "", source->columns[i].name);
     if (source->n_columns > 8) gp_string_add(&list, ", ... (%zu in all)", source->n_columns);
-    advgp_status st = near ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label,
-                                     name, role, near)
-                           : gp_fail(err, ADVGP_EDATA,
-                                     "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
-                                     source->label, name, role, list.p ? list.p : "unknown");
+    const char *all = list.p ? list.p : "unknown";
+    advgp_status st =
+        source->unnamed ? gp_fail(err, ADVGP_EDATA,
+                                  "%s has no column '%s' (%s): its first line is a row of numbers, so that its columns "
+                                  "are called %s; use these names, or put a header line before it",
+                                  source->label, name, role, all)
+        : near
+            ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label, name, role,
+                      near)
+            : gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
+                      source->label, name, role, all);
     gp_string_fini(&list);
     gp_free(names);
     return st;

@@ -56,6 +56,7 @@ struct gp_source {
     size_t n_columns;
     bool *wanted; // n_columns, all true at first. A caller may clear some before a pass: the column is then not read.
     char *label;  // how messages call it: the file, or "3 files in DIR"
+    bool unnamed; // there is no header line: columns are called c1, c2, ...
 };
 
 // The members of the family, for tests and `advgp info`; ends with NULL.

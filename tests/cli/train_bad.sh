@@ -19,6 +19,7 @@ with textx.csv 'NR == 31 { $1 = "about 3" } 1'
 with constant.csv 'NR > 1 { $3 = 4.25 } 1'
 with notarget.csv 'NR > 1 { $3 = "" } 1'
 with nantarget.csv 'NR > 1 { $3 = "nan" } 1'
+with inftarget.csv 'NR > 1 { $3 = NR % 2 ? "inf" : "" } 1'
 with few.csv 'NR > 10 { $3 = "" } 1'
 with allmissing.csv 'NR > 1 { $1 = $2 = "" } 1'
 with allconstant.csv 'NR > 1 { $1 = $2 = 7 } 1'
@@ -38,6 +39,8 @@ head -c 20000 /dev/urandom >in/junk.csv
 head -c 20000 /dev/urandom >in/junk.parquet
 printf 'PAR1 is all there is of it' >in/short.parquet
 { printf '\037\213'; head -c 500 /dev/urandom; } >in/junk.csv.gz
+table 5000 | gzip | head -c 30000 >in/cut.csv.gz
+table 60 | tail -n +2 >in/bare.csv
 printf '{"x1": 1, "y": \n' >in/broken.jsonl
 { table 30; head -c 5000000 /dev/zero | tr '\0' x; echo ',1,2'; } >in/line.csv
 { echo x1,x2,y; head -c 5000000 /dev/zero | tr '\0' 7; } >in/endless.csv
@@ -83,6 +86,8 @@ t 'junk as CSV'              3 'in/junk.csv' -- train in/junk.csv "${y[@]}"
 t 'junk as Parquet'          3 'in/junk.parquet' 'Parquet' -- train in/junk.parquet "${y[@]}"
 t 'a stub of Parquet'        3 'in/short.parquet' 'Parquet' -- train in/short.parquet "${y[@]}"
 t 'junk as gzip'             3 'in/junk.csv.gz' 'gzip' -- train in/junk.csv.gz "${y[@]}"
+t 'gzip that was cut off'    3 'in/cut.csv.gz' 'cut off' -- train in/cut.csv.gz "${y[@]}"
+t 'no header line'           3 'in/bare.csv' "'y'" 'c1, c2, c3' 'header' -- train in/bare.csv "${y[@]}"
 t 'broken JSON'              3 'in/broken.jsonl' 'JSON' -- train in/broken.jsonl "${y[@]}"
 t 'a line of megabytes'      3 'in/line.csv' -- train in/line.csv "${y[@]}"
 t 'a number without an end'  3 'in/endless.csv' -- train in/endless.csv "${y[@]}"
@@ -100,6 +105,7 @@ t 'no such group'            3 "'store'" -- train in/good.csv "${y[@]}" --valida
 t 'no such encode'           3 "'x7'" -- train in/good.csv "${y[@]}" --encode x7=onehot
 t 'duplicate columns'        3 'in/twice.csv' 'x1' -- train in/twice.csv "${y[@]}"
 t 'target as feature'        2 "'y'" '--features' -- train in/good.csv "${y[@]}" --features x1,y
+t 'both wanted and excluded' 2 "'x1'" '--features' '--exclude' -- train in/good.csv "${y[@]}" --features x1,x2 --exclude x1
 t 'target excluded'          2 "'y'" 'excluded' -- train in/good.csv "${y[@]}" --exclude y
 t 'target as weights'        2 "'y'" 'weights' -- train in/good.csv "${y[@]}" --weights y
 t 'weights as feature'       2 "'x1'" '--features' -- train in/good.csv "${y[@]}" --weights x1 --features x1,x2
@@ -118,6 +124,7 @@ t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--encode' -- t
 t 'constant target'          3 "'y'" '4.25' -- train in/constant.csv "${y[@]}"
 t 'no target value at all'   3 'in/notarget.csv' '60 without target' -- train in/notarget.csv "${y[@]}"
 t 'only NaN             '    3 'in/nantarget.csv' '60 without target' -- train in/nantarget.csv "${y[@]}"
+t 'only infinities'          3 'in/inftarget.csv' '60 without target' -- train in/inftarget.csv "${y[@]}"
 t 'few target values'        3 'in/few.csv' '9 usable rows' '51 without target' -- train in/few.csv "${y[@]}"
 t 'all inputs missing'       3 'predict from' 'missing' -- train in/allmissing.csv "${y[@]}"
 t 'all inputs constant'      3 'predict from' 'constant' -- train in/allconstant.csv "${y[@]}"
