@@ -379,7 +379,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_OUTPUT,
      .value = "FILE",
-     .help = "JSON lines: a manifest of the run, then its events"},
+     .help =
+         "JSON lines: a manifest of the run, then its events; an older one is replaced when the training begins, and "
+         "gone on with by --resume"},
     {.name = "json",
      .kind = GP_OPTION_FLAG,
      .verbs = ALL,

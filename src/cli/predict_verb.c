@@ -81,8 +81,12 @@ static void write_kept(job *j, const gp_chunk *chunk, size_t row)
             gp_tableout_time(j->out, v->number[row]);
             break;
         case GP_NUMBER:
-            gp_tableout_kept_number(j->out, v->number[row]);
-            j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+            if (v->text) {
+                gp_tableout_digits(j->out, v->text[row].p, v->text[row].n, v->number[row]);
+            } else {
+                gp_tableout_kept_number(j->out, v->number[row]);
+                j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+            }
             break;
         }
     }
@@ -135,8 +139,11 @@ static advgp_status tell(job *j, advgp_error *err)
 
 static advgp_status predict(job *j, advgp_error *err)
 {
-    advgp_status st = gp_answers_open(j->model, j->options->operands + 1, j->options->n_operands - 1, GP_ENCODE_PREDICT,
-                                      j->n_answers == 1, &j->in, err);
+    const gp_file_options data = {.paths = j->options->operands + 1,
+                                  .n_paths = j->options->n_operands - 1,
+                                  .exact = (const char *const *)j->keep,
+                                  .n_exact = j->n_keep};
+    advgp_status st = gp_answers_open(j->model, &data, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
     if (st == ADVGP_OK) st = stream(j, err);

@@ -17,12 +17,20 @@
 
 enum { FLUSH_BYTES = 1 << 16 };
 typedef enum format { CSV, JSON_LINES, PARQUET } format;
+typedef enum digit_kind {
+    NO_DIGITS,
+    LONG,
+    WIDE,
+    MIXED
+} digit_kind;                                // what gp_tableout_digits has written into a column so far
+enum { LONG_DIGITS = 18, WIDE_DIGITS = 38 }; // what a BIGINT and a DECIMAL hold in any case
 
 struct gp_tableout {
     format format;
     char *path;
     char **names;
     gp_column_type *types;
+    digit_kind *digits;
     size_t n_columns, column, n_rows; // the column that comes next
     gp_buffer text;                   // rows not yet written
     gp_atomicfile *file;              // NULL: standard output
@@ -76,7 +84,8 @@ static advgp_status copy_columns(gp_tableout *t, const char *path, const char *c
     t->path = gp_copy_text(path);
     t->names = gp_alloc(n, sizeof *t->names);
     t->types = gp_alloc(n, sizeof *t->types);
-    bool ok = t->path && t->names && t->types;
+    t->digits = gp_alloc(n, sizeof *t->digits);
+    bool ok = t->path && t->names && t->types && t->digits;
     for (size_t i = 0; ok && i < n; i++) {
         t->types[i] = types[i];
         t->names[i] = gp_copy_text(names[i]);
@@ -203,6 +212,38 @@ void gp_tableout_kept_number(gp_tableout *t, double value)
     add_number(t, digits);
 }
 
+// The digits of a whole number without its sign; 0 where it is none, or is not written as JSON writes it.
+static size_t count_digits(const char *p, size_t n)
+{
+    const size_t sign = n && *p == '-';
+    for (size_t i = sign; i < n; i++)
+        if (p[i] < '0' || p[i] > '9') return 0;
+    return n - sign > 1 && p[sign] == '0' ? 0 : n - sign;
+}
+
+void gp_tableout_digits(gp_tableout *t, const char *p, size_t n, double value)
+{
+    char written[GP_NUMBER_TEXT_BYTES];
+    digit_kind *state = &t->digits[t->column];
+    const size_t count = p ? count_digits(p, n) : 0;
+    const bool whole = count && count <= WIDE_DIGITS;
+    const digit_kind now = !whole ? MIXED : count <= LONG_DIGITS ? LONG : WIDE;
+    begin_cell(t);
+    if (!isfinite(value)) {
+        add_missing(t);
+        return;
+    }
+    if (now > *state) *state = now;
+    if (!whole) {
+        gp_write_number(value, written);
+        p = written, n = strlen(written);
+    }
+    if (t->format == PARQUET) // as text, which becomes a number when all of the column is known
+        add_json_text(&t->text, p, n);
+    else
+        gp_buffer_bytes(&t->text, p, n);
+}
+
 void gp_tableout_boolean(gp_tableout *t, double value)
 {
     begin_cell(t);
@@ -304,12 +345,13 @@ static advgp_status export_parquet(gp_tableout *t, advgp_error *err)
 {
     static const char *const sql_types[] = {
         [GP_NUMBER] = "DOUBLE", [GP_BOOLEAN] = "BOOLEAN", [GP_TIME] = "TIMESTAMP", [GP_TEXT] = "VARCHAR"};
+    static const char *const digit_types[] = {[LONG] = "BIGINT", [WIDE] = "DECIMAL(38, 0)", [MIXED] = "DOUBLE"};
     gp_string sql = {0};
     gp_string_add(&sql, "SELECT ");
     for (size_t i = 0; i < t->n_columns; i++) {
         gp_string_add(&sql, "%sCAST(", i ? ", " : "");
         gp_string_quoted(&sql, t->names[i], '"');
-        gp_string_add(&sql, " AS %s) AS ", sql_types[t->types[i]]);
+        gp_string_add(&sql, " AS %s) AS ", t->digits[i] ? digit_types[t->digits[i]] : sql_types[t->types[i]]);
         gp_string_quoted(&sql, t->names[i], '"');
     }
     gp_string_add(&sql, " FROM data%s", t->n_rows ? "" : " LIMIT 0");
@@ -349,6 +391,7 @@ void gp_tableout_abandon(gp_tableout *t)
     for (size_t i = 0; i < t->n_columns; i++) gp_free(t->names[i]);
     gp_free(t->names);
     gp_free(t->types);
+    gp_free(t->digits);
     gp_free(t->path);
     gp_buffer_fini(&t->text);
     gp_free(t);

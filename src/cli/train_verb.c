@@ -27,16 +27,34 @@ typedef struct report {
     double peak;      // bytes of anonymous memory, the most seen at an evaluation or the end
 } report;
 
-// ---- progress -------------------------------------------------------------------------------------------------------
+// ---- log ------------------------------------------------------------------------------------------------------------
 
-static void on_phase(void *ctx, const char *what)
+static advgp_status open_log(report *r, advgp_error *err)
 {
-    const report *r = ctx;
-    gp_cli_say(r->o, "%s", what);
+    const char *path = gp_options_text(r->o, "log");
+    if (!path) return ADVGP_OK;
+    json_t *files = json_array();
+    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_json_text(r->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
+                                 "blas", gp_blas_name(), "precision", "double", "inputs", files, "options",
+                                 gp_json_options(r->o));
+    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
+                                                            : gp_runlog_create(path, manifest, &r->log, err);
+    json_decref(manifest);
+    return st;
+}
+
+// A log that was there is replaced when the training begins: whatever was wrong with data and options has been said by
+// then.
+static void start_log(report *r)
+{
+    if (!r->log && r->log_status == ADVGP_OK) r->log_status = open_log(r, &r->log_error);
 }
 
 static void log_event(report *r, const char *event, json_t *fields)
 {
+    start_log(r);
     if (!r->log) {
         json_decref(fields);
         return;
@@ -44,6 +62,15 @@ static void log_event(report *r, const char *event, json_t *fields)
     advgp_error err;
     const advgp_status st = gp_runlog_event_take(r->log, event, fields, &err);
     if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
+}
+
+// ---- progress -------------------------------------------------------------------------------------------------------
+
+static void on_phase(void *ctx, const char *what)
+{
+    report *r = ctx;
+    start_log(r);
+    gp_cli_say(r->o, "%s", what);
 }
 
 static double anonymous_memory(void)
@@ -164,22 +191,6 @@ static void print_plan(const gp_options *o, const gp_loaded *data)
     printf("would train %s inducing inputs, components: %s, kernel: %s, trend: %s; model to %s\n",
            gp_options_text(o, "inducing"), gp_options_text(o, "components"), gp_options_text(o, "kernel"),
            gp_options_text(o, "trend"), gp_options_text(o, "output"));
-}
-
-static advgp_status open_log(report *r, advgp_error *err)
-{
-    const char *path = gp_options_text(r->o, "log");
-    if (!path) return ADVGP_OK;
-    json_t *files = json_array();
-    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_json_text(r->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
-                                 "blas", gp_blas_name(), "precision", "double", "inputs", files, "options",
-                                 gp_json_options(r->o));
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
-    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
-                                                            : gp_runlog_create(path, manifest, &r->log, err);
-    json_decref(manifest);
-    return st;
 }
 
 // The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
@@ -316,7 +327,8 @@ advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK && dry) {
         print_plan(o, &data);
     } else {
-        if (st == ADVGP_OK) st = open_log(&r, err);
+        if (st == ADVGP_OK && gp_options_text(o, "resume"))
+            st = open_log(&r, err); // goes on with the log that is there
         if (st == ADVGP_OK) st = train(&r, &data, test, err);
         if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
             st = r.log_status;

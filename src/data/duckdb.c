@@ -22,8 +22,11 @@ typedef struct file_source {
     gp_notes *notes; // borrowed; a file found to be Latin-1 in its middle adds one
     duckdb_database db;
     duckdb_connection connection;
-    char *query;                  // "SELECT * FROM ..." without projection
-    char **casts;                 // how the query reads each column
+    char *query;   // "SELECT * FROM ..." without projection
+    char **casts;  // how the query reads each column
+    char **exact;  // names of columns to be read as text too
+    bool *as_text; // n_exact: the query reads them as text, which becomes a number only here
+    size_t n_exact;
     char *sql;                    // the user's, or NULL
     size_t memory_bytes, threads; // as in gp_file_options
     char *temporary;
@@ -255,6 +258,14 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_c
     return st == ADVGP_OK ? st : diagnose(s, file, st, err);
 }
 
+// Where the name stands in the list of exact columns; n_exact if it does not.
+static size_t find_exact(const file_source *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->n_exact && strcmp(s->exact[i], name) != 0) i++;
+    return i;
+}
+
 // "SELECT * FROM ..." for files of one table, after looking at each of them.
 static advgp_status table_query(file_source *s, size_t first, size_t n, gp_string *sql, advgp_error *err)
 {
@@ -274,8 +285,11 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_strin
     for (size_t i = 0; st == ADVGP_OK && i < all.n; i++) {
         bool text = strcmp(all.types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all.types[i]);
         if (!number && !text) continue;
+        // A user's query expects numbers, and a decimal comma is known to the CSV reader alone.
+        const size_t k = number && !s->sql && !files[0].decimal_comma ? find_exact(s, all.names[i]) : s->n_exact;
+        if (k < s->n_exact) s->as_text[k] = true;
         names[forced.n] = all.names[i];
-        types[forced.n++] = number ? "DOUBLE" : "VARCHAR";
+        types[forced.n++] = number && k == s->n_exact ? "DOUBLE" : "VARCHAR";
     }
     if (st == ADVGP_OK) gp_sql_read(sql, files, n, forced);
     gp_free(names);
@@ -337,12 +351,24 @@ static void end_pass(file_source *s)
     s->row = 0;
 }
 
+// Is the column read as a number and as text?
+static bool is_both(const file_source *s, size_t column)
+{
+    return s->numbers[column] && s->texts[column];
+}
+
 static void add_projection(const file_source *s, gp_string *sql)
 {
     gp_string_add(sql, "SELECT ");
     size_t n = 0;
     for (size_t i = 0; i < s->base.n_columns; i++)
-        if (s->base.wanted[i]) gp_string_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
+        if (s->base.wanted[i]) {
+            gp_string_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
+            if (!is_both(s, i)) continue;
+            gp_string_add(sql, ", CAST(");
+            gp_string_quoted(sql, s->base.columns[i].name, '"');
+            gp_string_add(sql, " AS VARCHAR)");
+        }
     gp_string_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
 }
 
@@ -448,6 +474,9 @@ static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_e
             s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
         else
             s->values[i].number = read_numbers(vector, n, s->numbers[i]) + s->offset;
+        if (!is_both(s, i)) continue;
+        vector = duckdb_data_chunk_get_vector(s->vectors, column++);
+        s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
     }
     s->chunk = (gp_chunk){.n_rows = n - s->offset, .first_row = s->row, .columns = s->values};
     s->row += n - s->offset;
@@ -471,6 +500,9 @@ static void file_free(gp_source *source)
         if (s->numbers) gp_free(s->numbers[i]);
         if (s->texts) gp_free(s->texts[i]);
     }
+    for (size_t i = 0; i < s->n_exact; i++) gp_free(s->exact[i]);
+    gp_free(s->exact);
+    gp_free(s->as_text);
     gp_free(s->casts);
     gp_free(s->numbers);
     gp_free(s->texts);
@@ -497,6 +529,13 @@ static advgp_status make_label(const file_source *s, gp_string *label, advgp_err
     return label->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a name") : ADVGP_OK;
 }
 
+// What a column is, where the query reads it as text for the sake of its digits.
+static const char *type_of(const file_source *s, const gp_file_columns *list, size_t i)
+{
+    const size_t k = find_exact(s, list->names[i]);
+    return k < s->n_exact && s->as_text[k] && strcmp(list->types[i], "VARCHAR") == 0 ? "HUGEINT" : list->types[i];
+}
+
 static advgp_status init_columns(file_source *s, advgp_error *err)
 {
     gp_file_columns list = {0};
@@ -513,26 +552,42 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     if (st == ADVGP_OK) st = make_label(s, &label, err);
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) {
         const char *cast = NULL;
-        types[i] = gp_file_type_classify(list.types[i], &cast);
+        types[i] = gp_file_type_classify(type_of(s, &list, i), &cast);
     }
     if (st == ADVGP_OK && ok)
         st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
     s->base.unnamed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].no_header;
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
-        const char *cast = NULL;
-        bool text = gp_file_type_classify(list.types[i], &cast) == GP_TEXT;
+        const char *cast = NULL, *type = type_of(s, &list, i);
+        const bool text = gp_file_type_classify(type, &cast) == GP_TEXT;
+        const bool both = !text && find_exact(s, list.names[i]) < s->n_exact && gp_file_type_is_whole(type);
         s->casts[i] = gp_file_cast(cast, list.names[i]);
-        if (text)
-            s->texts[i] = gp_alloc(s->vector_rows, sizeof(gp_text));
-        else
-            s->numbers[i] = gp_alloc(s->vector_rows, sizeof(double));
-        ok = s->casts[i] && (s->texts[i] || s->numbers[i]);
+        if (text || both) s->texts[i] = gp_alloc(s->vector_rows, sizeof(gp_text));
+        if (!text) s->numbers[i] = gp_alloc(s->vector_rows, sizeof(double));
+        ok = s->casts[i] && (s->texts[i] || !(text || both)) && (s->numbers[i] || text);
     }
     if (st == ADVGP_OK && !ok) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     gp_free(types);
     gp_string_fini(&label);
     gp_file_columns_fini(&list);
     return st;
+}
+
+static advgp_status keep_options(file_source *s, const gp_file_options *options, advgp_error *err)
+{
+    s->memory_bytes = options->memory_bytes;
+    s->threads = options->threads;
+    s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
+    s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
+    s->exact = gp_alloc(options->n_exact, sizeof *s->exact);
+    s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);
+    bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->exact && s->as_text;
+    for (size_t i = 0; ok && i < options->n_exact; i++) {
+        s->exact[i] = gp_copy_text(options->exact[i]);
+        s->n_exact = i + 1;
+        ok = s->exact[i] != NULL;
+    }
+    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
 }
 
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err)
@@ -544,13 +599,8 @@ advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *note
     s->notes = notes;
     s->user_sql = options->sql != NULL;
     s->vector_rows = duckdb_vector_size();
-    s->memory_bytes = options->memory_bytes;
-    s->threads = options->threads;
-    s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
-    s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
-    advgp_status st = (options->sql && !s->sql) || (options->temporary && !s->temporary)
-                          ? gp_fail(err, ADVGP_ENOMEM, "no memory for a source")
-                          : gp_inputs_open(options, notes, &s->inputs, err);
+    advgp_status st = keep_options(s, options, err);
+    if (st == ADVGP_OK) st = gp_inputs_open(options, notes, &s->inputs, err);
     if (st == ADVGP_OK) st = connect(s, err);
     if (st == ADVGP_OK) st = build_query(s, err);
     if (st == ADVGP_OK) st = init_columns(s, err);

@@ -17,18 +17,18 @@ void gp_file_columns_fini(gp_file_columns *list)
     *list = (gp_file_columns){0};
 }
 
-static bool is_whole_number(const char *type)
+bool gp_file_type_is_whole(const char *type)
 {
     static const char *const names[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT", "HUGEINT",
                                         "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i]) == 0) return true;
-    return false;
+    return strncmp(type, "DECIMAL", 7) == 0 && strstr(type, ",0)");
 }
 
 bool gp_file_type_is_numeric(const char *type)
 {
-    return is_whole_number(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
+    return gp_file_type_is_whole(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
            strncmp(type, "DECIMAL", 7) == 0 || strcmp(type, "UHUGEINT") == 0;
 }
 
