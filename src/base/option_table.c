@@ -260,12 +260,15 @@ const gp_option gp_option_table[] = {
      .words = "auto",
      .help = "first step size"},
     {.name = "start",
-     .kind = GP_OPTION_CHOICE,
+     .kind = GP_OPTION_FILE,
      .verbs = TRAIN,
      .group = GP_GROUP_METHOD,
+     .value = "MODEL",
      .fallback = "kmeans",
-     .words = "kmeans|random",
-     .help = "where the inducing points start: centres of clusters, or rows"},
+     .words = "kmeans|greedy|random",
+     .help =
+         "where the inducing points start: centres of clusters, rows that explain the others best, any rows, or with "
+         "everything else at the parameters of a model of the same columns"},
     {.name = "epochs",
      .kind = GP_OPTION_INTEGER,
      .verbs = TRAIN,

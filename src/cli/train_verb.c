@@ -1,4 +1,5 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -8,6 +9,7 @@
 #include "train/calibrate.h"
 #include "train/learner.h"
 #include "train/train.h"
+#include "train/warmstart.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -152,9 +154,12 @@ static void print_result(const char *path, const gp_model *model, const gp_train
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-static gp_train_options options_of(const gp_options *o, size_t n_rows)
+static const char *const trends[] = {
+    [GP_TREND_NONE] = "none", [GP_TREND_CONSTANT] = "constant", [GP_TREND_LINEAR] = "linear"};
+
+static gp_train_options options_of(const gp_options *o)
 {
-    const bool full = gp_options_is(o, "batch", "full"), patient = gp_options_is(o, "patience", "inf");
+    const bool patient = gp_options_is(o, "patience", "inf");
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
@@ -163,8 +168,10 @@ static gp_train_options options_of(const gp_options *o, size_t n_rows)
         .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
                  : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
                                                          : GP_TREND_NONE,
-        .start = gp_options_is(o, "start", "random") ? GP_START_RANDOM : GP_START_KMEANS,
-        .batch = full ? n_rows : (size_t)gp_options_int(o, "batch"),
+        .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
+                 : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
+                                                       : GP_START_KMEANS,
+        .batch = (size_t)gp_options_int(o, "batch"),
         .epochs = (double)gp_options_int(o, "epochs"),
         .step = gp_options_real(o, "step"),
         .seconds = gp_options_real(o, "time"),
@@ -177,7 +184,53 @@ static gp_train_options options_of(const gp_options *o, size_t n_rows)
     return t;
 }
 
-static void print_plan(const gp_options *o, const gp_loaded *data)
+// ---- starting from a model ------------------------------------------------------------------------------------------
+
+// The file of --start, or NULL where it names a way.
+static const char *start_path(const gp_options *o)
+{
+    static const char *const ways[] = {"kmeans", "greedy", "random"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (gp_options_is(o, "start", ways[i])) return NULL;
+    return gp_options_text(o, "start");
+}
+
+static advgp_status contradicts(const gp_options *o, const char *key, const char *has, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_EINVAL,
+                   "--%s %s: the model of --start %.200s has %s; leave the option out, or start another way", key,
+                   gp_options_text(o, key), start_path(o), has);
+}
+
+// What the user did not say is as in the model; what he said must be.
+static advgp_status adopt(const gp_options *o, const gp_model *model, gp_train_options *t, advgp_error *err)
+{
+    const size_t J = model->spec.n_components;
+    const gp_component_spec *c = model->components;
+    size_t m = 0;
+    for (size_t b = 0; b < J; b++) m += c[b].shape.m;
+    bool usual = strcmp(model->method, "advgp") == 0 && J >= 1 && J <= GP_COMPONENTS_MAX;
+    for (size_t b = 0; usual && b < J; b++)
+        usual = c[b].kernel == c->kernel && c[b].map == c->map && c[b].shape.m == m / J + (b < m % J);
+    if (!usual)
+        return gp_fail(err, ADVGP_EINVAL,
+                       "--start %.200s: a model of this shape (method %s, %zu components) is none that "
+                       "train could make; start another way",
+                       start_path(o), model->method, J);
+    char has[64];
+    snprintf(has, sizeof has, "%zu inducing inputs", m);
+    if (gp_options_given(o, "inducing") && t->m != m) return contradicts(o, "inducing", has, err);
+    snprintf(has, sizeof has, "%zu component%s", J, J == 1 ? "" : "s");
+    if (gp_options_given(o, "components") && t->components && t->components != J)
+        return contradicts(o, "components", has, err);
+    if (gp_options_given(o, "kernel") && t->kernel != c->kernel) return contradicts(o, "kernel", c->kernel->name, err);
+    if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
+        return contradicts(o, "trend", trends[model->spec.trend], err);
+    t->m = m, t->components = J, t->kernel = c->kernel, t->map = c->map, t->trend = model->spec.trend;
+    return ADVGP_OK;
+}
+
+static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
     const gp_schema *s = data->schema;
     printf(
@@ -188,9 +241,10 @@ static void print_plan(const gp_options *o, const gp_loaded *data)
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
-    printf("would train %s inducing inputs, components: %s, kernel: %s, trend: %s; model to %s\n",
-           gp_options_text(o, "inducing"), gp_options_text(o, "components"), gp_options_text(o, "kernel"),
-           gp_options_text(o, "trend"), gp_options_text(o, "output"));
+    char components[24] = "auto";
+    if (t->components) snprintf(components, sizeof components, "%zu", t->components);
+    printf("would train %zu inducing inputs, components: %s, kernel: %s, trend: %s, start: %s; model to %s\n", t->m,
+           components, t->kernel->name, trends[t->trend], gp_options_text(o, "start"), gp_options_text(o, "output"));
 }
 
 // The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
@@ -247,11 +301,12 @@ static bool same_file(const char *a, const char *b)
 // Nothing that is written may be something that is read, and it must have a place: both are known before the work.
 static advgp_status check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
 {
-    static const char *const read[] = {"test", "validation", "config"};
+    static const char *const read[] = {"test", "validation", "config", "start"};
+    const bool model = strcmp(option, "output") == 0; // it may take the place of the one it started from
     const char *clash = NULL;
     for (size_t i = 0; i < o->n_operands; i++)
         if (same_file(path, o->operands[i])) clash = o->operands[i];
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    for (size_t i = 0; i < sizeof read / sizeof *read - model; i++) {
         const char *other = gp_options_text(o, read[i]);
         if (other && same_file(path, other)) clash = other;
     }
@@ -274,11 +329,10 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     return st;
 }
 
-static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, advgp_error *err)
+static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_train_options options, advgp_error *err)
 {
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
-    gp_train_options options = options_of(o, gp_shards_rows(data->shards, GP_TRAIN));
     char checkpoint[4096];
     options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {.ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop};
@@ -312,30 +366,53 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     return st;
 }
 
+// Everything that is read, and the options that follow from it. *theta is where a model of --start says to begin.
+static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **test, gp_train_options *options,
+                            double **theta, advgp_error *err)
+{
+    gp_model *start = NULL;
+    advgp_status st = start_path(o) ? gp_model_load(start_path(o), &start, err) : ADVGP_OK;
+    if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start is neither kmeans, greedy nor random, and as a model");
+    *options = options_of(o);
+    if (st == ADVGP_OK && start) st = adopt(o, start, options, err); // before the data, which may take long
+    if (st == ADVGP_OK) st = gp_load_training(o, data, err);
+    if (st == ADVGP_OK) st = load_test(o, data, test, err);
+    if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
+    if (st == ADVGP_OK && start) {
+        st = gp_warmstart(start, start_path(o), data->schema, theta, err);
+        options->theta = *theta;
+        if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start");
+    }
+    gp_model_free(start);
+    return st;
+}
+
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet")};
     gp_loaded data = {0};
+    gp_train_options options;
+    double *theta = NULL;
     gp_blas_threads(1);
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
-    if (st == ADVGP_OK) st = gp_load_training(o, &data, err);
-    if (st == ADVGP_OK) st = load_test(o, &data, &test, err);
+    if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
-        print_plan(o, &data);
+        print_plan(o, &options, &data);
     } else {
         if (st == ADVGP_OK && gp_options_text(o, "resume"))
             st = open_log(&r, err); // goes on with the log that is there
-        if (st == ADVGP_OK) st = train(&r, &data, test, err);
+        if (st == ADVGP_OK) st = train(&r, &data, test, options, err);
         if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
             st = r.log_status;
             if (err) *err = r.log_error;
         }
     }
     gp_runlog_close(r.log);
+    gp_free(theta);
     gp_shards_free(test);
     gp_loaded_fini(&data);
     return st;

@@ -9,8 +9,7 @@
 #include "data/notes.h"
 #include "data/shards.h"
 #include "store/modelfile.h"
-
-typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM } gp_start; // where inducing inputs begin
+#include "train/inducing.h"
 
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
@@ -19,6 +18,9 @@ typedef struct gp_train_options {
     const gp_map *map;
     gp_trend trend;
     gp_start start;
+    // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
+    // `start` and pilots; NULL: none.
+    const double *theta;
     size_t batch;    // rows a step; 0: by the number of rows
     double epochs;   // passes over the rows; 0: by the number of rows
     double step;     // of the natural gradient at the start; 0: 0.2

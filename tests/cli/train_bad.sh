@@ -213,6 +213,7 @@ rm -f out/new.safetensors
 # ---- checkpoints ------------------------------------------------------------------------------------------------------
 table 600 4 >in/run.csv
 table 500 4 >in/other.csv
+table 600 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 7 } 1' >in/wider.csv
 table 600 4 | cut -d, -f2- >in/narrow.csv
 base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
 run=(train in/run.csv "${base[@]}")
@@ -245,4 +246,28 @@ t 'checkpoint, components'   2 'in/kept.checkpoint' 'components' -- train in/run
 t 'checkpoint, other target' 2 'in/kept.checkpoint' -- train in/run.csv --target x1 "${base[@]:2}" --resume in/kept.checkpoint
 t 'checkpoint, other kernel' 2 'in/kept.checkpoint' 'kernel' -- "${run[@]}" --kernel matern32 --resume in/kept.checkpoint
 
-end_report 100
+# ---- a model to start from ----------------------------------------------------------------------------------------------
+rm -f kept.safetensors
+"$advgp" train in/run.csv --target y -m 6 --components 2 --kernel matern32 --trend constant --epochs 1 -q -o in/start.safetensors >/dev/null ||
+  tell 'no model to start from'
+head -c 3000 in/start.safetensors >in/cutstart.safetensors
+with colour.csv '{ $1 = NR == 1 ? "x1" : NR % 2 ? "red" : "blue" } 1'
+echo 'the log of last week' >out/log
+s=(--start in/start.safetensors --log out/log)
+t 'no such way to start'     4 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
+t 'data to start from'       4 '--start' 'in/run.csv' -- train in/run.csv "${y[@]}" --start in/run.csv --log out/log
+t 'a folder to start from'   4 '--start' 'in/folder' -- train in/run.csv "${y[@]}" --start in/folder --log out/log
+t 'a start cut off'          4 '--start' 'in/cutstart.safetensors' -- train in/run.csv "${y[@]}" --start in/cutstart.safetensors --log out/log
+t 'start, more points'       2 '--inducing 9' 'in/start.safetensors' '6 inducing inputs' -- train in/run.csv "${y[@]}" "${s[@]}" -m 9
+t 'start, components'        2 '--components 1' '2 components' -- train in/run.csv "${y[@]}" "${s[@]}" --components 1
+t 'start, other kernel'      2 '--kernel ard-rbf' 'matern32' -- train in/run.csv "${y[@]}" "${s[@]}" --kernel ard-rbf
+t 'start, other trend'       2 '--trend none' 'constant' -- train in/run.csv "${y[@]}" "${s[@]}" --trend none
+t 'start, other target'      3 'in/start.safetensors' "'y'" "'x2'" -- train in/run.csv --target x2 "${s[@]}"
+t 'start, a column less'     3 'in/start.safetensors' "'x1'" '--features' -- train in/narrow.csv "${y[@]}" "${s[@]}"
+t 'start, a column more'     3 'in/start.safetensors' "'w'" -- train in/wider.csv "${y[@]}" "${s[@]}"
+t 'start, logarithm'         3 'in/start.safetensors' '--log-target' -- train in/run.csv "${y[@]}" "${s[@]}" --log-target
+t 'start, other encoding'    3 'in/start.safetensors' "'x1' as onehot" '--encode' -- train in/colour.csv "${y[@]}" "${s[@]}"
+t 'the log is the start'     2 '--log' 'in/start.safetensors' -- train in/run.csv "${y[@]}" --start in/start.safetensors --log in/start.safetensors
+t 'bad resume, bad log'      4 'out/log' -- "${run[@]}" --resume in/kept.checkpoint --log out/log
+
+end_report 120

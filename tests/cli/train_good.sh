@@ -119,6 +119,16 @@ good 'shuffled' -- train in/two.csv "${full[@]}"
 shuffled=$(number rmse)
 good 'sorted by the target' -- train in/sorted.csv "${full[@]}"
 close_to 'sorted by the target' "$(number rmse)" "$shuffled" 0.25
+good 'greedy' -- train in/two.csv "${full[@]}" --start greedy
+close_to 'greedy' "$(number rmse)" "$shuffled" 0.25
+cp out/m.safetensors out/first.safetensors
+good 'greedy again' -- train in/two.csv "${full[@]}" --start greedy
+cmp -s <("$advgp" predict out/m.safetensors in/two.csv -q) <("$advgp" predict out/first.safetensors in/two.csv -q) || tell '--start greedy is not the same twice'
+# One step from a model is as good as it was; from nothing it is not. Columns in another order, in other units.
+awk -F, -v OFS=, 'NR == 1 { print "y", "x2", "x1"; next } { print $3, $2, $1 }' in/two.csv >in/turned.csv
+good 'from a model' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/first.safetensors
+close_to 'from a model' "$(number rmse)" "$shuffled" 0.1
+good 'its shape is kept' 'would train 20 inducing' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
 good 'pack' -- pack in/two.csv "${y[@]}" --values float64 -o out/packed
 good 'train what was packed' -- train out/packed "${full[@]:2}"
 close_to 'packed against direct' "$(number rmse)" "$shuffled" 1e-6
