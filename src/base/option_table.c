@@ -185,7 +185,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_DATA,
      .value = "DIR",
-     .help = "where a table larger than memory is packed once"},
+     .help =
+         "where the rows are packed, for a table larger than memory; the same data and options take them from there "
+         "again"},
     {.name = "shards",
      .kind = GP_OPTION_INTEGER,
      .verbs = PACK,

@@ -193,6 +193,8 @@ cp out/model.safetensors out/log
 bad 'log is the model'       2 'out/log' 'different' -- train in/good.csv "${quick[@]}" -o out/log --log out/log
 bad 'log is the data'        2 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --log in/good.csv
 bad 'cache under a file'     1 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --cache in/good.csv
+bad 'cache in no folder'     1 '--cache' 'out/absent/cache' -- train in/good.csv "${quick[@]}" "${o[@]}" --cache out/absent/cache
+bad 'nothing left of a cache' 3 'in/few.csv' -- train in/few.csv "${quick[@]}" "${o[@]}" --cache out/newcache
 cmp -s <(table 60) in/good.csv || tell 'the data were overwritten'
 mkdir small
 if mount -t tmpfs -o size=8k none small 2>/dev/null; then
