@@ -220,6 +220,7 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
+    gp_blas_threads(1);
     advgp_status st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};

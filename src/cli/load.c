@@ -53,8 +53,7 @@ static int tell(void *ctx, size_t rows)
     return gp_cli_stopped();
 }
 
-// DuckDB takes a gigabyte at most, and less where there is little.
-static size_t reader_memory(void)
+size_t gp_reader_memory(void)
 {
     return (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes());
 }
@@ -80,7 +79,7 @@ static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes
     const gp_file_options files = {.paths = o->operands,
                                    .n_paths = o->n_operands,
                                    .sql = gp_options_text(o, "sql"),
-                                   .memory_bytes = reader_memory()};
+                                   .memory_bytes = gp_reader_memory()};
     advgp_status st = schema_options(o, &options, err);
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
@@ -131,7 +130,7 @@ static advgp_status add_validation_file(const opened *x, gp_memory_builder *buil
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = reader_memory()};
+    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
     gp_free(h.part);
@@ -193,7 +192,7 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, te
 {
     const char *cache = gp_options_text(o, "cache");
     gp_source *held_out = NULL;
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = reader_memory()};
+    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
     advgp_status st = ADVGP_OK;
     if (x->split.kind == GP_SPLIT_FILE) st = gp_source_files_open(&files, &out->notes, &held_out, err);
     const bool made = st == ADVGP_OK && mkdir(cache, 0777) == 0;
@@ -274,7 +273,7 @@ advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char 
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
     teller t = {0};
-    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = reader_memory()};
+    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);

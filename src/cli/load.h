@@ -25,5 +25,8 @@ void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 // gone.
 uint64_t gp_fingerprint(const gp_options *o, bool *steady);
 
+// For gp_file_options.memory_bytes: a gigabyte at most, and a quarter of what there is where that is little.
+size_t gp_reader_memory(void);
+
 // The data of pack: reads the operands and writes the folder of --output.
 advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err);

@@ -1,13 +1,13 @@
-// duckdb.c: CSV, Parquet, JSON lines and SQL as a source. Everything DuckDB stays in this file. Each column is cast by
+// duckdb.c: CSV, Parquet, JSON lines and SQL as a source. Each column is cast by
 // the query to DOUBLE or VARCHAR, so that two kinds of vectors are read here and DuckDB's vectorised casts do the rest.
 #include "base/alloc.h"
+#include "data/duckdb_connect.h"
 #include "data/file_columns.h"
 #include "data/inputs.h"
 #include "data/notes.h"
 #include "data/source.h"
 #include "data/strings.h"
 
-#include <duckdb.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,7 @@ typedef struct file_source {
     gp_source base;
     gp_inputs inputs;
     gp_notes *notes; // borrowed; a file found to be Latin-1 in its middle adds one
-    duckdb_database db;
-    duckdb_connection connection;
+    gp_duckdb duckdb;
     char *query;   // "SELECT * FROM ..." without projection
     char **casts;  // how the query reads each column
     char **exact;  // names of columns to be read as text too
@@ -44,52 +43,12 @@ typedef struct file_source {
     size_t vector_rows;
 } file_source;
 
-// ---- the database ---------------------------------------------------------------------------------------------------
-static void disconnect(file_source *s)
-{
-    duckdb_disconnect(&s->connection);
-    duckdb_close(&s->db);
-}
-
-static advgp_status connect(file_source *s, advgp_error *err)
-{
-    duckdb_config config = NULL;
-    char memory[32], threads[32];
-    snprintf(memory, sizeof memory, "%zuB", s->memory_bytes ? s->memory_bytes : (size_t)1 << 30);
-    snprintf(threads, sizeof threads, "%zu", s->threads ? s->threads : 1);
-    gp_string spill = {0};
-    const char *dir = s->temporary ? s->temporary : getenv("TMPDIR");
-    gp_string_add(&spill, "%s/advgp-duckdb-%p", dir && *dir ? dir : "/tmp",
-                  (void *)s); // made only if something spills, then removed
-    const char *const settings[][2] = {
-        {"memory_limit", memory},
-        {"threads", threads},
-        {"temp_directory", spill.p},
-        {"preserve_insertion_order", "true"},
-        {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
-        {"autoload_known_extensions", "false"},
-    };
-    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
-    for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
-        ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
-    char *message = NULL;
-    ok = ok && duckdb_open_ext(NULL, &s->db, config, &message) == DuckDBSuccess;
-    ok = ok && duckdb_connect(s->db, &s->connection) == DuckDBSuccess;
-    advgp_status st = ok ? ADVGP_OK
-                         : gp_fail(err, ADVGP_ENOMEM, "DuckDB does not start: %.200s",
-                                   message ? message : "no reason given");
-    if (message) duckdb_free(message);
-    duckdb_destroy_config(&config);
-    gp_string_fini(&spill);
-    return st;
-}
-
 // ---- small queries --------------------------------------------------------------------------------------------------
 static advgp_status run(file_source *s, const char *sql, advgp_error *err)
 {
     duckdb_result result;
     advgp_status st = ADVGP_OK;
-    if (duckdb_query(s->connection, sql, &result) != DuckDBSuccess)
+    if (duckdb_query(s->duckdb.connection, sql, &result) != DuckDBSuccess)
         st = gp_file_error(&s->inputs, s->user_sql, duckdb_result_error(&result), err);
     duckdb_destroy_result(&result);
     return st;
@@ -128,7 +87,7 @@ static advgp_status describe_once(file_source *s, const char *select, gp_file_co
     }
     duckdb_result result;
     advgp_status st = ADVGP_OK;
-    if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess) {
+    if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess) {
         const char *message = duckdb_result_error(&result);
         st = mark_latin1(s, message, again, err);
         if (st == ADVGP_OK && !*again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
@@ -163,7 +122,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
     advgp_status st = ADVGP_OK;
     if (sql.failed)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
-    else if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+    else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_EDATA, "%s is damaged, or no text table compressed by %s", file->shown,
                      file->compression);
     for (idx_t i = 0; st == ADVGP_OK && i < duckdb_row_count(&result); i++) {
@@ -190,7 +149,7 @@ static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_st
     gp_sql_diagnose(&sql, file);
     duckdb_result result;
     if (!sql.failed) {
-        if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+        if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
             st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
         duckdb_destroy_result(&result);
     }
@@ -208,7 +167,7 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
     advgp_status st = ADVGP_OK;
     if (sql.failed)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
-    else if (duckdb_query(s->connection, sql.p, &result) != DuckDBSuccess)
+    else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
         st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
     const size_t n = st == ADVGP_OK ? duckdb_row_count(&result) : 0;
     char **seen = gp_alloc(n, sizeof *seen);
@@ -351,12 +310,6 @@ static void end_pass(file_source *s)
     s->row = 0;
 }
 
-// Is the column read as a number and as text?
-static bool is_both(const file_source *s, size_t column)
-{
-    return s->numbers[column] && s->texts[column];
-}
-
 static void add_projection(const file_source *s, gp_string *sql)
 {
     gp_string_add(sql, "SELECT ");
@@ -364,7 +317,7 @@ static void add_projection(const file_source *s, gp_string *sql)
     for (size_t i = 0; i < s->base.n_columns; i++)
         if (s->base.wanted[i]) {
             gp_string_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
-            if (!is_both(s, i)) continue;
+            if (!s->base.columns[i].exact) continue;
             gp_string_add(sql, ", CAST(");
             gp_string_quoted(sql, s->base.columns[i].name, '"');
             gp_string_add(sql, " AS VARCHAR)");
@@ -381,7 +334,7 @@ static advgp_status start_pass(file_source *s, const char **refused, advgp_error
     // random() in a user's SQL must give the same rows twice
     if (st == ADVGP_OK) st = run(s, "SELECT setseed(0.5)", err);
     *refused = NULL;
-    if (st == ADVGP_OK && duckdb_prepare(s->connection, sql.p, &s->prepared) != DuckDBSuccess)
+    if (st == ADVGP_OK && duckdb_prepare(s->duckdb.connection, sql.p, &s->prepared) != DuckDBSuccess)
         *refused = duckdb_prepare_error(s->prepared);
     else if (st == ADVGP_OK && duckdb_pending_prepared_streaming(s->prepared, &s->pending) != DuckDBSuccess)
         *refused = duckdb_pending_error(s->pending);
@@ -404,8 +357,8 @@ static advgp_status start_over(file_source *s, const char *message, advgp_error 
     if (st != ADVGP_OK) return st;
     end_pass(s);
     s->row = row;
-    disconnect(s);
-    st = connect(s, err);
+    gp_duckdb_disconnect(&s->duckdb);
+    st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, &s->duckdb, err);
     return st == ADVGP_OK ? build_query(s, err) : st;
 }
 
@@ -474,7 +427,7 @@ static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_e
             s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
         else
             s->values[i].number = read_numbers(vector, n, s->numbers[i]) + s->offset;
-        if (!is_both(s, i)) continue;
+        if (!s->base.columns[i].exact) continue;
         vector = duckdb_data_chunk_get_vector(s->vectors, column++);
         s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
     }
@@ -510,7 +463,7 @@ static void file_free(gp_source *source)
     gp_free(s->query);
     gp_free(s->sql);
     gp_free(s->temporary);
-    disconnect(s);
+    gp_duckdb_disconnect(&s->duckdb);
     gp_inputs_fini(&s->inputs);
     gp_source_fini(source);
     gp_free(s);
@@ -561,6 +514,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
         const char *cast = NULL, *type = type_of(s, &list, i);
         const bool text = gp_file_type_classify(type, &cast) == GP_TEXT;
         const bool both = !text && find_exact(s, list.names[i]) < s->n_exact && gp_file_type_is_whole(type);
+        s->base.columns[i].exact = both;
         s->casts[i] = gp_file_cast(cast, list.names[i]);
         if (text || both) s->texts[i] = gp_alloc(s->vector_rows, sizeof(gp_text));
         if (!text) s->numbers[i] = gp_alloc(s->vector_rows, sizeof(double));
@@ -601,7 +555,7 @@ advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *note
     s->vector_rows = duckdb_vector_size();
     advgp_status st = keep_options(s, options, err);
     if (st == ADVGP_OK) st = gp_inputs_open(options, notes, &s->inputs, err);
-    if (st == ADVGP_OK) st = connect(s, err);
+    if (st == ADVGP_OK) st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, &s->duckdb, err);
     if (st == ADVGP_OK) st = build_query(s, err);
     if (st == ADVGP_OK) st = init_columns(s, err);
     if (st == ADVGP_OK)

@@ -18,6 +18,7 @@ typedef enum gp_column_type {
 typedef struct gp_column {
     char *name;
     gp_column_type type;
+    bool exact; // a number column that comes as text too
 } gp_column;
 
 typedef struct gp_text {

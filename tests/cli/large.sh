@@ -42,7 +42,22 @@ for turn in first second; do
   [[ $taken == "$turn" ]] || tell "$turn run: $(cat said.err)"
 done
 [[ -z $(ls -A tmp) ]] || tell "left in the temporary folder: $(ls -A tmp)"
-rm -rf out/cache out/m.safetensors
+rm -rf out/cache
+
+# Predictions with all their inputs, as Parquet: staged in a temporary file. DuckDB needs more memory to write than to read.
+limit_kb=$((4 * limit_kb))
+kept=$(for ((j = 1; j <= 60; j++)); do printf 'x%d,' "$j"; done)
+n_cases=$((n_cases + 2))
+limited 600 "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err || tell "predict: $(tail -n 3 said.err)"
+[[ $("$advgp" evaluate out/m.safetensors in/one.csv --json -q 2>&1 | tr -d ' ') == *"\"rows\":$rows,"* ]] || tell 'evaluate: other rows'
+[[ -z $(ls -A tmp) ]] || tell "predict left in the temporary folder: $(ls -A tmp)"
+size=$(stat -c %s out/p.parquet)
+TMPDIR=$scratch/nowhere limited 600 "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err
+code=$?
+[[ $code == 1 ]] && grep -q 'TMPDIR names where' said.err || tell "no temporary folder: exit $code: $(cat said.err)"
+[[ $(ls out) == $'m.safetensors\np.parquet' && $(stat -c %s out/p.parquet) == "$size" ]] || tell "no temporary folder: $(ls -l out)"
+rm -f out/*
+limit_kb=$((limit_kb / 4))
 
 # ---- a line -------------------------------------------------------------------------------------------------------------
 # refused NAME FILE: exit 3, the file's name and what is wrong with it, little memory, nothing left
@@ -72,4 +87,4 @@ refused 'a quoted line' in/quote.csv
 line , >in/commas.csv
 refused 'nothing but commas' in/commas.csv
 
-end_report 8
+end_report 10
