@@ -78,11 +78,11 @@ static advgp_status mark_latin1(file_source *s, const char *message, bool *again
 static advgp_status describe_once(file_source *s, const char *select, gp_file_columns *out, bool *again,
                                   advgp_error *err)
 {
-    gp_string sql = {0};
-    gp_string_add(&sql, "DESCRIBE %s", select);
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "DESCRIBE %s", select);
     *again = false;
     if (sql.failed) {
-        gp_string_fini(&sql);
+        gp_buffer_fini(&sql);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     }
     duckdb_result result;
@@ -108,7 +108,7 @@ static advgp_status describe_once(file_source *s, const char *select, gp_file_co
         }
     }
     duckdb_destroy_result(&result);
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -116,7 +116,7 @@ static advgp_status describe_once(file_source *s, const char *select, gp_file_co
 // A compressed CSV file shows its first lines only to DuckDB.
 static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_error *err)
 {
-    gp_string sql = {0}, head = {0};
+    gp_buffer sql = {0}, head = {0};
     gp_sql_head(&sql, file);
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;
@@ -127,7 +127,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
                      file->compression);
     for (idx_t i = 0; st == ADVGP_OK && i < duckdb_row_count(&result); i++) {
         char *line = duckdb_value_varchar(&result, 0, i);
-        gp_string_add(&head, "%s\n", line ? line : "");
+        gp_buffer_add(&head, "%s\n", line ? line : "");
         duckdb_free(line);
     }
     if (st == ADVGP_OK && head.failed)
@@ -136,8 +136,8 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
         st = gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
     if (st == ADVGP_OK) st = gp_sniff_csv(file, (const unsigned char *)head.p, head.n, s->notes, err);
     duckdb_destroy_result(&result);
-    gp_string_fini(&sql);
-    gp_string_fini(&head);
+    gp_buffer_fini(&sql);
+    gp_buffer_fini(&head);
     return st;
 }
 
@@ -145,7 +145,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
 static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_status st, advgp_error *err)
 {
     if (st != ADVGP_EDATA || file->kind != GP_FILE_CSV) return st;
-    gp_string sql = {0};
+    gp_buffer sql = {0};
     gp_sql_diagnose(&sql, file);
     duckdb_result result;
     if (!sql.failed) {
@@ -153,7 +153,7 @@ static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_st
             st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
         duckdb_destroy_result(&result);
     }
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -161,7 +161,7 @@ static advgp_status diagnose(file_source *s, const gp_input_file *file, advgp_st
 // they are: a tree in depth-first order, with the root first and the columns as its children.
 static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advgp_error *err)
 {
-    gp_string sql = {0};
+    gp_buffer sql = {0};
     gp_sql_parquet_names(&sql, file);
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;
@@ -191,7 +191,7 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
     for (size_t k = 0; k < n_seen; k++) gp_free(seen[k]);
     gp_free(seen);
     duckdb_destroy_result(&result);
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -208,11 +208,11 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_c
     bool again = true;
     advgp_status st = ADVGP_OK;
     while (st == ADVGP_OK && again) { // at most twice: the second time it is Latin-1
-        gp_string sql = {0};
+        gp_buffer sql = {0};
         gp_sql_read(&sql, file, 1, (gp_forced_types){0});
         st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
                         : describe_once(s, sql.p, out, &again, err);
-        gp_string_fini(&sql);
+        gp_buffer_fini(&sql);
     }
     return st == ADVGP_OK ? st : diagnose(s, file, st, err);
 }
@@ -226,7 +226,7 @@ static size_t find_exact(const file_source *s, const char *name)
 }
 
 // "SELECT * FROM ..." for files of one table, after looking at each of them.
-static advgp_status table_query(file_source *s, size_t first, size_t n, gp_string *sql, advgp_error *err)
+static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffer *sql, advgp_error *err)
 {
     gp_input_file *files = s->inputs.files + first;
     gp_file_columns all = {0};
@@ -259,18 +259,18 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_strin
 
 static advgp_status make_view(file_source *s, const gp_input_table *table, bool also_data, advgp_error *err)
 {
-    gp_string select = {0}, sql = {0};
+    gp_buffer select = {0}, sql = {0};
     advgp_status st = table_query(s, table->first, table->n_files, &select, err);
     if (st == ADVGP_OK) {
-        gp_string_add(&sql, "CREATE OR REPLACE VIEW ");
-        gp_string_quoted(&sql, table->name, '"');
-        gp_string_add(&sql, " AS %s", select.p ? select.p : "");
+        gp_buffer_add(&sql, "CREATE OR REPLACE VIEW ");
+        gp_buffer_quoted(&sql, table->name, '"');
+        gp_buffer_add(&sql, " AS %s", select.p ? select.p : "");
         if (also_data && strcmp(table->name, "data") != 0)
-            gp_string_add(&sql, "; CREATE OR REPLACE VIEW data AS %s", select.p ? select.p : "");
+            gp_buffer_add(&sql, "; CREATE OR REPLACE VIEW data AS %s", select.p ? select.p : "");
         st = sql.failed || select.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : run(s, sql.p, err);
     }
-    gp_string_fini(&select);
-    gp_string_fini(&sql);
+    gp_buffer_fini(&select);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -278,14 +278,14 @@ static advgp_status make_view(file_source *s, const gp_input_table *table, bool 
 static advgp_status build_query(file_source *s, advgp_error *err)
 {
     const char *user_sql = s->sql;
-    gp_string query = {0};
+    gp_buffer query = {0};
     advgp_status st = ADVGP_OK;
     if (user_sql) {
         for (size_t i = 0; st == ADVGP_OK && i < s->inputs.n_tables; i++)
             st = make_view(s, &s->inputs.tables[i], s->inputs.n_tables == 1, err);
         size_t n = strlen(user_sql);
         while (n && strchr("; \n\t\r", user_sql[n - 1])) n--;
-        gp_string_add(&query, "SELECT * FROM (%.*s\n)", (int)n, user_sql); // the line end closes a comment
+        gp_buffer_add(&query, "SELECT * FROM (%.*s\n)", (int)n, user_sql); // the line end closes a comment
     } else {
         st = table_query(s, 0, s->inputs.n_files, &query, err);
     }
@@ -294,7 +294,7 @@ static advgp_status build_query(file_source *s, advgp_error *err)
         gp_free(s->query);
         s->query = query.p;
     } else {
-        gp_string_fini(&query);
+        gp_buffer_fini(&query);
     }
     return st;
 }
@@ -310,25 +310,25 @@ static void end_pass(file_source *s)
     s->row = 0;
 }
 
-static void add_projection(const file_source *s, gp_string *sql)
+static void add_projection(const file_source *s, gp_buffer *sql)
 {
-    gp_string_add(sql, "SELECT ");
+    gp_buffer_add(sql, "SELECT ");
     size_t n = 0;
     for (size_t i = 0; i < s->base.n_columns; i++)
         if (s->base.wanted[i]) {
-            gp_string_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
+            gp_buffer_add(sql, "%s%s", n++ ? ", " : "", s->casts[i]);
             if (!s->base.columns[i].exact) continue;
-            gp_string_add(sql, ", CAST(");
-            gp_string_quoted(sql, s->base.columns[i].name, '"');
-            gp_string_add(sql, " AS VARCHAR)");
+            gp_buffer_add(sql, ", CAST(");
+            gp_buffer_quoted(sql, s->base.columns[i].name, '"');
+            gp_buffer_add(sql, " AS VARCHAR)");
         }
-    gp_string_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
+    gp_buffer_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
 }
 
 // *refused is DuckDB's message, where it does not want to; it lives until the pass ends.
 static advgp_status start_pass(file_source *s, const char **refused, advgp_error *err)
 {
-    gp_string sql = {0};
+    gp_buffer sql = {0};
     add_projection(s, &sql);
     advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : ADVGP_OK;
     // random() in a user's SQL must give the same rows twice
@@ -342,7 +342,7 @@ static advgp_status start_pass(file_source *s, const char **refused, advgp_error
         s->running = true;
         if (duckdb_execute_pending(s->pending, &s->result) != DuckDBSuccess) *refused = duckdb_result_error(&s->result);
     }
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -471,14 +471,14 @@ static void file_free(gp_source *source)
 
 const gp_source_ops gp_source_duckdb = {.name = "duckdb", .next = file_next, .rewind = file_rewind, .free = file_free};
 
-static advgp_status make_label(const file_source *s, gp_string *label, advgp_error *err)
+static advgp_status make_label(const file_source *s, gp_buffer *label, advgp_error *err)
 {
     if (s->user_sql)
-        gp_string_add(label, "the result of --sql");
+        gp_buffer_add(label, "the result of --sql");
     else if (s->inputs.n_files == 1)
-        gp_string_add(label, "%s", s->inputs.files[0].shown);
+        gp_buffer_add(label, "%s", s->inputs.files[0].shown);
     else
-        gp_string_add(label, "%s and %zu more", s->inputs.files[0].shown, s->inputs.n_files - 1);
+        gp_buffer_add(label, "%s and %zu more", s->inputs.files[0].shown, s->inputs.n_files - 1);
     return label->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a name") : ADVGP_OK;
 }
 
@@ -492,7 +492,7 @@ static const char *type_of(const file_source *s, const gp_file_columns *list, si
 static advgp_status init_columns(file_source *s, advgp_error *err)
 {
     gp_file_columns list = {0};
-    gp_string label = {0};
+    gp_buffer label = {0};
     bool again;
     advgp_status st = describe_once(s, s->query, &list, &again, err);
     size_t n = list.n;
@@ -522,7 +522,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     }
     if (st == ADVGP_OK && !ok) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     gp_free(types);
-    gp_string_fini(&label);
+    gp_buffer_fini(&label);
     gp_file_columns_fini(&list);
     return st;
 }
@@ -577,20 +577,20 @@ advgp_status gp_files_export(const gp_file_options *options, const char *path, a
     gp_source *source = NULL;
     advgp_status st = gp_source_files_open(options, NULL, &source, err);
     if (st != ADVGP_OK) return st;
-    gp_string beside = {0}, sql = {0};
+    gp_buffer beside = {0}, sql = {0};
     size_t n = strlen(path);
-    gp_string_add(&beside, "%s.tmp-%ld", path, (long)getpid());
-    gp_string_add(&sql, "COPY (%s) TO ", ((file_source *)source)->query);
-    if (beside.p) gp_string_quoted(&sql, beside.p, '\'');
-    gp_string_add(&sql, " (%s%s)", export_format(path),
+    gp_buffer_add(&beside, "%s.tmp-%ld", path, (long)getpid());
+    gp_buffer_add(&sql, "COPY (%s) TO ", ((file_source *)source)->query);
+    if (beside.p) gp_buffer_quoted(&sql, beside.p, '\'');
+    gp_buffer_add(&sql, " (%s%s)", export_format(path),
                   n > 3 && strcmp(path + n - 3, ".gz") == 0 ? ", COMPRESSION gzip" : "");
     if (sql.failed || beside.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     if (st == ADVGP_OK) st = run((file_source *)source, sql.p, err);
     if (st == ADVGP_OK && rename(beside.p, path) != 0)
         st = gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
     if (st != ADVGP_OK && beside.p) unlink(beside.p);
-    gp_string_fini(&beside);
-    gp_string_fini(&sql);
+    gp_buffer_fini(&beside);
+    gp_buffer_fini(&sql);
     gp_source_free(source);
     return st;
 }

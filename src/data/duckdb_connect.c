@@ -15,9 +15,9 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
     char memory[32], count[32];
     snprintf(memory, sizeof memory, "%zuB", memory_bytes ? memory_bytes : (size_t)1 << 30);
     snprintf(count, sizeof count, "%zu", threads ? threads : 1);
-    gp_string spill = {0};
+    gp_buffer spill = {0};
     const char *dir = temporary ? temporary : getenv("TMPDIR");
-    gp_string_add(&spill, "%s/advgp-duckdb-%ld-%p", dir && *dir ? dir : "/tmp", (long)getpid(),
+    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", dir && *dir ? dir : "/tmp", (long)getpid(),
                   (void *)out); // made only if something spills, then removed
     const char *const settings[][2] = {
         {"memory_limit", memory},
@@ -38,7 +38,7 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
                                    message ? message : "no reason given");
     if (message) duckdb_free(message);
     duckdb_destroy_config(&config);
-    gp_string_fini(&spill);
+    gp_buffer_fini(&spill);
     return st;
 }
 

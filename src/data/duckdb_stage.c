@@ -36,7 +36,7 @@ static advgp_status explain(const char *message, const char *what, advgp_error *
                   : gp_fail(err, ADVGP_EIO, "%s%s", what, shown);
 }
 
-static advgp_status run(gp_stage *s, const gp_string *sql, advgp_error *err)
+static advgp_status run(gp_stage *s, const gp_buffer *sql, advgp_error *err)
 {
     duckdb_result result = {0};
     if (sql->failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
@@ -55,15 +55,15 @@ advgp_status gp_stage_open(const gp_stage_type *types, size_t n, gp_stage **out,
     gp_stage *s = gp_alloc(1, sizeof *s);
     if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     s->n_columns = n;
-    gp_string sql = {0};
-    gp_string_add(&sql, "CREATE TABLE staged (");
-    for (size_t i = 0; i < n; i++) gp_string_add(&sql, "%sc%zu %s", i ? ", " : "", i, sql_types[types[i]]);
-    gp_string_add(&sql, ")");
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "CREATE TABLE staged (");
+    for (size_t i = 0; i < n; i++) gp_buffer_add(&sql, "%sc%zu %s", i ? ", " : "", i, sql_types[types[i]]);
+    gp_buffer_add(&sql, ")");
     advgp_status st = gp_duckdb_connect((size_t)fmin(MEMORY_BYTES, 0.25 * gp_memory_bytes()), 0, NULL, &s->duckdb, err);
     if (st == ADVGP_OK) st = run(s, &sql, err);
     if (st == ADVGP_OK && duckdb_appender_create(s->duckdb.connection, NULL, "staged", &s->appender) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_ENOMEM, "DuckDB takes no rows");
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     if (st == ADVGP_OK)
         *out = s;
     else
@@ -106,20 +106,20 @@ advgp_status gp_stage_export(gp_stage *s, const char *const *names, const char *
                              advgp_error *err)
 {
     if (duckdb_appender_close(s->appender) != DuckDBSuccess) return appender_error(s, err);
-    gp_string sql = {0};
-    gp_string_add(&sql, "COPY (SELECT ");
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "COPY (SELECT ");
     for (size_t i = 0; i < s->n_columns; i++) {
-        gp_string_add(&sql, "%sCAST(c%zu AS %s) AS ", i ? ", " : "", i, types[i]);
-        gp_string_quoted(&sql, names[i], '"');
+        gp_buffer_add(&sql, "%sCAST(c%zu AS %s) AS ", i ? ", " : "", i, types[i]);
+        gp_buffer_quoted(&sql, names[i], '"');
     }
-    gp_string_add(&sql, " FROM staged) TO ");
-    gp_string_quoted(&sql, path, '\'');
+    gp_buffer_add(&sql, " FROM staged) TO ");
+    gp_buffer_quoted(&sql, path, '\'');
     // A group of rows is held in memory while it is written: a wide table has smaller ones.
     const size_t fit = GROUP_VALUES / s->n_columns, rows = fit < GROUP_ROWS_MIN   ? GROUP_ROWS_MIN
                                                            : fit > GROUP_ROWS_MAX ? GROUP_ROWS_MAX
                                                                                   : fit;
-    gp_string_add(&sql, " (FORMAT parquet, ROW_GROUP_SIZE %zu, USE_TMP_FILE false)", rows);
+    gp_buffer_add(&sql, " (FORMAT parquet, ROW_GROUP_SIZE %zu, USE_TMP_FILE false)", rows);
     const advgp_status st = run(s, &sql, err);
-    gp_string_fini(&sql);
+    gp_buffer_fini(&sql);
     return st;
 }

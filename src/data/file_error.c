@@ -49,12 +49,10 @@ bool gp_file_turns_latin1(const gp_input_file *file)
     size_t kept = 0, got = 1; // the last character of the piece before may be incomplete
     while (piece && utf8 && got) {
         got = fread(piece + kept, 1, PIECE, f);
-        const size_t n = kept + got;
-        kept = 0;
-        while (got && kept < CHARACTER - 1 && kept < n && (piece[n - 1 - kept] & 0xc0) == 0x80) kept++;
-        if (got && kept < n && piece[n - 1 - kept] >= 0xc0) kept++;
-        utf8 = gp_is_utf8(piece, n - kept, false);
-        memmove(piece, piece + n - kept, kept);
+        const size_t n = kept + got, whole = got ? gp_utf8_whole(piece, n) : n;
+        utf8 = gp_text_is_utf8((const char *)piece, whole);
+        kept = n - whole;
+        memmove(piece, piece + whole, kept);
     }
     gp_free(piece);
     if (f) fclose(f);

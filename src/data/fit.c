@@ -77,7 +77,7 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
         if (strcmp(equals + 1, gp_encoding_name((gp_encoding)e)) == 0) chosen = e;
     if (chosen < 0)
         return gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of onehot, target, number", spec, equals + 1);
-    char *name = gp_copy_bytes(spec, (size_t)(equals - spec));
+    char *name = gp_text_copy(spec, (size_t)(equals - spec));
     if (!name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
     size_t index = 0;
     advgp_status st = gp_source_require(f->source, name, "encode", &index, err);

@@ -59,8 +59,7 @@ advgp_status gp_compressed_check(int fd, const char *compression, const char *sh
 enum { GP_HEAD_BYTES = 1 << 18 };
 typedef enum gp_utf16 { GP_NOT_UTF16, GP_UTF16_LE, GP_UTF16_BE } gp_utf16;
 gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n);
-bool gp_is_utf8(const unsigned char *head, size_t n, bool cut); // cut: the last character may be incomplete
-extern const char *const gp_infinities[];                       // how programs write infinity; without the sign
+extern const char *const gp_infinities[]; // how programs write infinity; without the sign
 extern const size_t gp_infinities_size;
 // Kind and compression from the bytes and, where they do not tell, the name.
 void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n);
@@ -74,11 +73,11 @@ typedef struct gp_forced_types {
     const char *const *names, *const *types;
     size_t n;
 } gp_forced_types;
-void gp_sql_read(gp_string *sql, const gp_input_file *files, size_t n, gp_forced_types forced); // "SELECT * FROM ..."
-void gp_sql_diagnose(gp_string *sql,
+void gp_sql_read(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced_types forced); // "SELECT * FROM ..."
+void gp_sql_diagnose(gp_buffer *sql,
                      const gp_input_file *csv); // reads all as text with the header's width: finds the ragged line
-void gp_sql_parquet_names(gp_string *sql, const gp_input_file *parquet); // name and num_children of its schema's nodes
-void gp_sql_head(gp_string *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
+void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet); // name and num_children of its schema's nodes
+void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
 
 // ---- file_error.c ---------------------------------------------------------------------------------------------------
 // Turns DuckDB's message (several lines, addressed to SQL authors) into one sentence for the owner of the file.

@@ -20,26 +20,6 @@ gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n)
     return GP_NOT_UTF16;
 }
 
-bool gp_is_utf8(const unsigned char *p, size_t n, bool cut)
-{
-    size_t i = 0;
-    while (i < n) {
-        unsigned char c = p[i];
-        size_t more = c < 0x80                 ? 0
-                      : c >= 0xc2 && c <= 0xdf ? 1
-                      : (c & 0xf0) == 0xe0     ? 2
-                      : c >= 0xf0 && c <= 0xf4 ? 3
-                                               : 4;
-        if (more == 4) return false;
-        for (size_t k = 1; k <= more; k++) {
-            if (i + k >= n) return cut;
-            if ((p[i + k] & 0xc0) != 0x80) return false;
-        }
-        i += more + 1;
-    }
-    return true;
-}
-
 static bool has_magic(const unsigned char *head, size_t n, const char *magic, size_t length)
 {
     return n >= length && memcmp(head, magic, length) == 0;

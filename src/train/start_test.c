@@ -102,7 +102,7 @@ static gp_schema *make_schema(const char *order, uint64_t seed)
     s->n_inputs = strlen(order);
     s->inputs = gp_alloc(s->n_inputs, sizeof *s->inputs);
     for (size_t i = 0; i < s->n_inputs; i++) {
-        s->inputs[i].name = gp_copy_bytes(order + i, 1);
+        s->inputs[i].name = gp_text_copy(order + i, 1);
         s->inputs[i].encoding = GP_ENCODE_NUMBER;
     }
     must(gp_schema_layout(s, &err), &err);
