@@ -13,8 +13,8 @@ while read -r verb name letter alias kind words; do
   grep -qE -- "(^|[ ,])--$name( |\$)" <<<"${help[$verb]}" || miss "help of $verb lacks --$name"
   roff="\\fB\\-\\-${name//-/\\-}\\fR"
   [[ ${man[$verb]} == *"$roff"* ]] || miss "advgp-$verb.1 lacks --$name"
-  sed -n "/^    $verb) names=/p" "$build/completion/advgp.bash" | grep -q -- "--$name " || miss "bash completion of $verb lacks --$name"
-  sed -n "/^    $verb)\$/,/;;/p" "$build/completion/_advgp" | grep -q -- "'\*\?--$name[=[]" || miss "zsh completion of $verb lacks --$name"
+  sed -n "/^    $verb) names=/p" "$build/completion/advgp.bash" | grep -- "--$name " >/dev/null || miss "bash completion of $verb lacks --$name"
+  sed -n "/^    $verb)\$/,/;;/p" "$build/completion/_advgp" | grep -- "'\*\?--$name[=[]" >/dev/null || miss "zsh completion of $verb lacks --$name"
   grep -q -- "from $verb' -l $name\( \|\$\)" "$build/completion/advgp.fish" || miss "fish completion of $verb lacks --$name"
   if [[ $alias != - ]]; then
     grep -q -- "--$alias" <<<"${help[$verb]}" || miss "help of $verb lacks --$alias"

@@ -11,7 +11,8 @@ enum {
     INSPECT = 8,
     PACK = 16,
     INFO = 32,
-    ALL = 63,
+    REPLAY = 64,
+    ALL = 127,
     MODELS = PREDICT | EVALUATE | INSPECT
 };
 
@@ -64,6 +65,15 @@ const gp_verb gp_verbs[] = {
      .operands_max = SIZE_MAX,
      .example = "advgp pack 'flights/*.parquet' --target delay -o flights.packed",
      .example_help = "Then: advgp train flights.packed"},
+    {.name = "replay",
+     .bit = REPLAY,
+     .summary = "compute an asynchronous run again from its log, bit for bit",
+     .operands = "LOG",
+     .operand_help = "the file that train --log wrote; the inputs it names must be where they were",
+     .operands_min = 1,
+     .operands_max = 1,
+     .example = "advgp replay run.jsonl -o again.safetensors",
+     .example_help = "Ends with the same model, and says so; on another CPU or BLAS the last bits may differ."},
     {.name = "info",
      .bit = INFO,
      .summary = "versions, linear algebra, transports and CPU features in use",
@@ -92,6 +102,20 @@ static bool ends_with(const char *text, const char *tail)
 static bool is_encoding(const char *item)
 {
     return ends_with(item, "=onehot") || ends_with(item, "=target") || ends_with(item, "=number");
+}
+
+// K:SECONDS
+static bool is_worker_delay(const char *item)
+{
+    double worker, seconds;
+    char head[16];
+    const char *colon = strchr(item, ':');
+    const size_t n = colon ? (size_t)(colon - item) : 0;
+    if (n < 1 || n >= sizeof head) return false;
+    memcpy(head, item, n);
+    head[n] = 0;
+    return gp_text_real(head, &worker) && worker >= 0 && worker < 65536 && worker == (double)(long)worker &&
+           gp_text_real(colon + 1, &seconds) && seconds >= 0 && seconds <= 3600;
 }
 
 static bool is_fraction(const char *text, double least)
@@ -240,6 +264,13 @@ const gp_option gp_option_table[] = {
      .words = "linear|constant|none",
      .help = "what the process varies around"},
 
+    {.name = "optimizer",
+     .kind = GP_OPTION_CHOICE,
+     .verbs = TRAIN,
+     .group = GP_GROUP_METHOD,
+     .fallback = "natural",
+     .words = "natural|prox",
+     .help = "natural gradient with Adam from pushed statistics, or the paper's proximal gradient"},
     {.name = "batch",
      .kind = GP_OPTION_INTEGER,
      .verbs = TRAIN,
@@ -250,7 +281,7 @@ const gp_option gp_option_table[] = {
      .max = 1e9,
      .unit = "rows",
      .words = "auto|full",
-     .help = "rows a step; auto: by the size of the table"},
+     .help = "rows a step, of all workers together; auto: by the size of the table"},
     {.name = "step",
      .kind = GP_OPTION_REAL,
      .verbs = TRAIN,
@@ -305,6 +336,55 @@ const gp_option gp_option_table[] = {
      .words = "auto|inf",
      .help = "stop after this many without improvement on held-out rows"},
 
+    {.name = "workers",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = TRAIN,
+     .group = GP_GROUP_RUN,
+     .value = "N",
+     .fallback = "auto",
+     .min = 1,
+     .max = 1024,
+     .words = "auto",
+     .help = "worker threads; auto: one a core, fewer for small tables"},
+    {.name = "max-delay",
+     .alias = "tau",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = TRAIN,
+     .group = GP_GROUP_RUN,
+     .value = "T",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6,
+     .unit = "versions",
+     .words = "inf",
+     .help = "how old a worker's push may be; 0: workers wait for each other, and a run repeats bit for bit"},
+    {.name = "quorum",
+     .kind = GP_OPTION_REAL,
+     .verbs = TRAIN,
+     .group = GP_GROUP_RUN,
+     .value = "F",
+     .fallback = "auto",
+     .min = 0,
+     .max = 1,
+     .words = "auto",
+     .help = "share of the workers that must have pushed before a step; auto: 0.75 natural, 0 prox"},
+    {.name = "filter",
+     .kind = GP_OPTION_REAL,
+     .verbs = TRAIN,
+     .group = GP_GROUP_RUN,
+     .value = "C",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6,
+     .help = "send a worker only parameters that changed by more than C / version; 0: all"},
+    {.name = "delay-worker",
+     .kind = GP_OPTION_LIST,
+     .verbs = TRAIN,
+     .group = GP_GROUP_RUN,
+     .value = "K:SECONDS",
+     .check = is_worker_delay,
+     .allowed = "K:SECONDS, workers counted from 0",
+     .help = "worker K sleeps before every push, to study delays"},
     {.name = "checkpoint",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN,
@@ -341,6 +421,14 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_OUTPUT,
      .value = "FILE",
      .fallback = "model.safetensors",
+     .help = "the model file"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = GP_OPTION_FILE,
+     .verbs = REPLAY,
+     .group = GP_GROUP_OUTPUT,
+     .value = "FILE",
+     .fallback = "replay.safetensors",
      .help = "the model file"},
     {.name = "output",
      .letter = 'o',
@@ -413,7 +501,7 @@ const gp_option gp_option_table[] = {
     {.name = "quiet",
      .letter = 'q',
      .kind = GP_OPTION_FLAG,
-     .verbs = TRAIN | PACK | MODELS,
+     .verbs = TRAIN | PACK | MODELS | REPLAY,
      .group = GP_GROUP_GENERAL,
      .fallback = "false",
      .help = "no progress and no notes, only results and errors"},

@@ -16,6 +16,7 @@
     X(evaluate)         \
     X(inspect)          \
     X(pack)             \
+    X(replay)           \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);

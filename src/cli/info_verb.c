@@ -1,5 +1,6 @@
 // info_verb.c: advgp info: what this program is made of and what it found on this machine.
 #include "cli/cli.h"
+#include "cli/training.h"
 #include "data/source.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *cpu_json(void)
+json_t *gp_cli_cpu_json(void)
 {
     json_t *list = json_array();
 #if defined(__x86_64__)
@@ -73,7 +74,7 @@ advgp_status gp_cli_info(const gp_options *options, advgp_error *err)
 #endif
     json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:[s]}", "version", advgp_version(),
                           "compiler", compiler, "blas", gp_blas_name(), "tables", gp_files_reader(), "json",
-                          "Jansson " JANSSON_VERSION, "cpu", cpu_json(), "loops", loops_in_use(), "kernels",
+                          "Jansson " JANSSON_VERSION, "cpu", gp_cli_cpu_json(), "loops", loops_in_use(), "kernels",
                           kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports", "inproc");
     if (gp_options_flag(options, "json")) return gp_cli_print_json_take(o, err);
     gp_buffer text = {.failed = !o};

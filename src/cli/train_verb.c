@@ -1,16 +1,20 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/machine.h"
 #include "cli/cli.h"
 #include "cli/load.h"
+#include "cli/training.h"
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 #include "train/calibrate.h"
 #include "train/learner.h"
+#include "train/pslog.h"
 #include "train/train.h"
 #include "train/warmstart.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 typedef struct report {
     const gp_options *o;
@@ -27,6 +32,10 @@ typedef struct report {
     advgp_error log_error;
     double next_line; // wall clock of the next line of progress
     double peak;      // bytes of anonymous memory, the most seen at an evaluation or the end
+    const gp_replay_feed *replay;
+    uint64_t bits;  // of the model
+    double *delays; // --delay-worker
+    size_t n_delays;
 } report;
 
 // ---- log ------------------------------------------------------------------------------------------------------------
@@ -36,10 +45,10 @@ static advgp_status open_log(report *r, advgp_error *err)
     const char *path = gp_options_text(r->o, "log");
     if (!path) return ADVGP_OK;
     json_t *files = json_array();
-    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_json_text(r->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
-                                 "blas", gp_blas_name(), "precision", "double", "inputs", files, "options",
-                                 gp_json_options(r->o));
+    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(r->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
+                                 "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs",
+                                 files, "options", gp_json_options(r->o));
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
                                                             : gp_runlog_create(path, manifest, &r->log, err);
@@ -91,21 +100,78 @@ static void note_memory(report *r)
     r->peak = fmax(r->peak, anonymous_memory());
 }
 
+static void on_ps(void *ctx, const gp_ps_event *event)
+{
+    report *r = ctx;
+    if (r->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
+}
+
+static json_t *delay_json(size_t max_delay)
+{
+    return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
+}
+
+static void on_begin(void *ctx, const gp_train_plan *p)
+{
+    report *r = ctx;
+    log_event(r, "begin",
+              json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m, "components",
+                        (json_int_t)p->components, "workers", (json_int_t)p->workers, "batch", (json_int_t)p->batch,
+                        "steps", (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
+                        delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version));
+    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
+               p->workers == 1 ? "" : "s", p->batch, p->steps, gp_options_text(r->o, "max-delay"));
+}
+
+static json_t *workers_json(const gp_train_eval *e)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; list && k < e->n_workers; k++)
+        json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f}", "live", e->workers[k].live, "rows_per_second",
+                                              e->workers[k].rows_per_second, "age", e->workers[k].age, "waited",
+                                              e->workers[k].waited));
+    return list;
+}
+
+// "rows/s 51k 49k, age 0 0, waits 1% 3%" of up to eight workers; of more, the slowest and how many there are.
+static void describe_workers(const gp_train_eval *e, double seconds, char *text, size_t n)
+{
+    size_t at = 0;
+    text[0] = 0;
+    if (e->n_workers < 2) return;
+    size_t slowest = 0;
+    for (size_t k = 0; k < e->n_workers; k++)
+        if (e->workers[k].rows_per_second < e->workers[slowest].rows_per_second) slowest = k;
+    const size_t shown = e->n_workers <= 8 ? e->n_workers : 1;
+    for (size_t i = 0; i < shown && at < n; i++) {
+        const size_t k = shown == 1 ? slowest : i;
+        const gp_worker_view *w = &e->workers[k];
+        if (!w->live)
+            at += (size_t)snprintf(text + at, n - at, "  [%zu lost]", k);
+        else
+            at += (size_t)snprintf(text + at, n - at, "  [%zu: %.0f rows/s, age %.0f, waits %.0f %%]", k,
+                                   w->rows_per_second, w->age, 100 * w->waited / seconds);
+    }
+    if (shown < e->n_workers && at < n) snprintf(text + at, n - at, " is the slowest of %zu", e->n_workers);
+}
+
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
     report *r = ctx;
     note_memory(r);
     log_event(r, "eval",
-              json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
+              json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
                         "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
-                        gp_json_real(e->mnlp)));
+                        gp_json_real(e->mnlp), "workers", workers_json(e)));
     const double now = gp_clock_wall();
     if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
     char held_out[64] = "";
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
-    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left", e->epoch, e->epochs,
-               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left);
+    char workers[512];
+    describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
+    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left%s", e->epoch, e->epochs,
+               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left, workers);
 }
 
 static int on_stop(void *ctx)
@@ -149,7 +215,11 @@ static void print_result(const char *path, const gp_model *model, const gp_train
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds\n", t->wall, t->cpu);
+    printf("\n\n%.1f s, %.1f CPU seconds: pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f",
+           t->wall, t->cpu, t->pilot_seconds, t->step_seconds, t->finish_seconds, t->last_seconds);
+    if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
+    if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
+    printf("\n");
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
@@ -177,6 +247,11 @@ static gp_train_options options_of(const gp_options *o)
         .seconds = gp_options_real(o, "time"),
         .patience = patient ? SIZE_MAX : (size_t)gp_options_int(o, "patience"),
         .seed = (uint64_t)gp_options_int(o, "seed"),
+        .rule = gp_rule_named(gp_options_text(o, "optimizer")),
+        .workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers"),
+        .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
+        .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
+        .filter = gp_options_real(o, "filter"),
         .checkpoint = gp_options_text(o, "checkpoint"),
         .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
         .resume = gp_options_text(o, "resume"),
@@ -329,13 +404,25 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     return st;
 }
 
+// What two runs that are the same have in common: a hash of parameters, statistics and calibration.
+static uint64_t bits_of(const gp_model *m)
+{
+    uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
+    h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
+    h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
+    return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
+}
+
 static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_train_options options, advgp_error *err)
 {
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
     char checkpoint[4096];
     options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
-    const gp_train_events events = {.ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop};
+    const gp_train_events events = {
+        .ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop, .ps = on_ps, .begin = on_begin};
+    options.delays = r->delays, options.n_delays = r->n_delays;
+    options.replay = r->replay;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
@@ -348,13 +435,18 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     json_t *used = gp_json_options(o);
     if (used) json_object_update(model->options, used);
     json_decref(used);
+    r->bits = bits_of(model);
     if (test) st = score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
-        log_event(r, "done", result_json(r, path, model, &result));
+        json_t *done = result_json(r, path, model, &result);
+        char bits[20];
+        snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
+        if (done) json_object_set_new(done, "bits", json_string(bits));
+        log_event(r, "done", done);
         if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
@@ -387,9 +479,35 @@ static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **te
     return st;
 }
 
+// --delay-worker K:SECONDS,... as one number a worker.
+static advgp_status read_delays(report *r, advgp_error *err)
+{
+    char *const *items;
+    const size_t n = gp_options_list(r->o, "delay-worker", &items);
+    for (size_t i = 0; i < n; i++) {
+        const size_t worker = (size_t)strtoul(items[i], NULL, 10);
+        if (worker >= r->n_delays) r->n_delays = worker + 1;
+    }
+    const size_t workers = gp_options_is(r->o, "workers", "auto") ? gp_cores()
+                                                                  : (size_t)gp_options_int(r->o, "workers");
+    if (r->n_delays > workers)
+        return gp_fail(err, ADVGP_EINVAL, "--delay-worker names worker %zu, there are %zu, counted from 0",
+                       r->n_delays - 1, workers);
+    r->delays = gp_alloc(r->n_delays, sizeof *r->delays);
+    if (!r->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for the delays");
+    for (size_t i = 0; i < n; i++)
+        (void)gp_text_real(strchr(items[i], ':') + 1, &r->delays[strtoul(items[i], NULL, 10)]);
+    return ADVGP_OK;
+}
+
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
-    report r = {.o = o, .quiet = gp_options_flag(o, "quiet")};
+    return gp_cli_training(o, NULL, NULL, err);
+}
+
+advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
+{
+    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
     gp_loaded data = {0};
     gp_train_options options;
     double *theta = NULL;
@@ -398,6 +516,7 @@ advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
+    if (st == ADVGP_OK) st = read_delays(&r, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
@@ -411,8 +530,10 @@ advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
             if (err) *err = r.log_error;
         }
     }
+    if (bits) *bits = r.bits;
     gp_runlog_close(r.log);
     gp_free(theta);
+    gp_free(r.delays);
     gp_shards_free(test);
     gp_loaded_fini(&data);
     return st;

@@ -121,8 +121,8 @@ static advgp_status step(rig *r, advgp_error *err)
     if (st == ADVGP_OK) st = gp_qw_best_noise(r->qw, stats, &ln_sigma, &value, err);
     if (st == ADVGP_OK) st = gp_qw_optimal(r->qw, stats, r->theta[0], mu, U, &value, err);
     gp_adadelta adadelta = {.decay = 0.9, .epsilon = 1e-6, .damping = 1, .acc_g = r->state[0], .acc_u = r->state[1]};
-    gp_step_adadelta(layout, &adadelta, r->grad, r->theta, NULL);
-    gp_step_prox(layout, 1e-6, r->grad, r->theta);
+    gp_step_adadelta(layout, gp_range_all(layout), &adadelta, r->grad, r->theta, NULL);
+    gp_step_prox(layout, gp_range_all(layout), 1e-6, r->grad, r->theta);
     (void)gp_theta_kl(layout, r->theta, r->grad);
     gp_adam adam = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .m = r->state[2], .v = r->state[3]};
     gp_step_adam(&adam, layout.n_rest, r->grad, r->theta);

@@ -16,22 +16,32 @@ double gp_prox_diagonal(double value, double gamma)
     return value >= 0 ? (value + root) / (2 * (1 + gamma)) : 2 * gamma / (root - value);
 }
 
-// Proxes the q(w) part of theta; gamma[i * stride] is the step of element i, so one number serves with stride 0.
-static void prox_q(gp_theta_layout layout, const double *gamma, size_t stride, double *theta)
+// Walks over the elements of a part in order and knows which are on the diagonal of U.
+typedef struct cursor {
+    gp_theta_layout layout;
+    size_t diagonal, row; // index of the next U_ii, and its i
+} cursor;
+
+static cursor cursor_at(gp_theta_layout layout, size_t first)
 {
-    for (size_t i = layout.n_rest; i < layout.U; i++) theta[i] = gp_prox_shrink(theta[i], gamma[i * stride]);
-    size_t at = layout.U;
-    for (size_t i = 0; i < layout.M; i++) {
-        theta[at] = gp_prox_diagonal(theta[at], gamma[at * stride]);
-        at++;
-        for (size_t j = i + 1; j < layout.M; j++, at++) theta[at] = gp_prox_shrink(theta[at], gamma[at * stride]);
-    }
+    cursor c = {layout, layout.U, 0};
+    while (c.diagonal < first) c.diagonal += layout.M - c.row++;
+    return c;
 }
 
-void gp_step_prox(gp_theta_layout layout, double gamma, const double *gradient, double *theta)
+static double prox_element(cursor *c, size_t i, double value, double gamma)
 {
-    for (size_t i = 0; i < layout.size; i++) theta[i] -= gamma * gradient[i];
-    prox_q(layout, &gamma, 0, theta);
+    if (i < c->layout.n_rest) return value;
+    if (i != c->diagonal) return gp_prox_shrink(value, gamma);
+    c->diagonal += c->layout.M - c->row++;
+    return gp_prox_diagonal(value, gamma);
+}
+
+void gp_step_prox(gp_theta_layout layout, gp_range part, double gamma, const double *gradient, double *theta)
+{
+    cursor c = cursor_at(layout, part.first);
+    for (size_t i = 0; i < part.count; i++)
+        theta[i] = prox_element(&c, part.first + i, theta[i] - gamma * gradient[i], gamma);
 }
 
 // One element of ADADELTA: its accumulators move, its step is returned.
@@ -45,20 +55,14 @@ static double adadelta_element(gp_adadelta *state, size_t i, double g)
     return step;
 }
 
-void gp_step_adadelta(gp_theta_layout layout, gp_adadelta *state, const double *gradient, double *theta, double *steps)
+void gp_step_adadelta(gp_theta_layout layout, gp_range part, gp_adadelta *state, const double *gradient, double *theta,
+                      double *steps)
 {
-    size_t diagonal = layout.U, row = 0; // index of the next U_ii, and its i
-    for (size_t i = 0; i < layout.size; i++) {
+    cursor c = cursor_at(layout, part.first);
+    for (size_t i = 0; i < part.count; i++) {
         const double step = adadelta_element(state, i, gradient[i]);
-        theta[i] -= step * gradient[i];
+        theta[i] = prox_element(&c, part.first + i, theta[i] - step * gradient[i], step);
         if (steps) steps[i] = step;
-        if (i < layout.n_rest) continue;
-        if (i == diagonal) {
-            theta[i] = gp_prox_diagonal(theta[i], step);
-            diagonal += layout.M - row++;
-        } else {
-            theta[i] = gp_prox_shrink(theta[i], step);
-        }
     }
 }
 

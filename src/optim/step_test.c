@@ -18,7 +18,7 @@ static void proximal_adadelta_equals_the_reference_step_after_step(void **state)
         for (int i = 0; i < 6; i++) {
             (void)run_pass(e, theta, p.rows, grad, p.label);
             ref_adadelta(&p.model, s.decay, s.epsilon, s.damping, grad, p.theta, plain_g, plain_u);
-            gp_step_adadelta(p.layout, &s, grad, theta, i % 2 ? steps : NULL);
+            gp_step_adadelta(p.layout, gp_range_all(p.layout), &s, grad, theta, i % 2 ? steps : NULL);
             CHECK_ARRAY(size, p.theta, theta, 1e-13, p.label);
             CHECK_ARRAY(size, plain_g, acc_g, 1e-13, p.label);
             CHECK_ARRAY(size, plain_u, acc_u, 1e-13, p.label);
@@ -62,7 +62,7 @@ static void the_constant_step_proxes_q_alone(void **state)
     memcpy(theta, p.theta, size * sizeof *theta);
     for (size_t i = 0; i < size; i++) grad[i] = gp_rng_normal(&p.rng);
     const double gamma = 0.07;
-    gp_step_prox(p.layout, gamma, grad, theta);
+    gp_step_prox(p.layout, gp_range_all(p.layout), gamma, grad, theta);
     for (size_t i = 0; i < size; i++) {
         const double moved = p.theta[i] - gamma * grad[i];
         bool diagonal = false;
@@ -113,7 +113,7 @@ static void proximal_steps_approach_the_optimal_q(void **state)
     for (int i = 0; i < 4000; i++) {
         (void)run_pass(e, p.theta, p.rows, grad, p.label);
         for (size_t k = 0; k < layout.n_rest; k++) grad[k] = 0; // q(w) alone
-        gp_step_prox(layout, 0.01, grad, p.theta);
+        gp_step_prox(layout, gp_range_all(layout), 0.01, grad, p.theta);
     }
     CHECK_ARRAY(layout.M, mu, p.theta + layout.n_rest, 1e-8, p.label);
     CHECK_ARRAY(layout.size - layout.U, U, p.theta + layout.U, 1e-8, p.label);

@@ -1,45 +1,94 @@
-// checkpoint.c: parameters, optimiser state and counters in one safetensors file, with its checksum in the metadata.
+// checkpoint.c: server, rule and judgement in one safetensors file, with its checksum in the metadata.
 #include "train/checkpoint.h"
 #include "store/tensorfile.h"
+#include "train/learner.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-// step, since_best, batch, steps, n_rows, seed, Adam's t, components, data, settings
-enum { N_COUNTS = 10 };
-enum { N_TENSORS = 6 };
+// One list gives the places of the counts.
+enum {
+    VERSION,
+    OLDEST,
+    CANDIDATE_VERSION,
+    EPOCH,
+    HAS_VALUE,
+    DEALT,
+    RULE_COUNTER,
+    SINCE_BEST,
+    JUDGED,
+    JUDGING,
+    COMPONENTS,
+    BATCH,
+    STEPS,
+    ROWS,
+    WORKERS,
+    SEED,
+    DATA,
+    SETTINGS,
+    N_COUNTS
+};
+enum { N_SCALARS = 5, N_TENSORS_MAX = 16 };
 
-static const char metadata_format[] = "{\"checkpoint\": 2, \"xxh3\": \"%016" PRIx64 "\"}";
+static const char metadata_format[] = "{\"checkpoint\": 3, \"xxh3\": \"%016" PRIx64 "\"}";
 
-static gp_tensor vector(const char *name, const double *data, size_t n)
+static gp_tensor doubles(const char *name, const double *data, size_t n)
 {
     return (gp_tensor){.name = name, .dtype = GP_F64, .rank = 1, .shape = {n}, .data = data};
 }
 
-advgp_status gp_checkpoint_save(const char *path, const gp_learner *l, const gp_run_state *state, advgp_error *err)
+static gp_tensor integers(const char *name, const uint64_t *data, size_t n)
 {
-    const size_t size = l->layout.size;
-    const uint64_t counts[N_COUNTS] = {
-        state->step,   state->since_best, state->batch, state->steps,
-        state->n_rows, state->seed,       l->adam.t,    state->undecided ? 0 : l->spec.n_components,
-        state->data,   state->settings};
-    // JSON and the finite check know no infinity: "nothing evaluated yet" is a flag.
-    const double scalars[] = {state->best < 1e300 ? state->best : 0, state->best < 1e300, l->damping,
-                              l->neg_elbo_per_row};
-    const gp_tensor tensors[N_TENSORS] = {
-        vector("theta", l->theta, size),
-        vector("best", l->best, size),
-        vector("adam_m", l->adam.m, size),
-        vector("adam_v", l->adam.v, size),
-        vector("scalars", scalars, sizeof scalars / sizeof *scalars),
-        {.name = "counts", .dtype = GP_U64, .rank = 1, .shape = {N_COUNTS}, .data = counts},
-    };
-    char metadata[64];
-    snprintf(metadata, sizeof metadata, metadata_format, gp_tensors_xxh3(tensors, N_TENSORS));
-    return gp_tensorfile_write(path, tensors, N_TENSORS, metadata, err);
+    return (gp_tensor){.name = name, .dtype = GP_U64, .rank = 1, .shape = {n}, .data = data};
 }
+
+advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state,
+                                advgp_error *err)
+{
+    const gp_server_image s = gp_server_look(parts->server);
+    const gp_rule_state rule = parts->rule->ops->state(parts->rule);
+    const uint64_t counts[N_COUNTS] = {[VERSION] = s.version,
+                                       [OLDEST] = s.oldest,
+                                       [CANDIDATE_VERSION] = s.candidate_version,
+                                       [EPOCH] = s.epoch,
+                                       [HAS_VALUE] = s.has_value,
+                                       [DEALT] = s.dealt,
+                                       [RULE_COUNTER] = rule.counter ? *rule.counter : 0,
+                                       [SINCE_BEST] = state->since_best,
+                                       [JUDGED] = state->judged_version,
+                                       [JUDGING] = state->judging,
+                                       [COMPONENTS] = state->undecided ? 0 : state->components,
+                                       [BATCH] = state->batch,
+                                       [STEPS] = state->steps,
+                                       [ROWS] = state->n_rows,
+                                       [WORKERS] = state->workers,
+                                       [SEED] = state->seed,
+                                       [DATA] = state->data,
+                                       [SETTINGS] = state->settings};
+    // The finite check knows no infinity: "nothing evaluated yet" is a flag.
+    const bool has_best = state->best < 1e300;
+    const double scalars[N_SCALARS] = {has_best ? state->best : 0, has_best, s.damping, s.value, s.mean_value};
+    gp_tensor tensors[N_TENSORS_MAX] = {doubles("theta", s.theta, s.size),
+                                        doubles("kept", s.kept, s.size),
+                                        doubles("candidate", s.candidate, s.size),
+                                        doubles("best", parts->best, s.size),
+                                        doubles("judged", parts->judged, s.size),
+                                        doubles("scalars", scalars, N_SCALARS),
+                                        integers("counts", counts, N_COUNTS),
+                                        integers("owner", s.owner, s.n_shards),
+                                        integers("sequence", s.sequence, s.n_workers),
+                                        integers("incarnation", s.incarnation, s.n_workers)};
+    size_t n = 10;
+    for (size_t i = 0; i < rule.n_arrays; i++)
+        tensors[n++] = doubles(rule.arrays[i].name, rule.arrays[i].values, rule.arrays[i].n);
+    char metadata[64];
+    snprintf(metadata, sizeof metadata, metadata_format, gp_tensors_xxh3(tensors, n));
+    return gp_tensorfile_write(path, tensors, n, metadata, err);
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 static advgp_status open_file(const char *path, gp_tensorfile **file, const uint64_t **counts, advgp_error *err)
 {
@@ -53,7 +102,8 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
                      path);
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);
     if (st == ADVGP_OK) *counts = t->data;
-    if (st == ADVGP_OK && ((*counts)[0] > (*counts)[3] || (*counts)[7] > GP_COMPONENTS_MAX))
+    if (st == ADVGP_OK && ((*counts)[VERSION] > (*counts)[STEPS] || (*counts)[COMPONENTS] > GP_COMPONENTS_MAX ||
+                           (*counts)[JUDGED] > (*counts)[VERSION] || (*counts)[EPOCH] > UINT32_MAX / 2))
         st = gp_fail(err, ADVGP_EFILE, "%s: its counts cannot be: start without --resume", path);
     if (st != ADVGP_OK) {
         gp_tensorfile_free(*file);
@@ -68,17 +118,26 @@ advgp_status gp_checkpoint_components(const char *path, size_t *components, advg
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
-    *components = (size_t)counts[7];
+    *components = (size_t)counts[COMPONENTS];
     gp_tensorfile_free(file);
     return ADVGP_OK;
 }
 
-static advgp_status read_vector(const gp_tensorfile *file, const char *name, size_t n, double *to, advgp_error *err)
+static advgp_status find(const gp_tensorfile *file, const char *name, gp_dtype dtype, size_t n, const void **to,
+                         advgp_error *err)
 {
     const gp_tensor *t;
-    advgp_status st = gp_tensorfile_need(file, name, GP_F64, 1, &n, &t, err);
-    if (st == ADVGP_OK) st = gp_tensorfile_finite(file, t, err);
-    if (st == ADVGP_OK) memcpy(to, t->data, n * sizeof *to);
+    advgp_status st = gp_tensorfile_need(file, name, dtype, 1, &n, &t, err);
+    if (st == ADVGP_OK && dtype == GP_F64) st = gp_tensorfile_finite(file, t, err);
+    if (st == ADVGP_OK) *to = t->data;
+    return st;
+}
+
+static advgp_status read_doubles(const gp_tensorfile *file, const char *name, size_t n, double *to, advgp_error *err)
+{
+    const void *data;
+    const advgp_status st = find(file, name, GP_F64, n, &data, err);
+    if (st == ADVGP_OK) memcpy(to, data, n * sizeof *to);
     return st;
 }
 
@@ -91,46 +150,86 @@ static advgp_status same(const char *path, const char *what, size_t was, size_t 
 
 static advgp_status same_run(const char *path, const uint64_t *counts, const gp_run_state *state, advgp_error *err)
 {
-    advgp_status st = same(path, "seed", (size_t)counts[5], (size_t)state->seed, err); // the seed decides the others
-    if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[4], state->n_rows, err);
-    if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[2], state->batch, err);
-    if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[3], state->steps, err);
-    if (st == ADVGP_OK && counts[8] != state->data)
+    advgp_status st = same(path, "seed", (size_t)counts[SEED], (size_t)state->seed, err); // it decides the others
+    if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[ROWS], state->n_rows, err);
+    if (st == ADVGP_OK) st = same(path, "workers", (size_t)counts[WORKERS], state->workers, err);
+    if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[BATCH], state->batch, err);
+    if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[STEPS], state->steps, err);
+    if (st == ADVGP_OK && counts[DATA] != state->data)
         st = gp_fail(err, ADVGP_EINVAL, "%s is of a run on other data or with another target: use the same data", path);
-    if (st == ADVGP_OK && counts[9] != state->settings)
+    if (st == ADVGP_OK && counts[SETTINGS] != state->settings)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "%s is of a run with another kernel, trend, step or patience: use the same options", path);
+                     "%s is of a run with another kernel, map, trend, optimizer, step, delay or patience: use the same "
+                     "options",
+                     path);
     return st;
 }
 
-advgp_status gp_checkpoint_load(const char *path, gp_learner *l, gp_run_state *state, advgp_error *err)
+static advgp_status read_rule(const gp_tensorfile *file, const uint64_t *counts, gp_rule *rule, advgp_error *err)
+{
+    const gp_rule_state state = rule->ops->state(rule);
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < state.n_arrays; i++)
+        st = read_doubles(file, state.arrays[i].name, state.arrays[i].n, state.arrays[i].values, err);
+    if (st == ADVGP_OK && state.counter) *state.counter = counts[RULE_COUNTER];
+    return st;
+}
+
+// The arrays of an image, borrowed from the file.
+static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts, const double *scalars,
+                               gp_server_image *image, advgp_error *err)
+{
+    const void *theta, *kept, *candidate, *owner, *sequence, *incarnation;
+    advgp_status st = find(file, "theta", GP_F64, image->size, &theta, err);
+    if (st == ADVGP_OK) st = find(file, "kept", GP_F64, image->size, &kept, err);
+    if (st == ADVGP_OK) st = find(file, "candidate", GP_F64, image->size, &candidate, err);
+    if (st == ADVGP_OK) st = find(file, "owner", GP_U64, image->n_shards, &owner, err);
+    if (st == ADVGP_OK) st = find(file, "sequence", GP_U64, image->n_workers, &sequence, err);
+    if (st == ADVGP_OK) st = find(file, "incarnation", GP_U64, image->n_workers, &incarnation, err);
+    if (st != ADVGP_OK) return st;
+    image->version = counts[VERSION], image->oldest = counts[OLDEST];
+    image->candidate_version = counts[CANDIDATE_VERSION];
+    image->epoch = (uint32_t)counts[EPOCH];
+    image->has_value = counts[HAS_VALUE], image->dealt = counts[DEALT];
+    image->damping = scalars[2], image->value = scalars[3], image->mean_value = scalars[4];
+    image->theta = theta, image->kept = kept, image->candidate = candidate;
+    image->owner = owner, image->sequence = sequence, image->incarnation = incarnation;
+    return ADVGP_OK;
+}
+
+static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, const gp_run_parts *parts,
+                         gp_run_state *state, advgp_error *err)
+{
+    double scalars[N_SCALARS];
+    gp_server_image image = gp_server_look(parts->server); // for the shapes
+    advgp_status st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
+    if (st == ADVGP_OK) st = read_image(file, counts, scalars, &image, err);
+    if (st == ADVGP_OK) st = read_doubles(file, "best", image.size, parts->best, err);
+    if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->judged, err);
+    if (st == ADVGP_OK) st = read_rule(file, counts, parts->rule, err);
+    if (st == ADVGP_OK) st = gp_server_restore(parts->server, &image, err);
+    if (st != ADVGP_OK) return st;
+    state->components = (size_t)counts[COMPONENTS];
+    state->since_best = (size_t)counts[SINCE_BEST];
+    state->judging = counts[JUDGING];
+    state->judged_version = (size_t)counts[JUDGED];
+    state->best = scalars[1] != 0 ? scalars[0] : HUGE_VAL;
+    return ADVGP_OK;
+}
+
+advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, advgp_error *err)
 {
     gp_tensorfile *file;
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
-    const size_t size = l->layout.size;
-    double scalars[4];
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
     st = same_run(path, counts, state, err);
-    if (st == ADVGP_OK && counts[7] == 0) { // nothing but the run's identity is of use
-        gp_tensorfile_free(file);
-        return ADVGP_OK;
-    }
-    if (st == ADVGP_OK && theta && theta->rank == 1)
-        st = same(path, "number of parameters", theta->shape[0], size, err);
-    if (st == ADVGP_OK) st = read_vector(file, "theta", size, l->theta, err);
-    if (st == ADVGP_OK) st = read_vector(file, "best", size, l->best, err);
-    if (st == ADVGP_OK) st = read_vector(file, "adam_m", size, l->adam.m, err);
-    if (st == ADVGP_OK) st = read_vector(file, "adam_v", size, l->adam.v, err);
-    if (st == ADVGP_OK) st = read_vector(file, "scalars", 4, scalars, err);
-    if (st == ADVGP_OK && !(scalars[2] > 0 && scalars[2] <= 1))
-        st = gp_fail(err, ADVGP_EFILE, "%s: its damping of %g cannot be: start without --resume", path, scalars[2]);
-    if (st == ADVGP_OK) {
-        state->step = (size_t)counts[0], state->since_best = (size_t)counts[1];
-        state->best = scalars[1] != 0 ? scalars[0] : HUGE_VAL;
-        l->adam.t = (unsigned long)counts[6];
-        l->damping = scalars[2], l->neg_elbo_per_row = scalars[3];
+    if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
+        if (theta && theta->rank == 1)
+            st = same(path, "number of parameters", theta->shape[0], gp_server_look(parts->server).size, err);
+        if (st == ADVGP_OK) st = load(file, counts, parts, state, err);
+        if (st == ADVGP_EFILE) st = gp_wrap(err, st, "%s cannot be gone on from; start without --resume", path);
     }
     gp_tensorfile_free(file);
     return st;

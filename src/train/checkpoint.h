@@ -1,23 +1,32 @@
 // checkpoint.h: the whole state of a run as a tensor file: going on from it gives the same bits as not having stopped.
 #pragma once
-#include "train/learner.h"
+#include "ps/server.h"
 
 typedef struct gp_run_state {
-    size_t step;       // steps taken
     size_t since_best; // evaluations without gain
     double best;       // held-out MNLP
     bool undecided;    // stopped while pilots ran: the number of components is not settled
+    size_t components;
+    size_t judged_version; // the last that was evaluated
+    bool judging;          // its evaluation was under way
     // What the rows and the schedule must be for the state to mean anything:
-    size_t batch, steps, n_rows;
+    size_t batch, steps, n_rows, workers;
     uint64_t seed;
     uint64_t data;     // a hash of schema and scales
-    uint64_t settings; // a hash of kernel, map, trend, first step and patience
+    uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum and filter
 } gp_run_state;
 
-advgp_status gp_checkpoint_save(const char *path, const gp_learner *learner, const gp_run_state *state,
+// What a checkpoint holds beside the counts: borrowed. A server that goes on has nobody in it yet.
+typedef struct gp_run_parts {
+    gp_server *server;
+    gp_rule *rule;
+    double *best, *judged; // [size of theta]
+} gp_run_parts;
+
+advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state,
                                 advgp_error *err);
 // How many components the run had; 0: it was stopped before that was settled, and resuming begins at the beginning.
 advgp_status gp_checkpoint_components(const char *path, size_t *components, advgp_error *err);
-// Fills learner and state, which come with the shape and the schedule of this run: a checkpoint of another is EINVAL
-// and says how it differs; a damaged one is EFILE.
-advgp_status gp_checkpoint_load(const char *path, gp_learner *learner, gp_run_state *state, advgp_error *err);
+// Fills parts and state, which come with the shape and the schedule of this run: a checkpoint of another is EINVAL and
+// says how it differs; a damaged one is EFILE.
+advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, advgp_error *err);

@@ -121,7 +121,7 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, gp_start star
     advgp_status st = gp_reader_new(shards, sample, &reader, err);
     gp_batch rows;
     if (st == ADVGP_OK && (!keys || !Z)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", m);
-    if (st == ADVGP_OK) st = gp_reader_ring(&reader, 0, sample, &rows, err);
+    if (st == ADVGP_OK) st = gp_reader_ring(&reader, (gp_ring){0}, 0, sample, &rows, err);
     if (st == ADVGP_OK) {
         const size_t distinct = keep_distinct(sample, d, reader.X, keys);
         *n = distinct < m ? distinct : m;

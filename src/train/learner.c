@@ -1,8 +1,8 @@
-// learner.c: natural gradient on q(w), Adam on the rest (docs/math.md 4), and the finish pass.
+// learner.c: where parameters start, how they are scored, and the finish (docs/math.md 4).
 #include "train/learner.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "linalg/dense.h"
+#include "ps/statistics.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 // The recipe, by measurement on flights, taxi and the UCI sets: amplitude and noise to start from, and the spread that
 // tells components apart.
 static const double start_a0 = 0.5, start_sigma = 0.97, component_spread = 0.75;
-enum { MAX_TAKEN_BACK = 20 };
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
@@ -44,19 +43,16 @@ static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp
     l->spec = (gp_feature_spec){
         .d = o->d, .n_components = J, .components = l->components, .trend = o->trend, .jitter = 1e-6};
     advgp_status st = gp_features_new(&l->spec, &l->f, err);
-    if (st == ADVGP_OK) st = gp_pass_new(l->f, 0, &l->pass, err);
     if (st == ADVGP_OK) st = gp_qw_new(l->f->M, &l->qw, err);
     if (st != ADVGP_OK) return st;
-    gp_pass_set_max_loss(l->pass, 1e-8); // a batch is noisier than that by far
     l->layout = gp_theta_layout_of(l->f);
     const size_t size = l->layout.size;
     l->theta = gp_alloc(size, sizeof(double));
-    l->grad = gp_alloc(size, sizeof(double));
-    l->kept = gp_alloc(size, sizeof(double));
     l->best = gp_alloc(size, sizeof(double));
-    l->adam.m = gp_alloc(size, sizeof(double));
-    l->adam.v = gp_alloc(size, sizeof(double));
-    if (!l->theta || !l->grad || !l->kept || !l->best || !l->adam.m || !l->adam.v)
+    const size_t M = l->layout.M;
+    l->stats.A = gp_mat_of(gp_alloc(M * M, sizeof(double)), M, M);
+    l->stats.b = gp_alloc(M, sizeof(double));
+    if (!l->theta || !l->best || !l->stats.A.p || !l->stats.b)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", size);
     return ADVGP_OK;
 }
@@ -70,17 +66,13 @@ advgp_status gp_learner_new(const gp_learner_options *o, gp_learner **out, advgp
                        o->components, o->m, GP_COMPONENTS_MAX);
     gp_learner *l = gp_alloc(1, sizeof *l);
     if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
-    l->natural_rate = o->natural_rate;
-    l->adam_rate = o->adam_rate;
-    l->damping = 1;
-    l->n_rows = o->n_rows;
-    l->adam.beta1 = 0.9, l->adam.beta2 = 0.999, l->adam.epsilon = 1e-8;
     advgp_status st = make_parts(l, o, err);
     if (st != ADVGP_OK) {
         gp_learner_free(l);
         return st;
     }
     start_theta(l, o);
+    memcpy(l->best, l->theta, l->layout.size * sizeof(double));
     *out = l;
     return ADVGP_OK;
 }
@@ -89,49 +81,12 @@ void gp_learner_free(gp_learner *l)
 {
     if (!l) return;
     gp_free(l->theta);
-    gp_free(l->grad);
-    gp_free(l->kept);
     gp_free(l->best);
-    gp_free(l->adam.m);
-    gp_free(l->adam.v);
+    gp_free(l->stats.A.p);
+    gp_free(l->stats.b);
     gp_qw_free(l->qw);
-    gp_pass_free(l->pass);
     gp_features_free(l->f);
     gp_free(l);
-}
-
-// ---- steps ----------------------------------------------------------------------------------------------------------
-
-static advgp_status try_step(gp_learner *l, gp_batch batch, double shrink, advgp_error *err)
-{
-    const gp_theta_layout layout = l->layout;
-    double sum_g;
-    advgp_status st = gp_pass_run(l->pass, l->theta, GP_PASS_GRADIENT, batch, &sum_g, l->grad, err);
-    if (st != ADVGP_OK) return st;
-    const gp_stats *stats = gp_pass_stats(l->pass);
-    if (!(stats->n > 0)) return ADVGP_OK; // a batch of zero weights
-    const double scale = l->n_rows / stats->n, kl = gp_theta_kl(layout, l->theta, NULL);
-    l->neg_elbo_per_row = sum_g / stats->n + kl / l->n_rows;
-    st = gp_qw_natural(l->qw, stats, scale, l->theta[0], fmax(1e-3, l->natural_rate * shrink), l->theta + layout.n_rest,
-                       l->theta + layout.U, err);
-    if (st != ADVGP_OK) return st;
-    for (size_t i = 0; i < layout.n_rest; i++) l->grad[i] /= stats->n; // a row's share: Adam needs no more
-    l->adam.rate = l->adam_rate * shrink;
-    gp_step_adam(&l->adam, layout.n_rest, l->grad, l->theta);
-    return gp_features_set(l->f, l->theta, err); // the next step must be able to start
-}
-
-advgp_status gp_learner_step(gp_learner *l, gp_batch batch, double progress, advgp_error *err)
-{
-    const double shrink = l->damping * fmax(0.01, 1 - progress);
-    memcpy(l->kept, l->theta, l->layout.size * sizeof(double));
-    advgp_status st = try_step(l, batch, shrink, err);
-    if (st != ADVGP_ENUMERIC) return st;
-    memcpy(l->theta, l->kept, l->layout.size * sizeof(double));
-    l->damping /= 2;
-    if (l->damping < ldexp(1, -MAX_TAKEN_BACK)) return gp_wrap(err, st, "%d steps in a row failed", MAX_TAKEN_BACK);
-    memset(l->adam.m, 0, l->layout.n_rest * sizeof(double)); // its momentum led there
-    return ADVGP_OK;
 }
 
 // ---- score ----------------------------------------------------------------------------------------------------------
@@ -174,20 +129,12 @@ advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
 
-static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
-{
-    return gp_pass_add(ctx, rows, err);
-}
-
-advgp_status gp_learner_finish(gp_learner *l, gp_reader *reader, size_t max_rows, double *neg_elbo, advgp_error *err)
+advgp_status gp_learner_finish(gp_learner *l, const double *statistics, double *neg_elbo, advgp_error *err)
 {
     const gp_theta_layout layout = l->layout;
-    advgp_status st = gp_pass_begin(l->pass, l->theta, GP_PASS_STATS, err);
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, max_rows, add_rows, l->pass, err);
-    if (st == ADVGP_OK) st = gp_pass_end(l->pass, NULL, NULL, err);
-    const gp_stats *stats = gp_pass_stats(l->pass);
-    if (st == ADVGP_OK) st = gp_qw_best_noise(l->qw, stats, &l->theta[0], NULL, err);
+    gp_statistics_unpack(statistics, &l->stats);
+    advgp_status st = gp_qw_best_noise(l->qw, &l->stats, &l->theta[0], NULL, err);
     if (st == ADVGP_OK)
-        st = gp_qw_optimal(l->qw, stats, l->theta[0], l->theta + layout.n_rest, l->theta + layout.U, neg_elbo, err);
+        st = gp_qw_optimal(l->qw, &l->stats, l->theta[0], l->theta + layout.n_rest, l->theta + layout.U, neg_elbo, err);
     return st;
 }

@@ -1,9 +1,8 @@
-// learner.h: one model being learned: parameters, optimiser state and workspaces; a step on a batch, a score, the
-// finish. What pilots and the run itself share.
+// learner.h: one model being learned: its shape and starting parameters, a score, the finish. What pilots and the run
+// itself share.
 #pragma once
 #include "model/predict.h"
 #include "model/qw.h"
-#include "optim/step.h"
 #include "train/reader.h"
 #include "train/score.h"
 
@@ -11,16 +10,10 @@ typedef struct gp_learner {
     gp_feature_spec spec;
     gp_component_spec components[64]; // spec.components points here
     gp_features *f;
-    gp_pass *pass;
     gp_qw *qw;
     gp_theta_layout layout;
-    double *theta, *grad, *kept; // [size]; kept: before the last step, or the best so far
-    gp_adam adam;
-    double natural_rate, adam_rate; // at the start of the run
-    double damping;                 // halved at every step that had to be taken back
-    double n_rows;                  // sum of weights of all training rows
-    double neg_elbo_per_row;        // of the last batch
-    double *best;                   // [size]
+    double *theta, *best; // [size]: the start and in the end the result; the best that was judged
+    gp_stats stats;       // exact, over the training rows, after the finish
 } gp_learner;
 
 enum { GP_COMPONENTS_MAX = 64 };
@@ -31,8 +24,6 @@ typedef struct gp_learner_options {
     const gp_map *map;
     gp_trend trend;
     double length_scale; // common start
-    double natural_rate, adam_rate;
-    double n_rows;
     uint64_t seed;
     gp_cmat inducing; // candidates for inducing inputs, distinct rows, at least m
 } gp_learner_options;
@@ -40,15 +31,10 @@ typedef struct gp_learner_options {
 advgp_status gp_learner_new(const gp_learner_options *options, gp_learner **out, advgp_error *err);
 void gp_learner_free(gp_learner *learner);
 
-// One step on a batch; progress in [0, 1] shrinks both rates linearly to (nearly) 0. A step that fails numerically is
-// taken back and later steps are halved; after 20 such the status is returned.
-advgp_status gp_learner_step(gp_learner *learner, gp_batch batch, double progress, advgp_error *err);
-
 // Score of a model on a part, at most max_rows of it (0: all).
 advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
                            size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err);
 
-// Finish pass: exact statistics over the training rows (at most max_rows; 0: all), best noise, optimal q(w), exact
-// bound.
-advgp_status gp_learner_finish(gp_learner *learner, gp_reader *reader, size_t max_rows, double *neg_elbo,
-                               advgp_error *err);
+// The last act: from the statistics of the training rows at theta (ps/statistics.h) the best noise, the optimal q(w)
+// and the exact bound.
+advgp_status gp_learner_finish(gp_learner *learner, const double *statistics, double *neg_elbo, advgp_error *err);

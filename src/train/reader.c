@@ -31,22 +31,49 @@ static advgp_status read_at(gp_reader *r, size_t at, size_t shard, size_t first,
     return gp_shards_read(r->shards, shard, first, n, r->X + at * r->shards->d, r->y + at, r->w + at, err);
 }
 
-advgp_status gp_reader_ring(gp_reader *reader, size_t first, size_t n, gp_batch *batch, advgp_error *err)
+// ---- rings ----------------------------------------------------------------------------------------------------------
+
+static size_t ring_size(const gp_shards *s, gp_ring ring)
+{
+    return ring.shards ? ring.n_shards : s->n_train;
+}
+
+static size_t ring_shard(gp_ring ring, size_t i)
+{
+    return ring.shards ? ring.shards[i] : i;
+}
+
+size_t gp_ring_rows(const gp_shards *s, gp_ring ring)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ring_size(s, ring); i++) n += s->rows[ring_shard(ring, i)];
+    return n;
+}
+
+double gp_ring_weight(const gp_shards *s, gp_ring ring)
+{
+    double sum = 0;
+    for (size_t i = 0; i < ring_size(s, ring); i++) sum += s->weight[ring_shard(ring, i)];
+    return sum;
+}
+
+advgp_status gp_reader_ring(gp_reader *reader, gp_ring ring, size_t first, size_t n, gp_batch *batch, advgp_error *err)
 {
     const gp_shards *s = reader->shards;
-    const size_t total = gp_shards_rows(s, GP_TRAIN);
+    const size_t total = gp_ring_rows(s, ring);
     if (!total) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
     if (n > reader->capacity) n = reader->capacity;
     if (n > total) n = total;
-    size_t at = first % total, shard = 0, done = 0;
-    while (at >= s->rows[shard]) at -= s->rows[shard++];
+    size_t at = first % total, turn = 0, done = 0;
+    while (at >= s->rows[ring_shard(ring, turn)]) at -= s->rows[ring_shard(ring, turn++)];
     while (done < n) {
+        const size_t shard = ring_shard(ring, turn);
         const size_t left = s->rows[shard] - at, take = left < n - done ? left : n - done;
         advgp_status st = take ? read_at(reader, done, shard, at, take, err) : ADVGP_OK;
         if (st != ADVGP_OK) return st;
         done += take;
         at = 0;
-        shard = (shard + 1) % s->n_train;
+        turn = (turn + 1) % ring_size(s, ring);
     }
     *batch = filled(reader, n);
     return ADVGP_OK;

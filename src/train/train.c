@@ -7,7 +7,10 @@
 #include "train/calibrate.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
+#include "train/judge.h"
 #include "train/learner.h"
+#include "train/replay.h"
+#include "train/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +19,11 @@
 
 const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
-// By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds, and a run has a thousand
-// steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see whole has no noise between
-// steps and needs fewer.
+// By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds (8,192 rows of each worker),
+// and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see
+// whole has no noise between steps and needs fewer.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WHOLE = 1024, READ_ROWS = 4096 };
+enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 static const double start_length = 0.7, adam_rate = 0.1;
 // Pilots: long enough to rank one component against four on every set tried; on small tables longer, since few held-out
@@ -39,12 +43,22 @@ typedef struct training {
     gp_reader reader;
     double *inducing;
     size_t m; // after distinct rows were counted
-    size_t n_train, batch, steps;
+    size_t n_train;
+    size_t workers, batch, steps; // batch: rows of a push
+    size_t every;                 // versions between two evaluations
     double wall_start, cpu_start;
     double run_start;  // wall clock when the steps began, after pilots
     size_t first_step; // taken before, where the run was resumed
+    double cpu_before; // seconds of CPU
     gp_learner *learner;
+    gp_run *run;
+    gp_judge *judge;
+    double *judged;        // theta that a checkpoint had under judgement
+    gp_train_eval asked;   // what was known when the judge was asked
+    gp_worker_view *views; // [workers]
     gp_run_state state;
+    size_t next_eval;
+    double last_save;
     bool undecided; // someone asked to stop while pilots ran
 } training;
 
@@ -65,6 +79,28 @@ static bool stop_asked(const training *t)
     return t->events->stop && t->events->stop(t->events->ctx);
 }
 
+static const gp_rule_ops *rule_of(const training *t)
+{
+    return t->options->rule ? t->options->rule : &gp_rule_natural;
+}
+
+static double quorum_of(const training *t)
+{
+    return t->options->quorum >= 0 ? t->options->quorum : rule_of(t)->quorum;
+}
+
+// Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
+static double rows_a_version(const training *t)
+{
+    const double pushes = t->options->max_delay ? fmax(1, ceil(quorum_of(t) * (double)t->workers)) : (double)t->workers;
+    return fmin(pushes * (double)t->batch, (double)t->n_train);
+}
+
+static bool whole(const training *t)
+{
+    return t->workers * t->batch >= t->n_train;
+}
+
 // ---- settle ---------------------------------------------------------------------------------------------------------
 
 static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
@@ -72,12 +108,17 @@ static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
     const gp_train_options *o = t->options;
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
+    t->workers = o->workers ? o->workers : 1;
+    if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
+    if (t->workers > t->n_train / WORKER_ROWS_MIN) t->workers = t->n_train / WORKER_ROWS_MIN;
+    if (t->workers < 1) t->workers = 1;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
-    while (batch < BATCH_MAX && 40 * batch < t->n_train) batch *= 2;
-    t->batch = o->batch ? o->batch : batch;
-    if (t->batch > t->n_train) t->batch = t->n_train;
-    const double per_epoch = (double)t->n_train / (double)t->batch;
-    const double least = t->batch == t->n_train ? STEPS_WHOLE : STEPS_MIN;
+    while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
+    if (o->batch) batch = o->batch;
+    if (batch > t->n_train) batch = t->n_train;
+    t->batch = (batch + t->workers - 1) / t->workers;
+    const double per_epoch = (double)t->n_train / rows_a_version(t);
+    const double least = whole(t) ? STEPS_WHOLE : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
     t->steps = (size_t)fmax(1, ceil(steps));
     advgp_status st;
@@ -91,7 +132,9 @@ static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
-    if (st == ADVGP_OK) st = gp_reader_new(t->shards, t->batch > READ_ROWS ? t->batch : READ_ROWS, &t->reader, err);
+    t->views = gp_alloc(t->workers, sizeof *t->views);
+    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
+    if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
     return st;
 }
 
@@ -106,9 +149,6 @@ static advgp_status new_learner(const training *t, size_t components, gp_learner
         .map = o->map,
         .trend = o->trend,
         .length_scale = start_length,
-        .natural_rate = o->step > 0 ? o->step : 0.2,
-        .adam_rate = adam_rate,
-        .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };
@@ -117,29 +157,74 @@ static advgp_status new_learner(const training *t, size_t components, gp_learner
     return st;
 }
 
+// ---- a run of the server --------------------------------------------------------------------------------------------
+
+static gp_run_options run_options(const training *t, const gp_learner *l)
+{
+    const gp_train_options *o = t->options;
+    return (gp_run_options){.spec = &l->spec,
+                            .theta = l->theta,
+                            .shards = t->shards,
+                            .rule = rule_of(t),
+                            .natural_rate = o->step > 0 ? o->step : 0.2,
+                            .adam_rate = adam_rate,
+                            .workers = t->workers,
+                            .batch = t->batch,
+                            .max_delay = o->max_delay,
+                            .quorum = quorum_of(t),
+                            .filter = o->filter,
+                            .on_loss = o->on_loss,
+                            .steps = t->steps,
+                            .seed = o->seed};
+}
+
+static int asked_to_stop(void *ctx)
+{
+    return stop_asked(ctx);
+}
+
+// Exact statistics of the training rows at theta, over all of them or max_rows; then noise, q(w) and bound.
+static advgp_status finish_with(training *t, gp_run *run, gp_learner *l, size_t max_rows, bool may_stop,
+                                double *neg_elbo, advgp_error *err)
+{
+    const double *sum = NULL;
+    const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum,
+                                           may_stop ? asked_to_stop : NULL, t, err);
+    return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
+}
+
 // ---- pilots ---------------------------------------------------------------------------------------------------------
 
-// Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none.
+// Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
+// are synchronous and by the natural rule: they are to rank shapes, quickly.
 static advgp_status pilot(training *t, size_t components, double *score, advgp_error *err)
 {
     gp_learner *l = NULL;
+    gp_run *run = NULL;
     gp_score held_out;
-    const size_t batch = t->batch < PILOT_BATCH_MAX ? t->batch : PILOT_BATCH_MAX;
-    const size_t steps = t->batch == t->n_train          ? PILOT_STEPS_WHOLE
-                         : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL
-                                                         : PILOT_STEPS;
     advgp_status st = new_learner(t, components, &l, err);
     *score = INFINITY;
-    for (size_t k = 0; st == ADVGP_OK && k < steps && !stop_asked(t); k++) {
-        gp_batch rows;
-        st = gp_reader_ring(&t->reader, k * batch, batch, &rows, err);
-        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)k / (double)steps, err);
+    if (st != ADVGP_OK) return st;
+    gp_run_options o = run_options(t, l);
+    const size_t batch_max = PILOT_BATCH_MAX / t->workers;
+    o.rule = &gp_rule_natural;
+    o.max_delay = 0, o.filter = 0;
+    if (o.batch > batch_max) o.batch = batch_max;
+    o.steps = whole(t) ? PILOT_STEPS_WHOLE : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
+    st = gp_run_team_new(&o, &run, err);
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
+    if (st == ADVGP_OK) st = gp_run_team_start(run, err);
+    while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
+        st = run->ops->turn(run, 0.2, err);
+    if (st == ADVGP_OK) {
+        memcpy(l->theta, gp_server_theta(run->server), l->layout.size * sizeof(double));
+        st = finish_with(t, run, l, 40 * o.batch * o.workers, false, score, err);
     }
-    if (st == ADVGP_OK) st = gp_learner_finish(l, &t->reader, 40 * batch, score, err);
     if (st == ADVGP_OK && held_out_decides(t)) {
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
+    gp_run_free(run);
     gp_learner_free(l);
     return st;
 }
@@ -164,30 +249,47 @@ static advgp_status choose_components(training *t, size_t *components, advgp_err
 
 // ---- run ------------------------------------------------------------------------------------------------------------
 
-static advgp_status evaluate(training *t, size_t version, gp_train_eval *e, advgp_error *err)
+static double rows_seen(const training *t)
 {
-    gp_score score = {0};
-    advgp_status st = ADVGP_OK;
-    if (gp_shards_rows(t->shards, GP_STOP))
-        st = gp_score_part(&t->learner->spec, t->learner->theta, &t->reader, GP_STOP, EVAL_ROWS, t->schema, &score,
-                           err);
-    const double rows = (double)version * (double)t->batch, wall = gp_clock_wall() - t->wall_start;
-    const double steps_here = (double)(version - t->first_step), run = fmax(gp_clock_wall() - t->run_start, 1e-9);
-    *e = (gp_train_eval){
-        .wall = wall,
+    double rows = (double)t->first_step * rows_a_version(t);
+    for (size_t k = 0; k < t->workers; k++) rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
+    return rows;
+}
+
+static void look_at_workers(training *t, double seconds)
+{
+    const double version = (double)gp_server_version(t->run->server);
+    for (size_t k = 0; k < t->workers; k++) {
+        const gp_member m = gp_server_member(t->run->server, (uint32_t)k);
+        t->views[k] = (gp_worker_view){.live = m.live,
+                                       .rows_per_second = (double)m.rows / seconds,
+                                       .age = m.pushes ? version - (double)m.version : 0,
+                                       .waited = m.waited};
+    }
+}
+
+// Asks the judge for the present version. The figures of the clock are of now.
+static void ask_judge(training *t, const double *theta, size_t version)
+{
+    const double now = gp_clock_wall(), run = fmax(now - t->run_start, 1e-9), n = (double)t->n_train;
+    const double rows = rows_seen(t), a_version = rows_a_version(t);
+    const double rows_here = rows - (double)t->first_step * a_version;
+    const double kl = gp_theta_kl(t->learner->layout, theta, NULL) / gp_shards_weight(t->shards, GP_TRAIN);
+    t->asked = (gp_train_eval){
+        .wall = now - t->wall_start,
         .cpu = gp_clock_cpu() - t->cpu_start,
         .rows = rows,
-        .epoch = rows / (double)t->n_train,
-        .epochs = (double)t->steps * (double)t->batch / (double)t->n_train,
+        .epoch = rows / n,
+        .epochs = (double)t->steps * a_version / n,
         .version = version,
-        .neg_elbo_per_row = t->learner->neg_elbo_per_row,
-        .rmse = gp_score_rmse(&score),
-        .mnlp = gp_score_mnlp(&score),
-        .rows_per_second = steps_here * (double)t->batch / run,
-        .seconds_left = run / fmax(steps_here, 1) * (double)(t->steps - version),
+        .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
+        .run_seconds = run,
+        .rows_per_second = rows_here / run,
+        .seconds_left = run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version),
     };
-    if (st == ADVGP_OK && t->events->eval) t->events->eval(t->events->ctx, e);
-    return st;
+    t->state.judging = true;
+    t->state.judged_version = version;
+    gp_judge_ask(t->judge, theta);
 }
 
 // Has the run come to its end by what a checkpoint keeps? Then why.
@@ -195,121 +297,263 @@ static const char *is_over(const training *t)
 {
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
     if (t->state.since_best >= patience) return "no gain on held-out rows";
-    return t->state.step >= t->steps ? "the schedule ended" : NULL;
+    return !t->state.judging && t->state.judged_version >= t->steps ? "the schedule ended" : NULL;
 }
 
-// After an evaluation: is this the best so far, and is it time to stop? Then why.
-static const char *judge(training *t, const gp_train_eval *e)
+// The verdict on what was asked last: is it the best so far, and is it time to stop? Then why.
+static advgp_status take_verdict(training *t, const char **stopped, advgp_error *err)
 {
     gp_learner *l = t->learner;
-    if (!held_out_decides(t) || e->mnlp < t->state.best) {
-        t->state.best = e->mnlp, t->state.since_best = 0;
-        memcpy(l->best, l->theta, l->layout.size * sizeof(double));
+    gp_score score;
+    const advgp_status st = gp_judge_take(t->judge, &score, err);
+    if (st != ADVGP_OK) return st;
+    gp_train_eval e = t->asked;
+    e.rmse = gp_score_rmse(&score), e.mnlp = gp_score_mnlp(&score);
+    look_at_workers(t, fmax(gp_clock_wall() - t->run_start, 1e-9));
+    e.workers = t->views, e.n_workers = t->workers;
+    t->state.judging = false;
+    if (t->events->eval) t->events->eval(t->events->ctx, &e);
+    if (!held_out_decides(t) || e.mnlp < t->state.best) {
+        t->state.best = e.mnlp, t->state.since_best = 0;
+        memcpy(l->best, gp_judge_theta(t->judge), l->layout.size * sizeof(double));
     } else {
         t->state.since_best++;
     }
-    const char *over = is_over(t);
-    if (over) return over;
-    if (t->options->seconds > 0 && e->wall >= t->options->seconds) return "time is up";
-    return NULL;
+    *stopped = is_over(t);
+    return ADVGP_OK;
 }
 
-static advgp_status save(training *t, double *last_save, advgp_error *err)
+static advgp_status judge_now(training *t, const char **stopped, advgp_error *err)
 {
-    *last_save = gp_clock_wall();
-    return t->options->checkpoint ? gp_checkpoint_save(t->options->checkpoint, t->learner, &t->state, err) : ADVGP_OK;
+    ask_judge(t, gp_server_theta(t->run->server), (size_t)gp_server_version(t->run->server));
+    return take_verdict(t, stopped, err);
 }
 
-// Steps until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was seen.
-// Evaluations come at fixed steps, so that a resumed run makes the same decisions.
+// At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
+// wait for that, unless they are a whole interval ahead of the judge.
+static advgp_status at_evaluation(training *t, const char **stopped, advgp_error *err)
+{
+    const size_t version = t->next_eval;
+    advgp_status st = ADVGP_OK;
+    if (t->state.judging) {
+        if (!t->run->ops->replay && !gp_judge_is_done(t->judge)) return ADVGP_OK; // look again when it is
+        st = take_verdict(t, stopped, err);
+    }
+    if (st != ADVGP_OK || *stopped) return st;
+    if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
+        st = judge_now(t, stopped, err);
+        if (!*stopped) *stopped = "time is up";
+        return st;
+    }
+    if (version >= t->steps) return judge_now(t, stopped, err);
+    ask_judge(t, gp_server_theta(t->run->server), version);
+    t->next_eval = version + t->every < t->steps ? version + t->every : t->steps;
+    return t->run->ops->replay ? ADVGP_OK : gp_server_allow(t->run->server, t->next_eval, err);
+}
+
+static advgp_status save(training *t, advgp_error *err)
+{
+    const gp_learner *l = t->learner;
+    if (t->state.judging) memcpy(t->judged, gp_judge_theta(t->judge), l->layout.size * sizeof(double));
+    const gp_run_parts parts = {t->run->server, t->run->rule, l->best, t->judged};
+    t->last_save = gp_clock_wall();
+    return t->options->checkpoint ? gp_checkpoint_save(t->options->checkpoint, &parts, &t->state, err) : ADVGP_OK;
+}
+
+// Someone asked to stop. The checkpoint comes first: an undisturbed run would not evaluate here, and must not learn of
+// it. Then what there is is judged like any other.
+static advgp_status interrupted(training *t, const char **stopped, advgp_error *err)
+{
+    const char *ignored;
+    advgp_status st = save(t, err);
+    if (st == ADVGP_OK && t->state.judging) st = take_verdict(t, &ignored, err);
+    if (st == ADVGP_OK) st = judge_now(t, &ignored, err);
+    *stopped = "interrupted";
+    t->result->interrupted = true;
+    return st;
+}
+
+// The log knows of no more steps: time was up, or someone had asked. Then what there is was judged.
+static advgp_status replayed(training *t, const char **stopped, advgp_error *err)
+{
+    const char *ignored;
+    advgp_status st = ADVGP_OK;
+    if (t->state.judging) st = take_verdict(t, &ignored, err);
+    if (st == ADVGP_OK && t->state.judged_version != gp_server_version(t->run->server))
+        st = judge_now(t, &ignored, err);
+    *stopped = t->options->replay->stopped ? t->options->replay->stopped : "the log ended";
+    return st;
+}
+
+// Versions until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was
+// seen. Evaluations come at fixed versions, so that a resumed run makes the same decisions.
 static advgp_status run(training *t, advgp_error *err)
 {
     gp_learner *l = t->learner;
-    const size_t every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
+    gp_server *server = t->run->server;
     const double pause = t->options->checkpoint_seconds;
-    double last_save = gp_clock_wall();
-    t->run_start = last_save;
-    t->first_step = t->state.step;
     const char *stopped = is_over(t);
-    while (!stopped) {
-        gp_batch rows;
-        advgp_status st = gp_reader_ring(&t->reader, t->state.step * t->batch, t->batch, &rows, err);
-        if (st == ADVGP_OK) st = gp_learner_step(l, rows, (double)t->state.step / (double)t->steps, err);
-        if (st != ADVGP_OK) return st;
-        t->state.step++;
-        const bool due = t->state.step % every == 0 || t->state.step == t->steps;
-        gp_train_eval e;
-        if (due) st = evaluate(t, t->state.step, &e, err);
-        if (st != ADVGP_OK) return st;
-        if (due) stopped = judge(t, &e);
-        const bool asked = stop_asked(t);
-        if (asked || (!stopped && pause > 0 && gp_clock_wall() - last_save >= pause)) st = save(t, &last_save, err);
-        if (st != ADVGP_OK) return st;
-        if (asked && !stopped) {
-            // After the checkpoint: an undisturbed run would not evaluate here, and must not learn of it.
-            if (!due) st = evaluate(t, t->state.step, &e, err);
-            if (st != ADVGP_OK) return st;
-            if (!due) (void)judge(t, &e);
-            stopped = "interrupted";
-        }
-        t->result->interrupted = asked;
+    const size_t first = (size_t)gp_server_version(server);
+    t->run_start = t->last_save = gp_clock_wall();
+    t->first_step = first;
+    t->next_eval = first + t->every - first % t->every;
+    if (t->next_eval > t->steps) t->next_eval = t->steps;
+    advgp_status st = ADVGP_OK;
+    if (t->state.judging) { // again what a checkpoint had under judgement
+        const size_t version = t->state.judged_version;
+        ask_judge(t, t->judged, version);
     }
+    if (!t->run->ops->replay) {
+        if (!stopped) st = gp_server_allow(server, t->next_eval, err);
+        if (st == ADVGP_OK) st = gp_run_team_start(t->run, err);
+    }
+    while (st == ADVGP_OK && !stopped) {
+        if (gp_server_version(server) == t->next_eval) st = at_evaluation(t, &stopped, err);
+        if (st != ADVGP_OK || stopped) break;
+        if (t->run->ops->replay && gp_run_replay_is_over(t->run))
+            st = replayed(t, &stopped, err);
+        else if (stop_asked(t))
+            st = interrupted(t, &stopped, err);
+        else if (pause > 0 && gp_clock_wall() - t->last_save >= pause)
+            st = save(t, err);
+        if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
+    }
+    if (st != ADVGP_OK) return st;
+    if (!t->result->interrupted && pause > 0 && gp_clock_wall() - t->run_start >= pause)
+        st = save(t, err); // the finish may take long, too
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
     t->result->stopped = stopped;
-    t->result->versions = t->state.step;
-    t->result->rows = (double)t->state.step * (double)t->batch;
-    return ADVGP_OK;
+    t->result->versions = (size_t)gp_server_version(server);
+    t->result->rows = rows_seen(t);
+    t->result->step_seconds = gp_clock_wall() - t->run_start;
+    double waited = 0;
+    for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(server, (uint32_t)k).waited;
+    t->result->workers = t->workers;
+    t->result->waiting_share = waited / fmax(t->result->step_seconds * (double)t->workers, 1e-9);
+    return st;
 }
 
 // What a checkpoint must share with the run that goes on from it, beyond its counts.
 static advgp_status identify(training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
-    char *schema = gp_schema_to_json(t->schema), settings[160];
+    char *schema = gp_schema_to_json(t->schema), settings[240];
     if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
-    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu", o->kernel->name, o->map->name, (int)o->trend, o->step,
-             o->patience);
+    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu %.20s %zu %a %a", o->kernel->name, o->map->name,
+             (int)o->trend, o->step, o->patience, rule_of(t)->name, o->max_delay, quorum_of(t), o->filter);
     t->state.data = XXH3_64bits(schema, strlen(schema));
     t->state.settings = XXH3_64bits(settings, strlen(settings));
     gp_free(schema);
     return ADVGP_OK;
 }
 
-// A fresh learner with the number of components the pilots choose, or the one a checkpoint holds.
+static void on_judged(void *ctx)
+{
+    gp_run *run = ctx;
+    if (run->ops->wake) run->ops->wake(run);
+}
+
+static advgp_status new_run(training *t, advgp_error *err)
+{
+    const gp_learner *l = t->learner;
+    gp_run_options o = run_options(t, l);
+    double *delays = gp_alloc(t->workers, sizeof *delays);
+    if (!delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
+    for (size_t k = 0; k < t->workers && k < t->options->n_delays; k++) delays[k] = t->options->delays[k];
+    o.delays = delays;
+    o.event = t->events->ps, o.event_ctx = t->events->ctx;
+    advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, &t->run, err)
+                                         : gp_run_team_new(&o, &t->run, err);
+    gp_free(delays); // every worker has taken its own
+    if (st != ADVGP_OK) return st;
+    t->run->o.delays = NULL;
+    const gp_judge_options judge = {.spec = &l->spec,
+                                    .shards = t->shards,
+                                    .schema = t->schema,
+                                    .max_rows = EVAL_ROWS,
+                                    .size = l->layout.size,
+                                    .done = on_judged,
+                                    .ctx = t->run};
+    t->judged = gp_alloc(l->layout.size, sizeof(double));
+    if (!t->judged) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", l->layout.size);
+    return gp_judge_new(&judge, &t->judge, err);
+}
+
+// A fresh learner with the number of components the pilots choose, or the one a checkpoint holds; then the run, and
+// what the checkpoint knows of it.
 static advgp_status begin(training *t, advgp_error *err)
 {
     size_t components = 0;
     advgp_status st = ADVGP_OK;
+    const double start = gp_clock_wall();
     if (t->options->resume) st = gp_checkpoint_components(t->options->resume, &components, err);
     if (st == ADVGP_OK && components && t->options->components && components != t->options->components)
         return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
                        t->options->resume, components, t->options->components);
+    if (t->options->replay) components = t->options->replay->components;
     if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
+    t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
+    t->every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
+                              .components = components,
                               .batch = t->batch,
                               .steps = t->steps,
+                              .workers = t->workers,
                               .seed = t->options->seed,
                               .n_rows = t->n_train};
     if (st == ADVGP_OK) st = identify(t, err);
+    if (st == ADVGP_OK) st = new_run(t, err);
+    if (st == ADVGP_OK && t->options->resume) {
+        const gp_run_parts parts = {t->run->server, t->run->rule, t->learner->best, t->judged};
+        st = gp_checkpoint_load(t->options->resume, &parts, &t->state, err);
+    }
     if (st != ADVGP_OK) return st;
-    memcpy(t->learner->best, t->learner->theta, t->learner->layout.size * sizeof(double));
-    return t->options->resume ? gp_checkpoint_load(t->options->resume, t->learner, &t->state, err) : ADVGP_OK;
+    const gp_train_plan plan = {.m = t->m,
+                                .components = t->learner->spec.n_components,
+                                .workers = t->workers,
+                                .batch = t->batch,
+                                .steps = t->steps,
+                                .eval_every = t->every,
+                                .max_delay = t->options->max_delay,
+                                .quorum = quorum_of(t),
+                                .version = (size_t)gp_server_version(t->run->server)};
+    if (t->events->begin) t->events->begin(t->events->ctx, &plan);
+    return ADVGP_OK;
 }
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
 
 // An interrupted run must end soon: its finish takes as many rows as the steps did in ten seconds, and says so in the
-// record.
+// record. So does one that is interrupted here.
 static advgp_status finish(training *t, size_t *rows, advgp_error *err)
 {
-    const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3);
-    *rows = t->n_train;
-    if (t->result->interrupted && speed * interrupted_finish_seconds < (double)t->n_train)
-        *rows = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
+    const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
+    const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
+    advgp_status st = ADVGP_ESTOPPED;
     say(t, "finish: exact posterior over the training rows");
-    return gp_learner_finish(t->learner, &t->reader, *rows, &t->result->neg_elbo, err);
+    if (t->run->ops->replay) {
+        // Over the rows that the log says; which it has come to, unless the schedule or patience ended the steps here.
+        while (!gp_run_replay_is_over(t->run)) {
+            st = t->run->ops->turn(t->run, 0, err);
+            if (st != ADVGP_OK) return st;
+        }
+        const uint64_t logged = gp_run_replay_rows(t->run);
+        *rows = logged ? (size_t)logged : t->n_train;
+        st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
+    } else if (!t->result->interrupted || few >= t->n_train) {
+        *rows = t->n_train;
+        st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
+    }
+    if (st == ADVGP_ESTOPPED) {
+        t->result->interrupted = true;
+        *rows = few < t->n_train ? few : t->n_train;
+        st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
+    }
+    t->result->finish_seconds = gp_clock_wall() - start;
+    t->result->counts = gp_server_count(t->run->server);
+    return st;
 }
 
 typedef struct linear_score {
@@ -348,7 +592,8 @@ static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows,
 {
     const gp_learner *l = t->learner;
     const size_t M = l->layout.M;
-    const gp_stats *stats = gp_pass_stats(l->pass);
+    const double start = gp_clock_wall();
+    const gp_stats *stats = &l->stats;
     memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
     memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
     memcpy(model->stats.b, stats->b, M * sizeof(double));
@@ -367,11 +612,12 @@ static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows,
     r->rmse = gp_score_rmse(&score), r->mnlp = gp_score_mnlp(&score);
     r->n_train = (double)t->n_train;
     r->wall = gp_clock_wall() - t->wall_start, r->cpu = gp_clock_cpu() - t->cpu_start;
+    r->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f}", "rmse", r->rmse, "mnlp",
                                r->mnlp, "neg_elbo", r->neg_elbo, "stopped", r->stopped, "rows", (json_int_t)t->n_train,
                                "finish_rows", (json_int_t)finish_rows, "versions", (json_int_t)r->versions, "batch",
-                               (json_int_t)t->batch, "held_out", r->held_out, "wall_seconds", r->wall, "cpu_seconds",
-                               r->cpu);
+                               (json_int_t)(t->batch * t->workers), "held_out", r->held_out, "wall_seconds", r->wall,
+                               "cpu_seconds", r->cpu);
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);
@@ -412,7 +658,6 @@ advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const cha
     size_t finish_rows = 0;
     st = settle(&t, notes, err);
     if (st == ADVGP_OK) st = begin(&t, err);
-    if (st == ADVGP_OK) say(&t, "training");
     if (st == ADVGP_OK) st = run(&t, err);
     if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);
     if (st == ADVGP_OK) st = gp_model_new(&t.learner->spec, schema_take, sql, model, err);
@@ -424,7 +669,11 @@ advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const cha
             *model = NULL;
         }
     }
+    gp_judge_free(t.judge); // first: its last word wakes the run
+    gp_run_free(t.run);
     gp_learner_free(t.learner);
+    gp_free(t.judged);
+    gp_free(t.views);
     gp_reader_fini(&t.reader);
     gp_free(t.inducing);
     return st;

@@ -1,13 +1,14 @@
-// train.h: from encoded rows to a model: starting points, the choice of components by short pilots, natural gradient
-// with Adam on mini-batches, early stopping on held-out rows, the finish pass, calibration, and the baselines beside
-// it. docs/math.md 4, 6.
+// train.h: from encoded rows to a model: starting points, the choice of components by short pilots, steps by a
+// parameter server and its workers, early stopping on held-out rows, the finish pass, calibration, and the baselines
+// beside it. docs/math.md 4 - 6.
 //
-// Every decision is a function of the seed and the step, never of the clock, except `seconds` and `stop`, which end a
-// run early. One worker so far: batch k is a stretch of the shuffled rows, so a run repeats bit for bit.
+// Every decision is a function of the seed and the version, never of the clock, except `seconds` and `stop`, which end
+// a run early. With max_delay 0 a run repeats bit for bit for the same seed and number of workers.
 #pragma once
 #include "base/status.h"
 #include "data/notes.h"
 #include "data/shards.h"
+#include "ps/server.h"
 #include "store/modelfile.h"
 #include "train/inducing.h"
 
@@ -21,33 +22,63 @@ typedef struct gp_train_options {
     // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
     // `start` and pilots; NULL: none.
     const double *theta;
-    size_t batch;    // rows a step; 0: by the number of rows
+    size_t batch;    // rows a step, of all workers together; 0: by the number of rows
     double epochs;   // passes over the rows; 0: by the number of rows
     double step;     // of the natural gradient at the start; 0: 0.2
     double seconds;  // wall clock; 0: no limit
     size_t patience; // evaluations without gain before it stops; 0: 8
     uint64_t seed;
-    const char *checkpoint;    // file of the whole state, written on the way and when interrupted; NULL: none
-    double checkpoint_seconds; // between two; 0: only when interrupted
-    const char *resume;        // checkpoint to go on from; NULL: from the start
+    const gp_rule_ops *rule; // NULL: natural
+    size_t workers;          // threads; 0: 1. Small tables use fewer
+    size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
+    double quorum;           // negative: the rule's own
+    double filter;           // 0: parameters are sent whole
+    gp_on_loss on_loss;
+    const double *delays; // [n_delays]: seconds worker k sleeps before every push
+    size_t n_delays;
+    const char *checkpoint;              // file of the whole state, written on the way and when interrupted; NULL: none
+    double checkpoint_seconds;           // between two; 0: only when interrupted
+    const char *resume;                  // checkpoint to go on from; NULL: from the start
+    const struct gp_replay_feed *replay; // a log to compute again instead of running workers (replay.h); NULL: none
 } gp_train_options;
 
 // Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
 // standardised target.
+// One worker, as seen since the steps began.
+typedef struct gp_worker_view {
+    bool live;
+    double rows_per_second;
+    double age;    // versions since its newest push was computed
+    double waited; // seconds it has waited for parameters
+} gp_worker_view;
+
 typedef struct gp_train_eval {
     double wall, cpu; // seconds since the start
     double rows;      // seen so far, with repetition
     double epoch, epochs;
     size_t version;                       // steps taken
     double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
+    double run_seconds;                   // since the steps began
     double rows_per_second, seconds_left; // of the steps alone, at the present speed
+    const gp_worker_view *workers;        // valid during the call
+    size_t n_workers;
 } gp_train_eval;
+
+// What was settled before the first step.
+typedef struct gp_train_plan {
+    size_t m, components, workers, batch, steps, eval_every;
+    size_t max_delay;
+    double quorum;
+    size_t version; // to go on from
+} gp_train_plan;
 
 typedef struct gp_train_events {
     void *ctx;
-    void (*eval)(void *ctx, const gp_train_eval *eval); // may be NULL
-    void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
-    int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
+    void (*eval)(void *ctx, const gp_train_eval *eval);  // may be NULL
+    void (*phase)(void *ctx, const char *what);          // may be NULL: "pilot: 4 components", "finish pass"
+    int (*stop)(void *ctx);                              // may be NULL; non-zero ends the run after this step
+    void (*ps)(void *ctx, const gp_ps_event *event);     // may be NULL: what the server saw and did, for the log
+    void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
 typedef struct gp_train_result {
@@ -61,6 +92,11 @@ typedef struct gp_train_result {
     bool held_out;
     double coverage[5], coverage_gaussian[5]; // at gp_train_levels
     double wall, cpu;
+    // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
+    double pilot_seconds, step_seconds, finish_seconds, last_seconds;
+    size_t workers;
+    double waiting_share;
+    gp_server_counts counts;
 } gp_train_result;
 extern const double gp_train_levels[5]; // 0.5, 0.8, 0.9, 0.95, 0.99
 

@@ -254,7 +254,7 @@ static void put_prox(work *w, const json_t *settings)
 {
     memcpy(w->trial, w->theta.p, w->layout.size * sizeof(double));
     run_pass(w, w->trial, w->problem.rows, GP_PASS_GRADIENT, w->grad);
-    gp_step_prox(w->layout, golden_number(settings, "gamma"), w->grad, w->trial);
+    gp_step_prox(w->layout, gp_range_all(w->layout), golden_number(settings, "gamma"), w->grad, w->trial);
     golden_put(w->got, "prox.theta", w->trial, w->layout.size);
 }
 
@@ -272,7 +272,7 @@ static void put_adadelta(work *w, const json_t *settings)
         char prefix[32];
         snprintf(prefix, sizeof prefix, "adadelta.step%d.", t);
         run_pass(w, w->trial, w->problem.rows, GP_PASS_GRADIENT, w->grad);
-        gp_step_adadelta(w->layout, &state, w->grad, w->trial, steps);
+        gp_step_adadelta(w->layout, gp_range_all(w->layout), &state, w->grad, w->trial, steps);
         put_prefixed(w, prefix, "theta", w->trial, size);
         put_prefixed(w, prefix, "acc_g", state.acc_g, size);
         put_prefixed(w, prefix, "acc_u", state.acc_u, size);

@@ -1,8 +1,10 @@
-// golden_trace.c: whole runs: full-batch iterations, and the delayed schedule of Algorithm 1 replayed event by event.
+// golden_trace.c: whole runs: full-batch iterations, and the delayed schedule of Algorithm 1, its events told one by
+// one to the server and the workers of src/ps.
 #include "golden.h"
 
 #include "model/qw.h"
-#include "optim/step.h"
+#include "ps/server.h"
+#include "ps/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +42,9 @@ static double gradient(trace *t, const double *theta, gp_batch rows, double *gra
 static void step(trace *t, const double *grad, double *theta)
 {
     if (!strcmp(t->rule, "prox"))
-        gp_step_prox(t->layout, golden_number(t->optimizer, "gamma"), grad, theta);
+        gp_step_prox(t->layout, gp_range_all(t->layout), golden_number(t->optimizer, "gamma"), grad, theta);
     else
-        gp_step_adadelta(t->layout, &t->adadelta, grad, theta, NULL);
+        gp_step_adadelta(t->layout, gp_range_all(t->layout), &t->adadelta, grad, theta, NULL);
 }
 
 // q(w) first, at the present rest; then Adam on the rest with the gradient at the NEW q(w).
@@ -84,58 +86,160 @@ static void synchronous(trace *t, const json_t *c, double *theta, golden_table *
     free(thetas), free(bounds);
 }
 
-typedef struct worker {
-    double *theta, *grad; // as pulled; as last pushed
-    double *X, *y;
-    gp_batch rows;
-} worker;
+// ---- delayed --------------------------------------------------------------------------------------------------------
+// Pull is the arrival of parameters at a worker, push what it sends back; when the server advances is its own decision,
+// and it must be the trace's.
 
-static worker worker_of(const trace *t, const json_t *shard)
+typedef struct delayed_run {
+    trace *t;
+    gp_rule *rule;
+    gp_server *server;
+    gp_worker *workers[16];
+    gp_message waiting[16]; // parameters the server has given and the worker has not pulled
+    double *parameters;     // [16 x size], what they point to
+    uint32_t *shards;       // [16]
+    bool has_waiting[16];
+    double *thetas;
+    size_t version;
+    gp_batch rows[16]; // of worker k, which is shard k
+} delayed_run;
+
+static gp_batch rows_of(const trace *t, const json_t *shard)
 {
     const size_t d = t->f->d, n = json_array_size(shard);
-    worker w = {
-        .theta = doubles(t->layout.size), .grad = doubles(t->layout.size), .X = doubles(n * d), .y = doubles(n)};
+    double *X = doubles(n * d), *y = doubles(n);
     for (size_t i = 0; i < n; i++) {
         const size_t row = (size_t)json_integer_value(json_array_get(shard, i));
-        memcpy(w.X + i * d, t->problem.rows.X.p + row * d, d * sizeof(double));
-        w.y[i] = t->problem.rows.y[row];
+        memcpy(X + i * d, t->problem.rows.X.p + row * d, d * sizeof(double));
+        y[i] = t->problem.rows.y[row];
     }
-    w.rows = (gp_batch){gp_cmat_of(w.X, n, d), w.y, NULL};
-    return w;
+    return (gp_batch){gp_cmat_of(X, n, d), y, NULL};
 }
 
-static void delayed(trace *t, const json_t *c, double *theta, golden_table *got)
+static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
-    const json_t *shards = json_object_get(c, "shards"), *events = json_object_get(c, "events");
-    const size_t n_workers = json_array_size(shards), size = t->layout.size, n_events = json_array_size(events);
-    worker *workers = calloc(n_workers, sizeof *workers);
-    double *thetas = doubles((n_events + 1) * size);
-    size_t version = 0;
-    if (!workers) exit(1);
-    for (size_t k = 0; k < n_workers; k++) workers[k] = worker_of(t, json_array_get(shards, k));
-    memcpy(thetas, theta, size * sizeof(double));
-    for (size_t i = 0; i < n_events; i++) {
+    (void)err;
+    delayed_run *r = ctx;
+    trace *t = r->t;
+    if (work->n_shards != 1) exit(1);
+    const gp_batch rows = r->rows[work->shards[0]];
+    const double sum_g = gradient(t, work->theta, rows, t->grad);
+    gp_rule_prox.fill(t->layout, gp_range_all(t->layout), gp_pass_stats(t->pass), sum_g, t->grad, push);
+    const double n = (double)rows.X.rows;
+    *done = (gp_work_done){n, n, rows.X.rows, 1 + t->layout.size};
+    return ADVGP_OK;
+}
+
+// Messages between the machines: the server's answers wait until the trace says pull, all else arrives at once.
+static void deliver(delayed_run *r)
+{
+    const size_t size = r->t->layout.size;
+    gp_message m;
+    size_t peer;
+    while (gp_server_next(r->server, 0, &peer, &m)) {
+        if (m.kind == GP_PARAMETERS) {
+            r->waiting[peer] = m;
+            r->waiting[peer].values = memcpy(r->parameters + peer * size, m.values, size * sizeof(double));
+            r->shards[peer] = m.shards[0];
+            r->waiting[peer].shards = r->shards + peer;
+            r->has_waiting[peer] = true;
+            continue;
+        }
+        golden_must(gp_worker_on_message(r->workers[peer], 0, &m, &r->t->err), &r->t->err, "worker");
+    }
+}
+
+static void say_all(delayed_run *r, size_t k)
+{
+    gp_message m;
+    while (gp_worker_next(r->workers[k], 0, &m)) {
+        golden_must(gp_server_on_message(r->server, 0, k, &m, &r->t->err), &r->t->err, "server");
+        deliver(r);
+    }
+}
+
+static void start_machines(delayed_run *r, size_t n_workers, const json_t *c, const double *theta)
+{
+    trace *t = r->t;
+    double weight[16];
+    const gp_rule_options rule = {.layout = t->layout,
+                                  .range = gp_range_all(t->layout),
+                                  .decay = t->adadelta.decay,
+                                  .epsilon = t->adadelta.epsilon,
+                                  .gamma = !strcmp(t->rule, "prox") ? golden_number(t->optimizer, "gamma") : 0};
+    golden_must(gp_rule_prox.make(&rule, &r->rule, &t->err), &t->err, "rule");
+    for (size_t k = 0; k < n_workers; k++) weight[k] = (double)r->rows[k].X.rows;
+    const gp_server_options options = {.rule = r->rule,
+                                       .theta = theta,
+                                       .n_shards = n_workers,
+                                       .shard_weight = weight,
+                                       .workers = n_workers,
+                                       .workers_max = n_workers,
+                                       .max_delay = golden_size(c, "tau")};
+    golden_must(gp_server_new(&options, &r->server, &t->err), &t->err, "server");
+    for (size_t k = 0; k < n_workers; k++) {
+        const gp_worker_options wo = {.size = t->layout.size,
+                                      .push_size = 1 + t->layout.size,
+                                      .n_shards = n_workers,
+                                      .wish = (uint32_t)k,
+                                      .token = 1 + k};
+        golden_must(gp_worker_new(&wo, &r->workers[k], &t->err), &t->err, "worker");
+        say_all(r, k);
+    }
+    for (size_t k = 0; k < n_workers; k++) say_all(r, k); // they pull
+}
+
+static void replay(delayed_run *r, const json_t *events)
+{
+    const gp_computer computer = {.ctx = r, .compute = compute};
+    const size_t size = r->t->layout.size;
+    for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
         const char *kind = json_string_value(json_object_get(event, "ev"));
         const size_t k = (size_t)json_integer_value(json_object_get(event, "worker"));
         if (!strcmp(kind, "pull")) {
-            memcpy(workers[k].theta, theta, size * sizeof(double));
+            if (!r->has_waiting[k] || r->waiting[k].version != golden_size(event, "version")) {
+                fprintf(stderr, "the server has no parameters of the trace's version for worker %zu\n", k);
+                exit(1);
+            }
+            golden_must(gp_worker_on_message(r->workers[k], 0, &r->waiting[k], &r->t->err), &r->t->err, "pull");
+            r->has_waiting[k] = false;
         } else if (!strcmp(kind, "push")) {
-            gradient(t, workers[k].theta, workers[k].rows, workers[k].grad);
-        } else { // advance, with the newest push of every worker, worker 0 first
-            memset(t->grad, 0, size * sizeof(double));
-            for (size_t j = 0; j < n_workers; j++)
-                for (size_t e = 0; e < size; e++) t->grad[e] += workers[j].grad[e];
-            step(t, t->grad, theta);
-            memcpy(thetas + ++version * size, theta, size * sizeof(double));
+            golden_must(gp_worker_compute(r->workers[k], &computer, &r->t->err), &r->t->err, "compute");
+            say_all(r, k);
+        } else {
+            memcpy(r->thetas + ++r->version * size, gp_server_theta(r->server), size * sizeof(double));
+        }
+        if (gp_server_version(r->server) > r->version + 1) {
+            fprintf(stderr, "the server is two versions ahead of the trace\n");
+            exit(1);
         }
     }
-    golden_put(got, "theta_by_version", thetas, (version + 1) * size);
-    golden_put(got, "final_acc_g", t->adadelta.acc_g, size);
-    golden_put(got, "final_acc_u", t->adadelta.acc_u, size);
-    for (size_t k = 0; k < n_workers; k++)
-        free(workers[k].theta), free(workers[k].grad), free(workers[k].X), free(workers[k].y);
-    free(workers), free(thetas);
+}
+
+static void delayed(trace *t, const json_t *c, const double *theta, golden_table *got)
+{
+    const json_t *shards = json_object_get(c, "shards"), *events = json_object_get(c, "events");
+    const size_t n_workers = json_array_size(shards), size = t->layout.size, n_events = json_array_size(events);
+    if (n_workers > 16) exit(1);
+    uint32_t own[16];
+    delayed_run r = {
+        .t = t, .thetas = doubles((n_events + 1) * size), .parameters = doubles(n_workers * size), .shards = own};
+    for (size_t k = 0; k < n_workers; k++) r.rows[k] = rows_of(t, json_array_get(shards, k));
+    memcpy(r.thetas, theta, size * sizeof(double));
+    start_machines(&r, n_workers, c, theta);
+    replay(&r, events);
+    golden_put(got, "theta_by_version", r.thetas, (r.version + 1) * size);
+    const gp_rule_state state = r.rule->ops->state(r.rule);
+    for (size_t i = 0; i < state.n_arrays; i++)
+        golden_put(got, i ? "final_acc_u" : "final_acc_g", state.arrays[i].values, size);
+    for (size_t k = 0; k < n_workers; k++) {
+        free((double *)(uintptr_t)r.rows[k].X.p), free((double *)(uintptr_t)r.rows[k].y);
+        gp_worker_free(r.workers[k]);
+    }
+    gp_server_free(r.server);
+    gp_rule_free(r.rule);
+    free(r.thetas), free(r.parameters);
 }
 
 static double setting(const json_t *optimizer, const char *key)

@@ -1,0 +1,5 @@
+// machine.h: what this process may use of the machine it runs on.
+#pragma once
+#include <stddef.h>
+
+size_t gp_cores(void); // that the process may run on, at least 1: what taskset, cgroups' cpusets and Slurm leave it

@@ -1,0 +1,207 @@
+// replay_verb.c: `advgp replay`: an asynchronous run again, from its log.
+#include "base/alloc.h"
+#include "cli/cli.h"
+#include "cli/training.h"
+#include "linalg/dense.h"
+#include "store/runlog.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+// What is read from the log before anything is computed.
+typedef struct story {
+    json_t *manifest, *begin, *done; // owned
+    gp_runlog_reader *reader;        // at the first event
+    gp_replay_feed feed;
+} story;
+
+static void story_fini(story *s)
+{
+    json_decref(s->manifest);
+    json_decref(s->begin);
+    json_decref(s->done);
+    gp_runlog_reader_close(s->reader);
+}
+
+static advgp_status next_line(void *ctx, gp_pslog_line *line, bool *ended, advgp_error *err)
+{
+    story *s = ctx;
+    for (;;) {
+        json_t *event = NULL;
+        bool ours = false;
+        advgp_status st = gp_runlog_next(s->reader, &event, err);
+        if (st != ADVGP_OK) return st;
+        *ended = event == NULL;
+        if (*ended) return ADVGP_OK;
+        st = gp_pslog_read(event, line, &ours, err);
+        json_decref(event);
+        if (st != ADVGP_OK || ours) return st;
+    }
+}
+
+static const char *event_of(const json_t *line)
+{
+    const char *name = json_string_value(json_object_get(line, "event"));
+    return name ? name : "";
+}
+
+// First reading: how the run began and how it ended.
+static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
+{
+    size_t begins = 0;
+    advgp_status st = gp_runlog_open(path, &s->reader, err);
+    if (st != ADVGP_OK) return st;
+    s->manifest = json_deep_copy(gp_runlog_manifest(s->reader));
+    for (;;) {
+        json_t *event = NULL;
+        st = gp_runlog_next(s->reader, &event, err);
+        if (st != ADVGP_OK || !event) break;
+        json_t **place = !strcmp(event_of(event), "begin")  ? &s->begin
+                         : !strcmp(event_of(event), "done") ? &s->done
+                                                            : NULL;
+        begins += place == &s->begin;
+        if (place) {
+            json_decref(*place);
+            *place = json_incref(event);
+        }
+        json_decref(event);
+    }
+    gp_runlog_reader_close(s->reader);
+    s->reader = NULL;
+    if (st != ADVGP_OK) return st;
+    const char *command = json_string_value(json_object_get(s->manifest, "command"));
+    if (!command || strcmp(command, "train") != 0 || !s->begin)
+        return gp_fail(err, ADVGP_EFILE, "%s is not the log of a training that began its steps", path);
+    if (!s->done)
+        return gp_fail(err, ADVGP_EFILE, "%s: the run did not come to its end, so there is nothing to compare with",
+                       path);
+    if (begins > 1 || json_integer_value(json_object_get(s->begin, "version")) != 0)
+        return gp_fail(err, ADVGP_EFILE,
+                       "%s is the log of a run that was resumed: steps before the stop are lost, replay needs them all",
+                       path);
+    s->feed = (gp_replay_feed){.ctx = s,
+                               .next = next_line,
+                               .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
+                               .stopped = json_string_value(json_object_get(s->done, "stopped"))};
+    return gp_runlog_open(path, &s->reader, err);
+}
+
+// ---- the options of the run -----------------------------------------------------------------------------------------
+
+static bool is_of_the_run(const char *key)
+{
+    static const char *const others[] = {"output",  "log",   "checkpoint", "checkpoint-every", "resume", "json",
+                                         "dry-run", "quiet", "time",       "workers"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(others[i], key)) return false;
+    return true;
+}
+
+// A value of the manifest as one would type it.
+static void write_value(const json_t *value, gp_buffer *text)
+{
+    if (json_is_string(value)) {
+        gp_buffer_add(text, "%s", json_string_value(value));
+    } else if (json_is_integer(value)) {
+        gp_buffer_add(text, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        gp_buffer_add(text, "%.17g", json_real_value(value));
+    } else if (json_is_array(value)) {
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            const char *item = json_string_value(json_array_get(value, i));
+            if (i) gp_buffer_add(text, ",");
+            for (; item && *item; item++) gp_buffer_add(text, *item == ',' ? "\\%c" : "%c", *item);
+        }
+    } else {
+        gp_buffer_add(text, "%s", json_is_true(value) ? "true" : "false");
+    }
+}
+
+static advgp_status set_options(gp_options *train, const story *s, const gp_options *o, advgp_error *err)
+{
+    const char *key;
+    json_t *value;
+    char workers[24];
+    advgp_status st = ADVGP_OK;
+    json_object_foreach(json_object_get(s->manifest, "options"), key, value)
+    {
+        if (st != ADVGP_OK || !is_of_the_run(key)) continue;
+        gp_buffer text = {0};
+        write_value(value, &text);
+        st = text.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
+                         : gp_options_set(train, key, text.p ? text.p : "", err);
+        gp_buffer_fini(&text);
+    }
+    if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
+    snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
+    st = gp_options_set(train, "workers", workers, err);
+    if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
+    if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
+    return st;
+}
+
+static advgp_status set_inputs(gp_options *train, const story *s, advgp_error *err)
+{
+    const json_t *inputs = json_object_get(s->manifest, "inputs");
+    const size_t n = json_array_size(inputs);
+    train->operands = gp_alloc(n ? n : 1, sizeof *train->operands); // freed with the options
+    if (!train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu inputs", n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *input = json_array_get(inputs, i);
+        const char *name = json_string_value(json_object_get(input, "name"));
+        if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
+        if (!strcmp(name, "-"))
+            return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
+        json_t *now = gp_cli_file_json(name);
+        const bool same = json_equal(input, now);
+        json_decref(now);
+        if (!same) return gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);
+        train->operands[train->n_operands++] = name;
+    }
+    return n ? ADVGP_OK : gp_fail(err, ADVGP_EFILE, "the log names no inputs");
+}
+
+// ---- the verb -------------------------------------------------------------------------------------------------------
+
+static void warn_of_machine(const gp_options *o, const story *s)
+{
+    json_t *cpu = gp_cli_cpu_json();
+    const char *blas = json_string_value(json_object_get(s->manifest, "blas"));
+    const char *version = json_string_value(json_object_get(s->manifest, "version"));
+    if (!json_equal(cpu, json_object_get(s->manifest, "cpu")) || !blas || strcmp(blas, gp_blas_name()) != 0 ||
+        !version || strcmp(version, advgp_version()) != 0)
+        gp_cli_say(o, "note: the run was on another CPU, BLAS or version of advgp: the last bits may differ");
+    json_decref(cpu);
+}
+
+static advgp_status compare(const gp_options *o, const story *s, uint64_t bits, advgp_error *err)
+{
+    char now[20];
+    const char *then = json_string_value(json_object_get(s->done, "bits"));
+    snprintf(now, sizeof now, "%016" PRIx64, bits);
+    const bool same = then && !strcmp(then, now);
+    if (!same)
+        return gp_fail(err, ADVGP_ENUMERIC, "the replay ended with another model (%s, the log says %s); it is in %s",
+                       now, then ? then : "nothing", gp_options_text(o, "output"));
+    gp_cli_say(o, "the same model, bit for bit (%s)", now);
+    return ADVGP_OK;
+}
+
+advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
+{
+    story s = {0};
+    gp_options *train = NULL;
+    uint64_t bits = 0;
+    advgp_status st = look_ahead(&s, o->operands[0], err);
+    if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
+    if (st == ADVGP_OK) st = set_options(train, &s, o, err);
+    if (st == ADVGP_OK) st = set_inputs(train, &s, err);
+    if (st == ADVGP_OK && gp_options_flag(o, "json")) st = gp_options_set(train, "json", "true", err);
+    if (st == ADVGP_OK) warn_of_machine(o, &s);
+    if (st == ADVGP_OK) st = gp_cli_training(train, &s.feed, &bits, err);
+    if (st == ADVGP_OK) st = compare(o, &s, bits, err);
+    gp_options_free(train);
+    story_fini(&s);
+    return st;
+}

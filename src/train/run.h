@@ -1,0 +1,60 @@
+// run.h: a server at work with its workers: what training lets flow, turn by turn. The workers are threads of this
+// process, or a log that says what they did.
+#pragma once
+#include "ps/server.h"
+#include "train/computer.h"
+#include "transport/transport.h"
+
+typedef struct gp_run_options {
+    const gp_feature_spec *spec; // borrowed for the run's life
+    const double *theta;         // where to start
+    const gp_shards *shards;
+    const gp_rule_ops *rule;
+    double natural_rate, adam_rate; // first steps of the natural rule
+    size_t workers;
+    size_t batch;     // rows of a push
+    size_t max_delay; // GP_DELAY_ANY: no bound
+    double quorum, filter;
+    gp_on_loss on_loss;
+    size_t steps;
+    uint64_t seed;
+    const double *delays;                               // [workers]: seconds each sleeps before a push; NULL: none
+    void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
+    void *event_ctx;
+} gp_run_options;
+
+typedef struct gp_run gp_run;
+
+// What kinds of run differ in.
+typedef struct gp_run_ops {
+    // Waits at most that long for one thing to happen, and handles it. ECLUSTER, or what made a worker fail.
+    advgp_status (*turn)(gp_run *run, double seconds, advgp_error *err);
+    void (*wake)(gp_run *run); // from any thread: ends a turn that waits; may be NULL
+    void (*stop)(gp_run *run); // the workers end, and what belongs to them is freed
+    bool replay;               // versions are made when the log says so
+} gp_run_ops;
+
+struct gp_run {
+    const gp_run_ops *ops;
+    gp_run_options o;
+    gp_features *f; // of the server, to see whether a step can start
+    gp_theta_layout layout;
+    gp_rule *rule;
+    gp_server *server;
+};
+
+// The server with its rule; workers are not there yet. For the kinds of run.
+advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *options, advgp_error *err);
+void gp_run_fini(gp_run *run);
+
+// Worker threads of this process, one BLAS thread each, over the transport inproc. A checkpoint is restored into
+// run->server and run->rule before gp_run_team_start.
+advgp_status gp_run_team_new(const gp_run_options *options, gp_run **out, advgp_error *err);
+advgp_status gp_run_team_start(gp_run *run, advgp_error *err);
+
+void gp_run_free(gp_run *run); // NULL is fine; stops the workers first
+
+// Collects what `flags` ask for at theta over all rows (gp_server_collect). *sum is the server's, until its next act.
+// `stop` (may be NULL) is asked now and then; non-zero: ESTOPPED.
+advgp_status gp_run_collect(gp_run *run, const double *theta, unsigned flags, uint64_t max_rows, const double **sum,
+                            int (*stop)(void *ctx), void *ctx, advgp_error *err);

@@ -1,0 +1,86 @@
+// work.c: receive, compute, send.
+#include "train/work.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <time.h>
+
+typedef struct living {
+    const gp_worker_life *life;
+    gp_worker *worker;
+    gp_message_limits limits;
+    char *bytes; // of the message being sent
+} living;
+
+static advgp_status say(living *l, const gp_message *m, advgp_error *err)
+{
+    gp_endpoint *e = l->life->endpoint;
+    gp_message_encode(m, l->bytes);
+    return e->transport->send(e, 0, l->bytes, gp_message_size(m), err);
+}
+
+static advgp_status say_all(living *l, advgp_error *err)
+{
+    gp_message m;
+    advgp_status st = ADVGP_OK;
+    while (st == ADVGP_OK && gp_worker_next(l->worker, gp_clock_wall(), &m)) st = say(l, &m, err);
+    return st;
+}
+
+static advgp_status listen(living *l, double seconds, advgp_error *err)
+{
+    gp_endpoint *e = l->life->endpoint;
+    size_t peer, n;
+    const void *bytes;
+    gp_message m;
+    advgp_status st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
+    // What cannot be read is as if it had not come: it will be asked for again.
+    if (st == ADVGP_OK && bytes && gp_message_decode(bytes, n, &l->limits, &m, NULL) == ADVGP_OK)
+        st = gp_worker_on_message(l->worker, gp_clock_wall(), &m, err);
+    gp_worker_on_tick(l->worker, gp_clock_wall());
+    return st;
+}
+
+static void nap(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&t, &t) != 0) {}
+}
+
+static advgp_status live(living *l, advgp_error *err)
+{
+    const gp_computer *computer = &l->life->computer;
+    const double patience = l->life->worker.resend > 0 ? l->life->worker.resend / 4 : 3600;
+    advgp_status st = say_all(l, err);
+    while (st == ADVGP_OK && gp_worker_state_of(l->worker) != GP_WORKER_ENDED) {
+        gp_work next;
+        if (gp_worker_state_of(l->worker) == GP_WORKER_READY) {
+            st = gp_worker_compute(l->worker, computer, err);
+            if (st == ADVGP_OK && l->life->delay > 0) nap(l->life->delay);
+        } else {
+            if (computer->fetch && gp_worker_upcoming(l->worker, &next)) computer->fetch(computer->ctx, &next);
+            st = listen(l, patience, err);
+        }
+        if (st == ADVGP_OK) st = say_all(l, err);
+    }
+    return st;
+}
+
+advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
+{
+    const gp_worker_options *o = &life->worker;
+    living l = {.life = life, .limits = {.values = o->size, .masked = o->size, .shards = o->n_shards}};
+    const gp_message_limits largest = {.values = o->push_size > o->size ? o->push_size : o->size,
+                                       .shards = o->n_shards};
+    advgp_status st = gp_worker_new(o, &l.worker, err);
+    l.bytes = gp_alloc(gp_message_size_max(&largest), 1);
+    if (st == ADVGP_OK && !l.bytes) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's messages");
+    if (st == ADVGP_OK) {
+        st = live(&l, err);
+        gp_message bye;
+        if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) (void)say(&l, &bye, NULL);
+    }
+    gp_free(l.bytes);
+    gp_worker_free(l.worker);
+    return st;
+}

@@ -1,0 +1,41 @@
+// transport.h: how messages travel. One transport a file, one table; server and workers do not know which it is.
+// An endpoint is one party: the server's, or a worker's (whose only peer is the server, peer 0).
+//
+// Contract. send copies the bytes and never blocks; what cannot be delivered is lost without an error, as on any
+// network: who needs an answer asks again (ps/worker.h). Between two endpoints messages arrive in order where the
+// transport says `ordered`. receive waits at most `seconds` (0: not at all) without using the CPU and gives bytes that
+// are the endpoint's until its next receive; NULL means the time is over or somebody called wake. One thread uses an
+// endpoint at a time, except for wake, which any thread may call. Closing an endpoint while others still send to it is
+// fine.
+#pragma once
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct gp_endpoint gp_endpoint;
+
+typedef struct gp_transport {
+    const char *name;    // what users type: --transport inproc
+    const char *summary; // for help and `advgp info`
+    bool ordered;
+    advgp_status (*send)(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, advgp_error *err);
+    // *bytes is aligned to 8.
+    advgp_status (*receive)(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
+                            advgp_error *err);
+    void (*wake)(gp_endpoint *endpoint);
+    void (*close)(gp_endpoint *endpoint); // NULL is fine
+} gp_transport;
+
+struct gp_endpoint {
+    const gp_transport *transport;
+};
+
+extern const gp_transport gp_transport_inproc, gp_transport_sim;
+extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
+const gp_transport *gp_transport_named(const char *name);
+
+// ---- inproc: a server and n workers in one process ------------------------------------------------------------------
+// endpoints[0] is the server's, whose peers are 1 .. n; endpoints[k] is worker k's. message_max: bytes of the largest
+// message. The hub lives until its last endpoint is closed.
+advgp_status gp_inproc_open(size_t n_workers, size_t message_max, gp_endpoint **endpoints, advgp_error *err);
