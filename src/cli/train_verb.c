@@ -8,10 +8,12 @@
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
+#include "train/account.h"
 #include "train/calibrate.h"
 #include "train/learner.h"
+#include "train/map_choice.h"
+#include "train/method.h"
 #include "train/pslog.h"
-#include "train/train.h"
 #include "train/warmstart.h"
 
 #include <inttypes.h>
@@ -164,14 +166,16 @@ static void on_eval(void *ctx, const gp_train_eval *e)
                         "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
                         gp_json_real(e->mnlp), "workers", workers_json(e)));
     const double now = gp_clock_wall();
-    if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
+    if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    char held_out[64] = "";
-    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
-    char workers[512];
+    char held_out[64] = "", bound[48] = "", of[64] = "", left[48] = "", workers[512];
+    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "  held-out RMSE %.5g  MNLP %.4f", e->rmse, e->mnlp);
+    if (!isnan(e->neg_elbo_per_row)) snprintf(bound, sizeof bound, "  -ELBO/row %.4f", e->neg_elbo_per_row);
+    if (e->epochs > 0) snprintf(of, sizeof of, " of %.1f", e->epochs);
+    if (e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
     describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left%s", e->epoch, e->epochs,
-               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left, workers);
+    gp_cli_say(r->o, "epoch %.1f%s  %.0f rows/s%s%s%s%s", e->epoch, of, e->rows_per_second, bound, held_out, left,
+               workers);
 }
 
 static int on_stop(void *ctx)
@@ -206,23 +210,55 @@ static json_t *result_json(const report *r, const char *path, const gp_model *mo
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
 {
     const char *where = t->held_out ? "held-out rows" : "training rows: too few to hold some out";
-    printf("%s: %zu component%s, %.0f training rows, %zu steps, stopped because %s\n\n", path, model->spec.n_components,
-           model->spec.n_components == 1 ? "" : "s", t->n_train, t->versions, t->stopped);
+    char what[48];
+    snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
+    printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+           model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
+           t->stopped);
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            where, model->baseline_mean, model->baseline_linear, t->rmse);
-    printf("MNLP %.4f   -ELBO %.1f\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ",
-           t->mnlp, t->neg_elbo);
+    printf("MNLP %.4f", t->mnlp);
+    if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
+    printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds: pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f",
-           t->wall, t->cpu, t->pilot_seconds, t->step_seconds, t->finish_seconds, t->last_seconds);
+    printf("\n\n%.1f s, %.1f CPU seconds", t->wall, t->cpu);
+    if (t->workers)
+        printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
+               t->step_seconds, t->finish_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
     printf("\n");
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
+
+static const gp_method *method_of(const gp_options *o)
+{
+    return gp_method_named(gp_options_text(o, "method"));
+}
+
+// An option that the method does not know, given all the same, would be a wish that nobody hears.
+static advgp_status check_method(const gp_options *o, advgp_error *err)
+{
+    const gp_method *method = method_of(o);
+    for (size_t i = 0; i < o->n_values; i++) {
+        const gp_option_value *v = &o->values[i];
+        const gp_option_group group = v->option->group;
+        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN;
+        const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
+        if (its && !general && v->origin != GP_FROM_DEFAULT && !gp_method_takes(method, v->option->name))
+            return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
+                           v->option->name, method->name, gp_methods[0]->name);
+    }
+    if (!gp_method_takes(method, "map")) return ADVGP_OK;
+    const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
+                                  .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
+                                  .groups = (size_t)gp_options_int(o, "groups")}; // auto too
+    return gp_map_choice_check(choice, (size_t)gp_options_int(o, "inducing"), (size_t)gp_options_int(o, "components"),
+                               err);
+}
 
 static const char *const trends[] = {
     [GP_TREND_NONE] = "none", [GP_TREND_CONSTANT] = "constant", [GP_TREND_LINEAR] = "linear"};
@@ -234,7 +270,9 @@ static gp_train_options options_of(const gp_options *o)
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
-        .map = &gp_map_cholesky,
+        .map = gp_map_named(gp_options_text(o, "map")),
+        .rank = (size_t)gp_options_int(o, "rank"),
+        .groups = (size_t)gp_options_int(o, "groups"),
         .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
                  : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
                                                          : GP_TREND_NONE,
@@ -286,12 +324,13 @@ static advgp_status adopt(const gp_options *o, const gp_model *model, gp_train_o
     for (size_t b = 0; b < J; b++) m += c[b].shape.m;
     bool usual = strcmp(model->method, "advgp") == 0 && J >= 1 && J <= GP_COMPONENTS_MAX;
     for (size_t b = 0; usual && b < J; b++)
-        usual = c[b].kernel == c->kernel && c[b].map == c->map && c[b].shape.m == m / J + (b < m % J);
-    if (!usual)
-        return gp_fail(err, ADVGP_EINVAL,
-                       "--start %.200s: a model of this shape (method %s, %zu components) is none that "
-                       "train could make; start another way",
-                       start_path(o), model->method, J);
+        usual = c[b].kernel == c->kernel && c[b].map == &gp_map_cholesky && c[b].shape.m == m / J + (b < m % J);
+    if (!usual) // the features of other maps are eigenvectors, which change with any number
+        return gp_fail(
+            err, ADVGP_EINVAL,
+            "--start %.200s: only a model of the method advgp with the map cholesky can be gone on from; start "
+            "another way",
+            start_path(o));
     char has[64];
     snprintf(has, sizeof has, "%zu inducing inputs", m);
     if (gp_options_given(o, "inducing") && t->m != m) return contradicts(o, "inducing", has, err);
@@ -299,6 +338,7 @@ static advgp_status adopt(const gp_options *o, const gp_model *model, gp_train_o
     if (gp_options_given(o, "components") && t->components && t->components != J)
         return contradicts(o, "components", has, err);
     if (gp_options_given(o, "kernel") && t->kernel != c->kernel) return contradicts(o, "kernel", c->kernel->name, err);
+    if (gp_options_given(o, "map") && t->map != c->map) return contradicts(o, "map", c->map->name, err);
     if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
         return contradicts(o, "trend", trends[model->spec.trend], err);
     t->m = m, t->components = J, t->kernel = c->kernel, t->map = c->map, t->trend = model->spec.trend;
@@ -316,10 +356,20 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
-    char components[24] = "auto";
+    char m[24], components[24] = "auto";
+    snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
-    printf("would train %zu inducing inputs, components: %s, kernel: %s, trend: %s, start: %s; model to %s\n", t->m,
-           components, t->kernel->name, trends[t->trend], gp_options_text(o, "start"), gp_options_text(o, "output"));
+    const gp_method *method = method_of(o);
+    printf("would train with the method %s", method->name);
+    const char *const said[][2] = {{"inducing", m},
+                                   {"components", components},
+                                   {"kernel", t->kernel->name},
+                                   {"map", gp_options_text(o, "map")},
+                                   {"trend", trends[t->trend]},
+                                   {"start", gp_options_text(o, "start")}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (gp_method_takes(method, said[i][0])) printf(", %s: %s", said[i][0], said[i][1]);
+    printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
 // The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
@@ -339,8 +389,11 @@ static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_
 {
     gp_reader reader = {0};
     gp_score score;
+    gp_predictor *predictor = NULL;
     advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
+    gp_predictor_free(predictor);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
     if (st == ADVGP_OK)
@@ -407,6 +460,7 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
 // What two runs that are the same have in common: a hash of parameters, statistics and calibration.
 static uint64_t bits_of(const gp_model *m)
 {
+    if (!m->spec.n_components) return 0; // nothing that steps have made
     uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
@@ -426,7 +480,8 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
-    advgp_status st = gp_train(data->shards, data->schema, data->sql, &options, &events, &notes, &model, &result, err);
+    advgp_status st = method_of(o)->train(data->shards, data->schema, data->sql, &options, &events, &notes, &model,
+                                          &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
         return st;
@@ -447,7 +502,9 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
         if (done) json_object_set_new(done, "bits", json_string(bits));
         log_event(r, "done", done);
-        if (result.interrupted)
+        if (result.interrupted && !method_of(o)->resumes)
+            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
+        else if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
         else if (options.checkpoint == checkpoint)
@@ -515,7 +572,8 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
+    advgp_status st = check_method(o, err);
+    if (st == ADVGP_OK && !dry) st = check_outputs(o, err);
     if (st == ADVGP_OK) st = read_delays(&r, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);

@@ -17,6 +17,7 @@ typedef struct gp_train_options {
     size_t components; // 0: pilots choose
     const gp_kernel *kernel;
     const gp_map *map;
+    size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
     // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
@@ -53,9 +54,9 @@ typedef struct gp_worker_view {
 } gp_worker_view;
 
 typedef struct gp_train_eval {
-    double wall, cpu; // seconds since the start
-    double rows;      // seen so far, with repetition
-    double epoch, epochs;
+    double wall, cpu;                     // seconds since the start
+    double rows;                          // seen so far, with repetition
+    double epoch, epochs;                 // epochs 0: no schedule says how many
     size_t version;                       // steps taken
     double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
     double run_seconds;                   // since the steps began

@@ -253,6 +253,7 @@ rm -f kept.safetensors
 "$advgp" train in/run.csv --target y -m 6 --components 2 --kernel matern32 --trend constant --epochs 1 -q -o in/start.safetensors >/dev/null ||
   tell 'no model to start from'
 head -c 3000 in/start.safetensors >in/cutstart.safetensors
+"$advgp" train in/run.csv --target y --method mean -q -o in/mean.safetensors >/dev/null || tell 'no mean to start from'
 with colour.csv '{ $1 = NR == 1 ? "x1" : NR % 2 ? "red" : "blue" } 1'
 echo 'the log of last week' >out/log
 s=(--start in/start.safetensors --log out/log)
@@ -263,6 +264,8 @@ t 'a start cut off'          4 '--start' 'in/cutstart.safetensors' -- train in/r
 t 'start, more points'       2 '--inducing 9' 'in/start.safetensors' '6 inducing inputs' -- train in/run.csv "${y[@]}" "${s[@]}" -m 9
 t 'start, components'        2 '--components 1' '2 components' -- train in/run.csv "${y[@]}" "${s[@]}" --components 1
 t 'start, other kernel'      2 '--kernel ard-rbf' 'matern32' -- train in/run.csv "${y[@]}" "${s[@]}" --kernel ard-rbf
+t 'start, other map'         2 '--map rvm' 'cholesky' -- train in/run.csv "${y[@]}" "${s[@]}" --map rvm
+t 'start from a mean'        2 'in/mean.safetensors' 'cholesky' -- train in/run.csv "${y[@]}" --start in/mean.safetensors --log out/log
 t 'start, other trend'       2 '--trend none' 'constant' -- train in/run.csv "${y[@]}" "${s[@]}" --trend none
 t 'start, other target'      3 'in/start.safetensors' "'y'" "'x2'" -- train in/run.csv --target x2 "${s[@]}"
 t 'start, a column less'     3 'in/start.safetensors' "'x1'" '--features' -- train in/narrow.csv "${y[@]}" "${s[@]}"

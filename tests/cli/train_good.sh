@@ -128,7 +128,7 @@ cmp -s <("$advgp" predict out/m.safetensors in/two.csv -q) <("$advgp" predict ou
 awk -F, -v OFS=, 'NR == 1 { print "y", "x2", "x1"; next } { print $3, $2, $1 }' in/two.csv >in/turned.csv
 good 'from a model' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/first.safetensors
 close_to 'from a model' "$(number rmse)" "$shuffled" 0.1
-good 'its shape is kept' 'would train 20 inducing' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
+good 'its shape is kept' 'inducing: 20' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
 good 'pack' -- pack in/two.csv "${y[@]}" --values float64 -o out/packed
 good 'train what was packed' -- train out/packed "${full[@]:2}"
 close_to 'packed against direct' "$(number rmse)" "$shuffled" 1e-6
