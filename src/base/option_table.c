@@ -226,7 +226,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN | COMPARE,
      .group = GP_GROUP_DATA,
      .value = "DIR",
-     .help = "where a table larger than memory is packed once"},
+     .help =
+         "where the rows are packed, for a table larger than memory; the same data and options take them from there "
+         "again"},
     {.name = "shards",
      .kind = GP_OPTION_INTEGER,
      .verbs = PACK,
@@ -378,12 +380,24 @@ const gp_option gp_option_table[] = {
      .words = "auto",
      .help = "first step size"},
     {.name = "start",
+     .kind = GP_OPTION_FILE,
+     .verbs = TRAIN,
+     .group = GP_GROUP_METHOD,
+     .value = "MODEL",
+     .fallback = "kmeans",
+     .words = "kmeans|greedy|random",
+     .help =
+         "where the inducing points start: centres of clusters, rows that explain the others best, any rows, or with "
+         "everything else at the parameters of a model of the same columns"},
+    {.name = "start",
      .kind = GP_OPTION_CHOICE,
-     .verbs = TRAIN | COMPARE,
+     .verbs = COMPARE,
      .group = GP_GROUP_METHOD,
      .fallback = "kmeans",
-     .words = "kmeans|random",
-     .help = "where the inducing points start: centres of clusters, or rows"},
+     .words = "kmeans|greedy|random",
+     .help =
+         "where the inducing points of all methods start: centres of clusters, rows that explain the others best, or "
+         "any rows"},
     {.name = "epochs",
      .kind = GP_OPTION_INTEGER,
      .verbs = TRAIN | COMPARE,
@@ -554,7 +568,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN | COMPARE,
      .group = GP_GROUP_OUTPUT,
      .value = "FILE",
-     .help = "JSON lines: a manifest of the run, then its events"},
+     .help =
+         "JSON lines: a manifest of the run, then its events; an older one is replaced when the training begins, and "
+         "gone on with by --resume"},
     {.name = "json",
      .kind = GP_OPTION_FLAG,
      .verbs = ALL,

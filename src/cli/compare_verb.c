@@ -129,7 +129,8 @@ static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp
 
 static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
 {
-    *options = gp_cli_train_options(c->train, gp_shards_rows(c->data.shards, GP_TRAIN));
+    *options = gp_cli_train_options(c->train);
+    if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
     const bool budget = options->cpu_seconds > 0 || options->seconds > 0;

@@ -10,8 +10,8 @@
 // of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
-// What the options of `train` ask for; batch full is n_rows.
-gp_train_options gp_cli_train_options(const gp_options *train, size_t n_rows);
+// What the options of `train` ask for, as far as that does not depend on the data.
+gp_train_options gp_cli_train_options(const gp_options *train);
 // An option that a method does not know, given all the same, is EINVAL.
 advgp_status gp_cli_check_method(const gp_options *train, advgp_error *err);
 // Figures on these rows (all GP_STOP) take the place of those on held-out rows.

@@ -94,7 +94,14 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     const double least = whole(t) ? STEPS_WHOLE : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
     t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
-    advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
+    advgp_status st;
+    if (o->theta) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // theta has its own
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    } else {
+        st = gp_inducing_choose(t->shards, o->m, o->start, o->kernel, start_length, &t->inducing, &t->m, err);
+    }
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
@@ -120,7 +127,9 @@ static advgp_status new_learner(const gp_course *t, size_t components, gp_learne
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };
-    return gp_learner_new(&lo, out, err);
+    const advgp_status st = gp_learner_new(&lo, out, err);
+    if (st == ADVGP_OK && o->theta) memcpy((*out)->theta, o->theta, (*out)->layout.size * sizeof(double));
+    return st;
 }
 
 // ---- a run of the server --------------------------------------------------------------------------------------------
@@ -607,6 +616,8 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
     advgp_status st = gp_map_choice_check(map_of(o), o->m, o->components, err);
     if (st != ADVGP_OK) return st;
     if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
+    if (o->theta && !o->components)
+        return gp_fail(err, ADVGP_EINVAL, "train: parameters to start from need a number of components");
     return ADVGP_OK;
 }
 

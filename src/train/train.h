@@ -10,8 +10,7 @@
 #include "data/shards.h"
 #include "ps/server.h"
 #include "store/modelfile.h"
-
-typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM } gp_start; // where inducing inputs begin
+#include "train/inducing.h"
 
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
@@ -21,6 +20,9 @@ typedef struct gp_train_options {
     size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
+    // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
+    // `start` and pilots; NULL: none.
+    const double *theta;
     size_t batch;       // rows a step, of all workers together; 0: by the number of rows
     double epochs;      // passes over the rows; 0: by the number of rows
     double step;        // of the natural gradient at the start; 0: 0.2
