@@ -89,7 +89,7 @@ good 'fewer distinct rows than groups' -- train in/few.csv "${y[@]}" --map ensem
 rm -f out/*.csv out/m.safetensors
 b() { bad "$1" "$2" "${@:3}" "${o[@]}"; }
 train=(train in/good.csv "${y[@]}")
-b 'no such method'         2 '--method' 'forest' 'advgp, linear, mean or exact' -- "${train[@]}" --method forest
+b 'no such method'         2 '--method' 'forest' 'advgp, svigp, distgp-gd, distgp-lbfgs, linear, mean or exact' -- "${train[@]}" --method forest
 b 'no such map'            2 '--map' 'lanczos' 'cholesky, nystrom, ensemble or rvm' -- "${train[@]}" --map lanczos
 b 'linear, inducing'       2 '--inducing' '--method linear' 'advgp' -- "${train[@]}" --method linear -m 5
 b 'linear, kernel'         2 '--kernel' '--method linear' -- "${train[@]}" --method linear --kernel matern32
