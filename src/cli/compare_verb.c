@@ -7,6 +7,7 @@
 #include "cli/training.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
+#include "train/inducing.h"
 #include "train/method.h"
 #include "train/pslog.h"
 
@@ -31,6 +32,8 @@ typedef struct comparison {
     json_t *rows; // of the table
     const char *label;
     size_t m;
+    double *inducing; // the start of all methods at this m
+    size_t n_inducing;
     double next_line;
     bool silent; // a trial
 } comparison;
@@ -133,6 +136,7 @@ static advgp_status settle_options(comparison *c, gp_train_options *options, adv
     if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
+    if (c->inducing) options->m = c->n_inducing, options->inducing = c->inducing;
     const bool budget = options->cpu_seconds > 0 || options->seconds > 0;
     return budget && has_schedule(c) && !(options->epochs > 0) ? fit_schedule(c, options, err) : ADVGP_OK;
 }
@@ -177,6 +181,21 @@ static bool has_inducing(const char *method)
     return gp_method_takes(gp_method_named(method), "inducing");
 }
 
+// A method that cannot do these rows is a line of the table; the others go on.
+static advgp_status note_failure(comparison *c, advgp_status st, advgp_error *err)
+{
+    const advgp_error why = *err;
+    gp_cli_say(c->o, "%s cannot do this: %s", c->label, why.text);
+    json_t *row = json_pack("{s:s, s:I, s:s, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
+                            advgp_status_name(st), "why", gp_json_text(why.text));
+    if (!row || json_array_append(c->rows, row) != 0) {
+        json_decref(row);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    }
+    log_take(c, "failed", row);
+    return ADVGP_OK;
+}
+
 static advgp_status run_one(comparison *c, advgp_error *err)
 {
     gp_train_options options;
@@ -189,6 +208,7 @@ static advgp_status run_one(comparison *c, advgp_error *err)
     log_take(c, "run",
              json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
     if (st == ADVGP_OK) st = fit(c, &options, true, &r, NULL, err);
+    if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, st, err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "%s, m = %zu", c->label, c->m);
     json_t *row = row_of(c, &options, &r);
     if (!row || json_array_append(c->rows, row) != 0) {
@@ -222,6 +242,19 @@ static advgp_status set_method(comparison *c, const char *label, advgp_error *er
     return st;
 }
 
+// Chosen once for every m: no method begins with an advantage, and none pays for it.
+static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
+{
+    advgp_status st = gp_options_set(c->train, "inducing", m, err);
+    const gp_train_options o = gp_cli_train_options(c->train);
+    gp_free(c->inducing);
+    c->inducing = NULL;
+    if (st == ADVGP_OK)
+        st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel, 1, &c->inducing, &c->n_inducing,
+                                err);
+    return st;
+}
+
 static advgp_status run_all(comparison *c, advgp_error *err)
 {
     char *const *methods, *const *sizes;
@@ -229,7 +262,8 @@ static advgp_status run_all(comparison *c, advgp_error *err)
                  n_sizes = gp_options_list(c->o, "inducing", &sizes);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) st = set_method(c, methods[i], err); // all names first
-    for (size_t k = 0; st == ADVGP_OK && k < n_sizes; k++)
+    for (size_t k = 0; st == ADVGP_OK && k < n_sizes; k++) {
+        st = choose_start(c, sizes[k], err);
         for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) {
             st = set_method(c, methods[i], err);
             const bool sparse = st == ADVGP_OK && has_inducing(gp_options_text(c->train, "method"));
@@ -237,9 +271,9 @@ static advgp_status run_all(comparison *c, advgp_error *err)
             double m;
             (void)gp_text_real(sizes[k], &m);
             c->m = sparse ? (size_t)m : 0;
-            st = gp_options_set(c->train, "inducing", sizes[k], err);
-            if (st == ADVGP_OK) st = run_one(c, err);
+            st = run_one(c, err);
         }
+    }
     return st;
 }
 
@@ -304,6 +338,11 @@ static void print_table(const comparison *c)
     json_array_foreach(c->rows, i, row)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
+        if (json_object_get(row, "failed")) {
+            printf("%-14s cannot do this (%s)\n", json_string_value(json_object_get(row, "method")),
+                   json_string_value(json_object_get(row, "failed")));
+            continue;
+        }
         char m[16] = "-", tau[16] = "-", bound[24] = "-";
         if (json_integer_value(json_object_get(row, "inducing")))
             snprintf(m, sizeof m, "%lld", (long long)json_integer_value(json_object_get(row, "inducing")));
@@ -338,6 +377,7 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
         if (st == ADVGP_OK) st = shown;
     }
     json_decref(c.rows);
+    gp_free(c.inducing);
     gp_runlog_close(c.log);
     gp_shards_free(c.test);
     gp_loaded_fini(&c.data);

@@ -279,6 +279,7 @@ gp_train_options gp_cli_train_options(const gp_options *o)
         .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
                  : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
                                                        : GP_START_KMEANS,
+        .start_rows = (size_t)gp_options_int(o, "start-rows"),
         .batch = (size_t)gp_options_int(o, "batch"),
         .epochs = (double)gp_options_int(o, "epochs"),
         .step = gp_options_real(o, "step"),

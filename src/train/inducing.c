@@ -109,12 +109,14 @@ static advgp_status greedy(gp_cmat X, size_t m, const gp_kernel *kernel, double 
     return st;
 }
 
-advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, gp_start start, const gp_kernel *kernel,
-                                double length_scale, double **out, size_t *n, advgp_error *err)
+advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample, gp_start start,
+                                const gp_kernel *kernel, double length_scale, double **out, size_t *n, advgp_error *err)
 {
     *out = NULL;
     const size_t total = gp_shards_rows(shards, GP_TRAIN), d = shards->d;
-    const size_t wanted = m > SAMPLE_ROWS ? 2 * m : SAMPLE_ROWS, sample = total < wanted ? total : wanted;
+    if (!sample) sample = SAMPLE_ROWS;
+    if (m > sample) sample = 2 * m;
+    if (total < sample) sample = total;
     gp_reader reader = {0};
     keyed *keys = gp_alloc(sample, sizeof *keys);
     double *Z = gp_alloc(m * d, sizeof *Z);

@@ -7,9 +7,11 @@
 typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM, GP_START_GREEDY } gp_start; // where inducing inputs begin
 
 // Up to m rows of d numbers, in random order; *n says how many distinct ones there are. KMEANS: Lloyd's iterations move
-// them to cluster means. GREEDY: see below. The caller frees *out with gp_free.
-advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, gp_start start, const gp_kernel *kernel,
-                                double length_scale, double **out, size_t *n, advgp_error *err);
+// them to cluster means. GREEDY: see below. sample: rows that are looked at, 0: 20,000. The caller frees *out with
+// gp_free.
+advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample, gp_start start,
+                                const gp_kernel *kernel, double length_scale, double **out, size_t *n,
+                                advgp_error *err);
 
 // m <= X.rows rows, each chosen to explain the most of what those before left, under the kernel with one length-scale
 // for all inputs: rows[m] are their places in X, in the order of choice. Takes X.rows by m doubles.

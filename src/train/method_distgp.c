@@ -120,8 +120,8 @@ static advgp_status lbfgs_train(const gp_shards *shards, gp_schema *schema_take,
                   notes, model, result, err);
 }
 
-static const char *const honoured[] = {"inducing", "components", "kernel", "map",      "rank",    "groups", "trend",
-                                       "start",    "epochs",     "time",   "patience", "workers", NULL};
+static const char *const honoured[] = {"inducing", "components", "kernel", "map",  "rank",     "groups",  "trend",
+                                       "start",    "start-rows", "epochs", "time", "patience", "workers", NULL};
 
 const gp_method gp_method_distgp_gd = {
     .name = "distgp-gd",

@@ -23,9 +23,10 @@ static advgp_status svigp_train(const gp_shards *shards, gp_schema *schema_take,
     return st;
 }
 
-static const char *const honoured[] = {
-    "inducing", "components", "kernel", "map",      "rank",       "groups",           "trend",  "batch", "step",
-    "start",    "epochs",     "time",   "patience", "checkpoint", "checkpoint-every", "resume", NULL};
+static const char *const honoured[] = {"inducing",         "components", "kernel", "map",      "rank",
+                                       "groups",           "trend",      "batch",  "step",     "start",
+                                       "start-rows",       "epochs",     "time",   "patience", "checkpoint",
+                                       "checkpoint-every", "resume",     NULL};
 
 const gp_method gp_method_svigp = {.name = "svigp",
                                    .summary = "stochastic variational process of one worker on mini-batches of 5,000",

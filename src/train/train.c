@@ -99,8 +99,14 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
         t->m = o->m;
         t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // theta has its own
         st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    } else if (o->inducing) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing);
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+        if (t->inducing) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
     } else {
-        st = gp_inducing_choose(t->shards, o->m, o->start, o->kernel, start_length, &t->inducing, &t->m, err);
+        st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel, start_length, &t->inducing, &t->m,
+                                err);
     }
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",

@@ -20,6 +20,8 @@ typedef struct gp_train_options {
     size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
+    size_t start_rows;      // that are looked at for it; 0: 20,000
+    const double *inducing; // [m x d]: where inducing inputs begin, instead of `start`; NULL: chosen
     // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
     // `start` and pilots; NULL: none.
     const double *theta;
