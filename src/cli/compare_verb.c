@@ -308,6 +308,7 @@ static advgp_status load(comparison *c, advgp_error *err)
         st = gp_load_known(&test, 1, c->data.sql, c->data.schema, &c->data.notes, &c->test, err);
         if (st == ADVGP_OK && gp_shards_rows(c->test, GP_STOP) == 0)
             st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", test, c->data.schema->target);
+        if (st != ADVGP_OK) return gp_wrap(err, st, "--test");
     }
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
     return st;

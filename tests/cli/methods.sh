@@ -53,7 +53,22 @@ for method in linear mean exact; do
   for n in one two; do "$advgp" predict out/$n.safetensors in/good.csv -o out/$n.csv -q; done
   cmp -s out/one.csv out/two.csv || tell "$method: the same seed gives other predictions"
 done
+for method in svigp distgp-gd distgp-lbfgs; do
+  whole $method --method $method -m 20 --epochs 30
+  good "$method: weights, text and a logarithm" -- train in/kinds.csv "${y[@]}" --weights w --log-target --method $method -m 15 --epochs 20 -o out/m.safetensors
+  good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method -m 15 --epochs 10 --seed 3 -o out/one.safetensors
+  good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method -m 15 --epochs 10 --seed 3 -o out/two.safetensors
+  for n in one two; do "$advgp" predict out/$n.safetensors in/good.csv -o out/$n.csv -q; done
+  cmp -s out/one.csv out/two.csv || tell "$method: the same seed gives other predictions"
+done
 unset method
+for map in cholesky nystrom ensemble rvm; do
+  good "prox with the map $map" -- train in/many.csv "${y[@]}" --validation 0.3 --map $map --optimizer prox -m 20 --components 1 --json -o out/m.safetensors
+  (( $(awk -v a="$(number rmse)" -v b="$(number baseline/mean)" 'BEGIN { print a < 0.7 * b }') )) || tell "prox, $map: RMSE $(number rmse), mean $(number baseline/mean)"
+  good "prox with the map $map: predict" -- predict out/m.safetensors in/good.csv -o out/p.csv
+done
+bad 'workers of svigp' 2 '--workers' 'svigp' -- train in/good.csv "${y[@]}" --method svigp --workers 2 "${o[@]}"
+bad 'optimizer of distgp' 2 '--optimizer' 'distgp-gd' -- train in/good.csv "${y[@]}" --method distgp-gd --optimizer prox "${o[@]}"
 good 'linear: collinear columns are noted' 'coefficients follow from the others' -- train in/kinds.csv "${y[@]}" --method linear -o out/m.safetensors
 good 'exact: kernel, trend and time' -- train in/good.csv "${y[@]}" --method exact --kernel matern52 --trend none --time 30 -o out/m.safetensors
 good 'pack for a method' -- pack in/good.csv "${y[@]}" -o out/packed
