@@ -21,7 +21,7 @@ static const size_t delays[] = {0, 8, 16, 24, 32, 40};
 enum { N_DELAYS = sizeof delays / sizeof *delays };
 // A budget of time becomes a number of versions by what this many cost: a run that is cut off has not let its steps
 // become small.
-enum { TRIAL_VERSIONS = 20 };
+enum { TRIAL_VERSIONS = 20, RUN_EVALUATIONS = 40 };
 
 typedef struct comparison {
     const gp_options *o;
@@ -110,22 +110,35 @@ static bool has_schedule(const comparison *c)
     return !strcmp(method, "advgp") || !strcmp(method, "svigp");
 }
 
-// How many versions fit into the budget, by a short trial.
+// Versions that fit into a budget, where a trial of TRIAL_VERSIONS took `few` seconds with one evaluation and `many`
+// with one a version, and all but the steps takes `rest`.
+static double versions_in(double budget, double few, double many, double rest)
+{
+    const double evaluation = fmax(0, many - few) / (TRIAL_VERSIONS - 1);
+    const double version = fmax(few - evaluation, 1e-6) / TRIAL_VERSIONS;
+    return (budget - rest - RUN_EVALUATIONS * evaluation) / version;
+}
+
+// How many versions fit into the budget, by two short trials.
 static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp_error *err)
 {
     gp_train_options trial = *options;
-    gp_train_result r;
+    gp_train_result few, many;
     const double cpu = options->cpu_seconds, wall = options->seconds;
     trial.steps = TRIAL_VERSIONS;
     trial.seconds = trial.cpu_seconds = 0;
+    trial.patience = SIZE_MAX;
+    trial.evaluations = 1;
     c->silent = true;
-    const advgp_status st = fit(c, &trial, false, &r, NULL, err);
+    advgp_status st = fit(c, &trial, false, &few, NULL, err);
+    trial.evaluations = TRIAL_VERSIONS;
+    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, NULL, err);
     c->silent = false;
     if (st != ADVGP_OK) return st;
-    const double versions = (double)r.versions;
     double steps = 1e9;
-    if (cpu > 0) steps = fmin(steps, (cpu - (r.cpu - r.step_cpu)) / (r.step_cpu / versions));
-    if (wall > 0) steps = fmin(steps, (wall - (r.wall - r.step_seconds)) / (r.step_seconds / versions));
+    if (cpu > 0) steps = fmin(steps, versions_in(cpu, few.step_cpu, many.step_cpu, few.cpu - few.step_cpu));
+    if (wall > 0)
+        steps = fmin(steps, versions_in(wall, few.step_seconds, many.step_seconds, few.wall - few.step_seconds));
     options->steps = (size_t)fmax(TRIAL_VERSIONS, steps);
     return ADVGP_OK;
 }

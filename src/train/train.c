@@ -501,7 +501,8 @@ static advgp_status begin(gp_course *t, advgp_error *err)
     if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
-    t->every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
+    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
+    t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
                               .components = components,

@@ -31,6 +31,7 @@ typedef struct gp_train_options {
     size_t steps;       // versions; 0: by epochs
     double seconds;     // wall clock; 0: no limit
     double cpu_seconds; // of this process, since the start; 0: no limit
+    size_t evaluations; // on held-out rows in a run; 0: 40
     size_t patience;    // evaluations without gain before it stops; 0: 8
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
