@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-    [GP_EVENT_JOINED] = "peer_joined",   [GP_EVENT_LOST] = "peer_lost",  [GP_EVENT_MOVED] = "shard_moved",
-    [GP_EVENT_BEGUN] = "begun",          [GP_EVENT_PUSH] = "push",       [GP_EVENT_ADVANCE] = "advance",
-    [GP_EVENT_AGAIN] = "answered_again", [GP_EVENT_COLLECT] = "collect", [GP_EVENT_COLLECTED] = "collected"};
+static const char *const names[] = {[GP_EVENT_JOINED] = "peer_joined", [GP_EVENT_LOST] = "peer_lost",
+                                    [GP_EVENT_MOVED] = "shard_moved",  [GP_EVENT_BEGUN] = "begun",
+                                    [GP_EVENT_PUSH] = "push",          [GP_EVENT_ADVANCE] = "advance",
+                                    [GP_EVENT_PULL] = "pull",          [GP_EVENT_AGAIN] = "answered_again",
+                                    [GP_EVENT_COLLECT] = "collect",    [GP_EVENT_COLLECTED] = "collected"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 const char *gp_pslog_name(gp_ps_event_kind kind)
@@ -58,6 +59,7 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     switch (e->kind) {
     case GP_EVENT_JOINED:
     case GP_EVENT_LOST:
+    case GP_EVENT_PULL:
     case GP_EVENT_AGAIN:
         return json_pack("{s:I, s:I}", "worker", (json_int_t)e->worker, "incarnation", (json_int_t)e->incarnation);
     case GP_EVENT_MOVED:
@@ -105,7 +107,8 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     if (!*is_ours) return ADVGP_OK;
     json_int_t worker = 0, incarnation = 0, sequence = 0, version = 0, flags = 0, rows = 0;
     const gp_ps_event_kind k = out->kind;
-    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_AGAIN || k == GP_EVENT_PUSH;
+    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_PULL || k == GP_EVENT_AGAIN ||
+                      k == GP_EVENT_PUSH;
     const bool versioned = k == GP_EVENT_PUSH || k == GP_EVENT_ADVANCE || k == GP_EVENT_COLLECT ||
                            k == GP_EVENT_COLLECTED;
     advgp_status st = ADVGP_OK;

@@ -79,7 +79,7 @@ static advgp_status say(replay *r, uint32_t k, advgp_error *err)
 
 // ---- lines ----------------------------------------------------------------------------------------------------------
 
-// A newcomer: a fresh worker says hello and pulls.
+// A newcomer: a fresh worker says hello.
 static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
     const gp_run *run = &r->base;
@@ -95,8 +95,7 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
     g->n_answers = 0;
     advgp_status st = gp_worker_new(&o, &g->worker, err);
     if (st == ADVGP_OK) st = say(r, line->worker, err); // hello
-    if (st == ADVGP_OK) st = hear(r, err);              // welcome
-    if (st == ADVGP_OK) st = say(r, line->worker, err); // pull
+    if (st == ADVGP_OK) st = hear(r, err);              // welcome; the pull comes when the log says so
     if (st != ADVGP_OK) return st;
     if (gp_server_member(run->server, line->worker).incarnation != line->incarnation)
         return disagree(r, err, "a worker has another incarnation");
@@ -120,6 +119,12 @@ static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *er
     g->n_answers = 0;
     st = gp_worker_compute(g->worker, &computer, err);
     return st == ADVGP_OK ? say(r, line->worker, err) : st;
+}
+
+static advgp_status pulled(replay *r, const gp_pslog_line *line, advgp_error *err)
+{
+    if (!r->ghosts[line->worker].worker) return disagree(r, err, "a worker pulled that had not joined");
+    return say(r, line->worker, err);
 }
 
 static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_error *err)
@@ -163,8 +168,11 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     gp_pslog_line line = {0};
     bool ended = false;
     advgp_status st = r->feed->next(r->feed->ctx, &line, &ended, err);
-    // Answers go out after everything but a push that made a version: there they are of the new one.
-    if (st == ADVGP_OK && (ended || line.kind != GP_EVENT_ADVANCE || line.held)) st = hear(r, err);
+    // Answers go out before anything new happens; what is the effect of the line before comes first, so that after a
+    // push that made a version they are of the new one.
+    const bool effect = (line.kind == GP_EVENT_ADVANCE && !line.held) || line.kind == GP_EVENT_MOVED ||
+                        line.kind == GP_EVENT_BEGUN || line.kind == GP_EVENT_COLLECTED;
+    if (st == ADVGP_OK && (ended || !effect)) st = hear(r, err);
     if (st != ADVGP_OK) return st;
     if (ended) {
         if (r->over) return disagree(r, err, "it ends before the last act is done");
@@ -173,7 +181,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     }
     r->n_lines++;
     const bool peer = line.kind == GP_EVENT_JOINED || line.kind == GP_EVENT_LOST || line.kind == GP_EVENT_PUSH ||
-                      line.kind == GP_EVENT_AGAIN;
+                      line.kind == GP_EVENT_PULL || line.kind == GP_EVENT_AGAIN;
     if (peer && line.worker >= run->o.workers) return disagree(r, err, "it names a worker that cannot be");
     switch (line.kind) {
     case GP_EVENT_JOINED:
@@ -182,6 +190,8 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
         return gp_server_on_lost(run->server, line.worker, err);
     case GP_EVENT_PUSH:
         return pushed(r, &line, err);
+    case GP_EVENT_PULL:
+        return pulled(r, &line, err);
     case GP_EVENT_AGAIN:
         return asked_again(r, &line, err);
     case GP_EVENT_ADVANCE:

@@ -320,6 +320,14 @@ static advgp_status judge_now(training *t, const char **stopped, advgp_error *er
     return take_verdict(t, stopped, err);
 }
 
+// Someone may have interrupted the logged run while it waited for the very verdict that would have ended it: then it
+// went on to judge what it had.
+static bool is_logged_end(const training *t, const char *stopped)
+{
+    const char *logged = t->run->ops->replay ? t->options->replay->stopped : NULL;
+    return !logged || !strcmp(logged, stopped);
+}
+
 // At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
 // wait for that, unless they are a whole interval ahead of the judge.
 static advgp_status at_evaluation(training *t, const char **stopped, advgp_error *err)
@@ -329,6 +337,7 @@ static advgp_status at_evaluation(training *t, const char **stopped, advgp_error
     if (t->state.judging) {
         if (!t->run->ops->replay && !gp_judge_is_done(t->judge)) return ADVGP_OK; // look again when it is
         st = take_verdict(t, stopped, err);
+        if (*stopped && !is_logged_end(t, *stopped)) *stopped = NULL;
     }
     if (st != ADVGP_OK || *stopped) return st;
     if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
@@ -387,7 +396,9 @@ static advgp_status run(training *t, advgp_error *err)
     const size_t first = (size_t)gp_server_version(server);
     t->run_start = t->last_save = gp_clock_wall();
     t->first_step = first;
-    t->next_eval = first + t->every - first % t->every;
+    // After the one that was judged last, not after the version: a checkpoint may be of an evaluation version that
+    // still waits for the verdict on the one before.
+    t->next_eval = t->state.judged_version + t->every - t->state.judged_version % t->every;
     if (t->next_eval > t->steps) t->next_eval = t->steps;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) { // again what a checkpoint had under judgement
