@@ -25,7 +25,7 @@ typedef struct figures {
     double y, yy, y_first;                     // for the variance of the target, about its first value
     double mean_square, linear_square;
     coverage calibrated[N_LEVELS], gaussian[N_LEVELS];
-    // Linear regression on the training rows, from the model's statistics: NULL without a linear trend.
+    // Linear regression on the training rows, from the model's statistics: NULL where it has none of a linear trend.
     double *linear; // [1 + d], of standardised inputs and target
     double linear_variance;
 } figures;
@@ -55,7 +55,7 @@ static bool solve_linear(figures *f, size_t n, double *A, double *R)
 static advgp_status fit_linear(figures *f, advgp_error *err)
 {
     const size_t n = f->model->spec.d + 1;
-    if (f->model->spec.trend != GP_TREND_LINEAR || !(f->model->stats.n > 0)) return ADVGP_OK;
+    if (f->model->spec.trend != GP_TREND_LINEAR || f->model->layout.M < n || !(f->model->stats.n > 0)) return ADVGP_OK;
     double *A = gp_alloc(n, n * sizeof *A), *R = gp_alloc(n, n * sizeof *R);
     f->linear = gp_alloc(n, sizeof *f->linear);
     const bool memory = A && R && f->linear;

@@ -8,10 +8,11 @@
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
+#include "train/account.h"
 #include "train/calibrate.h"
-#include "train/learner.h"
+#include "train/map_choice.h"
+#include "train/method.h"
 #include "train/pslog.h"
-#include "train/train.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -136,14 +137,16 @@ static void on_eval(void *ctx, const gp_train_eval *e)
                         "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
                         gp_json_real(e->mnlp), "workers", workers_json(e)));
     const double now = gp_clock_wall();
-    if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
+    if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    char held_out[64] = "";
-    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
-    char workers[512];
+    char held_out[64] = "", bound[48] = "", of[64] = "", left[48] = "", workers[512];
+    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "  held-out RMSE %.5g  MNLP %.4f", e->rmse, e->mnlp);
+    if (!isnan(e->neg_elbo_per_row)) snprintf(bound, sizeof bound, "  -ELBO/row %.4f", e->neg_elbo_per_row);
+    if (e->epochs > 0) snprintf(of, sizeof of, " of %.1f", e->epochs);
+    if (e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
     describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left%s", e->epoch, e->epochs,
-               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left, workers);
+    gp_cli_say(r->o, "epoch %.1f%s  %.0f rows/s%s%s%s%s", e->epoch, of, e->rows_per_second, bound, held_out, left,
+               workers);
 }
 
 static int on_stop(void *ctx)
@@ -178,23 +181,55 @@ static json_t *result_json(const report *r, const char *path, const gp_model *mo
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
 {
     const char *where = t->held_out ? "held-out rows" : "training rows: too few to hold some out";
-    printf("%s: %zu component%s, %.0f training rows, %zu steps, stopped because %s\n\n", path, model->spec.n_components,
-           model->spec.n_components == 1 ? "" : "s", t->n_train, t->versions, t->stopped);
+    char what[48];
+    snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
+    printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+           model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
+           t->stopped);
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            where, model->baseline_mean, model->baseline_linear, t->rmse);
-    printf("MNLP %.4f   -ELBO %.1f\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ",
-           t->mnlp, t->neg_elbo);
+    printf("MNLP %.4f", t->mnlp);
+    if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
+    printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds: pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f",
-           t->wall, t->cpu, t->pilot_seconds, t->step_seconds, t->finish_seconds, t->last_seconds);
+    printf("\n\n%.1f s, %.1f CPU seconds", t->wall, t->cpu);
+    if (t->workers)
+        printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
+               t->step_seconds, t->finish_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
     printf("\n");
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
+
+static const gp_method *method_of(const gp_options *o)
+{
+    return gp_method_named(gp_options_text(o, "method"));
+}
+
+// An option that the method does not know, given all the same, would be a wish that nobody hears.
+static advgp_status check_method(const gp_options *o, advgp_error *err)
+{
+    const gp_method *method = method_of(o);
+    for (size_t i = 0; i < o->n_values; i++) {
+        const gp_option_value *v = &o->values[i];
+        const gp_option_group group = v->option->group;
+        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN;
+        const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
+        if (its && !general && v->origin != GP_FROM_DEFAULT && !gp_method_takes(method, v->option->name))
+            return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
+                           v->option->name, method->name, gp_methods[0]->name);
+    }
+    if (!gp_method_takes(method, "map")) return ADVGP_OK;
+    const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
+                                  .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
+                                  .groups = (size_t)gp_options_int(o, "groups")}; // auto too
+    return gp_map_choice_check(choice, (size_t)gp_options_int(o, "inducing"), (size_t)gp_options_int(o, "components"),
+                               err);
+}
 
 static gp_train_options options_of(const gp_options *o, size_t n_rows)
 {
@@ -203,7 +238,9 @@ static gp_train_options options_of(const gp_options *o, size_t n_rows)
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
-        .map = &gp_map_cholesky,
+        .map = gp_map_named(gp_options_text(o, "map")),
+        .rank = (size_t)gp_options_int(o, "rank"),
+        .groups = (size_t)gp_options_int(o, "groups"),
         .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
                  : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
                                                          : GP_TREND_NONE,
@@ -237,9 +274,12 @@ static void print_plan(const gp_options *o, const gp_loaded *data)
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
-    printf("would train %s inducing inputs, components: %s, kernel: %s, trend: %s; model to %s\n",
-           gp_options_text(o, "inducing"), gp_options_text(o, "components"), gp_options_text(o, "kernel"),
-           gp_options_text(o, "trend"), gp_options_text(o, "output"));
+    const gp_method *method = method_of(o);
+    printf("would train with the method %s", method->name);
+    static const char *const said[] = {"inducing", "components", "kernel", "map", "trend"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (gp_method_takes(method, said[i])) printf(", %s: %s", said[i], gp_options_text(o, said[i]));
+    printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
 static advgp_status open_log(report *r, advgp_error *err)
@@ -275,8 +315,11 @@ static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_
 {
     gp_reader reader = {0};
     gp_score score;
+    gp_predictor *predictor = NULL;
     advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
+    gp_predictor_free(predictor);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
     if (st == ADVGP_OK)
@@ -342,6 +385,7 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
 // What two runs that are the same have in common: a hash of parameters, statistics and calibration.
 static uint64_t bits_of(const gp_model *m)
 {
+    if (!m->spec.n_components) return 0; // nothing that steps have made
     uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
@@ -362,7 +406,8 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
-    advgp_status st = gp_train(data->shards, data->schema, data->sql, &options, &events, &notes, &model, &result, err);
+    advgp_status st = method_of(o)->train(data->shards, data->schema, data->sql, &options, &events, &notes, &model,
+                                          &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
         return st;
@@ -383,7 +428,9 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
         snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
         if (done) json_object_set_new(done, "bits", json_string(bits));
         log_event(r, "done", done);
-        if (result.interrupted)
+        if (result.interrupted && !method_of(o)->resumes)
+            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
+        else if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
         else if (options.checkpoint == checkpoint)
@@ -428,7 +475,8 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
+    advgp_status st = check_method(o, err);
+    if (st == ADVGP_OK && !dry) st = check_outputs(o, err);
     if (st == ADVGP_OK) st = read_delays(&r, err);
     if (st == ADVGP_OK) st = gp_load_training(o, &data, err);
     if (st == ADVGP_OK) st = load_test(o, &data, &test, err);

@@ -80,8 +80,9 @@ typedef struct gp_server_options {
     uint32_t epoch;
     double lost_after; // seconds without a word; 0: never
     double jump;       // a rise of the bound per row that is rolled back; 0: none is
-    // May a step start from theta? ENUMERIC: the step that led there is rolled back. NULL: always.
-    advgp_status (*check)(void *ctx, const double *theta, advgp_error *err);
+    // May a step start from theta, to which one has led from `before`? ENUMERIC: it is rolled back. May express q(w) in
+    // the features of the new parameters. NULL: always.
+    advgp_status (*check)(void *ctx, const double *before, double *theta, advgp_error *err);
     void *check_ctx;
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;

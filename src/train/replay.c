@@ -150,14 +150,12 @@ static advgp_status advanced(replay *r, const gp_pslog_line *line, advgp_error *
 
 static advgp_status collected(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
+    const uint64_t version = gp_server_version(r->base.server);
     r->rows = line->rows;
-    if (!r->over) { // training begins its collection when it sees that the steps are over
-        r->over = true;
-        return ADVGP_OK;
-    }
-    gp_server *server = r->base.server; // it was stopped and begun again, over fewer rows
-    gp_server_collect(server, gp_server_theta(server), line->flags, gp_run_replay_rows(&r->base));
-    (void)err;
+    if (r->over && line->version == version) return ADVGP_OK; // the one that is under way
+    if (line->version != version + 1) return disagree(r, err, "a collection is of another version");
+    if (r->over) return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed"); // as the real one was
+    r->over = true; // training begins its collection when it sees that the steps are over
     return ADVGP_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct gp_train_options {
     size_t components; // 0: pilots choose
     const gp_kernel *kernel;
     const gp_map *map;
+    size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
     size_t batch;    // rows a step, of all workers together; 0: by the number of rows
@@ -51,9 +52,9 @@ typedef struct gp_worker_view {
 } gp_worker_view;
 
 typedef struct gp_train_eval {
-    double wall, cpu; // seconds since the start
-    double rows;      // seen so far, with repetition
-    double epoch, epochs;
+    double wall, cpu;                     // seconds since the start
+    double rows;                          // seen so far, with repetition
+    double epoch, epochs;                 // epochs 0: no schedule says how many
     size_t version;                       // steps taken
     double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
     double run_seconds;                   // since the steps began

@@ -2,9 +2,9 @@
 // interruption, honest intervals, and few rows.
 #include "base/alloc.h"
 #include "fixture.h"
-#include "train/baseline.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
+#include "train/linear_fit.h"
 #include "train/rows_test.h"
 #include "train/train.h"
 
@@ -170,17 +170,19 @@ static void linear_regression_is_the_least_squares_solution(void **state)
     make_table(500, 7, "0");
     gp_reader reader;
     advgp_error err;
-    double coef[D + 1], gradient[D + 1] = {0};
+    gp_linear fit;
+    double gradient[D + 1] = {0};
     must(gp_reader_new(t.shards, 64, &reader, &err), &err);
-    must(gp_linear_fit(&reader, coef, &err), &err);
+    must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
     gp_batch rows;
     for (size_t i = 0; i < 500; i++) { // normal equations: the residual is orthogonal to every column
         must(gp_reader_ring(&reader, (gp_ring){0}, i, 1, &rows, &err), &err);
-        const double off = rows.y[0] - gp_linear_predict(coef, D, rows.X.p);
+        const double off = rows.y[0] - gp_linear_predict(&fit, rows.X.p);
         gradient[0] += off;
         for (size_t k = 0; k < D; k++) gradient[1 + k] += off * rows.X.p[k];
     }
     for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
+    gp_linear_fini(&fit);
     gp_reader_fini(&reader);
     free_table();
 }

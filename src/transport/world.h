@@ -28,6 +28,7 @@ typedef struct gp_fault {
     gp_fault_kind kind;
     double at, seconds; // until it is repaired; INFINITY: never
     uint32_t worker;
+    bool after_push; // CRASH: not at once, but right after its next push has left
 } gp_fault;
 
 typedef struct gp_world_options {
@@ -70,6 +71,7 @@ typedef struct gp_world_outcome {
     uint64_t events, hash; // of all that happened
     double server_busy;    // seconds
     size_t restarts;       // of the server
+    uint64_t moved;        // shards that went from one worker to another
     size_t n_workers;
     gp_world_worker *workers;
     size_t size;
