@@ -4,6 +4,7 @@
 #include "store/runlog.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 static const char *const names[] = {[GP_EVENT_JOINED] = "peer_joined", [GP_EVENT_LOST] = "peer_lost",
                                     [GP_EVENT_MOVED] = "shard_moved",  [GP_EVENT_BEGUN] = "begun",
@@ -87,6 +88,19 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     return NULL;
 }
 
+static uint64_t hash_of(const json_t *list)
+{
+    return XXH3_64bits(json_string_value(list), json_string_length(list));
+}
+
+uint64_t gp_pslog_shards(size_t n, const uint32_t *shards)
+{
+    json_t *list = shard_list(n, shards);
+    const uint64_t hash = hash_of(list);
+    json_decref(list);
+    return hash;
+}
+
 // ---- back -----------------------------------------------------------------------------------------------------------
 
 static advgp_status read_integer(const json_t *line, const char *key, json_int_t max, json_int_t *out, advgp_error *err)
@@ -116,6 +130,10 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     if (st == ADVGP_OK && peer) st = read_integer(line, "incarnation", UINT32_MAX, &incarnation, err);
     if (st == ADVGP_OK && k == GP_EVENT_PUSH) st = read_integer(line, "sequence", INT64_MAX, &sequence, err);
     if (st == ADVGP_OK && versioned) st = read_integer(line, "version", INT64_MAX, &version, err);
+    const json_t *shards = json_object_get(line, "shards");
+    if (st == ADVGP_OK && k == GP_EVENT_PUSH && !json_is_string(shards))
+        st = gp_fail(err, ADVGP_EFILE, "a line of the log has no 'shards' that can be");
+    if (st == ADVGP_OK && k == GP_EVENT_PUSH) out->shards = hash_of(shards);
     if (st == ADVGP_OK && k == GP_EVENT_COLLECT) st = read_integer(line, "flags", 255, &flags, err);
     if (st == ADVGP_OK && k == GP_EVENT_COLLECT) st = read_integer(line, "rows", INT64_MAX, &rows, err);
     out->worker = (uint32_t)worker, out->incarnation = (uint32_t)incarnation;

@@ -76,6 +76,8 @@ static void a_push_has_a_line(void **state)
         assert_int_equal(back.incarnation, 2);
         assert_int_equal(back.sequence, UINT64_C(1) << 40);
         assert_int_equal(back.version, 77);
+        assert_int_equal(back.shards, gp_pslog_shards(6, shards));
+        assert_int_not_equal(back.shards, gp_pslog_shards(5, shards));
         assert_int_equal(back.filtered, i & 1);
         assert_int_equal(back.failed, (i & 2) != 0);
         assert_int_equal(back.dropped, (i & 4) != 0);
@@ -142,6 +144,7 @@ static void what_cannot_be_is_refused_by_name(void **state)
         {"{\"event\": \"peer_lost\", \"worker\": 1, \"incarnation\": 4294967296}", "incarnation"},
         {"{\"event\": \"push\", \"worker\": 1, \"incarnation\": 1, \"sequence\": \"2\", \"version\": 1}", "sequence"},
         {"{\"event\": \"push\", \"worker\": 1, \"incarnation\": 1, \"sequence\": 2, \"version\": 1.5}", "version"},
+        {"{\"event\": \"push\", \"worker\": 1, \"incarnation\": 1, \"sequence\": 2, \"version\": 1}", "shards"},
         {"{\"event\": \"advance\", \"version\": null}", "version"},
         {"{\"event\": \"collect\", \"version\": 1, \"flags\": 256, \"rows\": 0}", "flags"},
         {"{\"event\": \"collect\", \"version\": 1, \"flags\": 0, \"rows\": -1}", "rows"},
