@@ -671,6 +671,7 @@ static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
         return;
     }
     wait_for(m, now, 0);
+    tell(s, &(gp_ps_event){.kind = GP_EVENT_PULL, .worker = pull->worker, .incarnation = pull->incarnation});
 }
 
 // NULL: a push to be used. Else why it is not.

@@ -35,6 +35,7 @@ typedef enum gp_ps_event_kind {
     GP_EVENT_BEGUN,    // the first deal
     GP_EVENT_PUSH,     // push; `dropped` says why, if it was
     GP_EVENT_ADVANCE,  // version is the new one; used, age, shrink, value, rolled_back
+    GP_EVENT_PULL,     // worker, incarnation: its first request; all others are in its pushes
     GP_EVENT_AGAIN,    // worker: it asked a second time and gets a second answer, of the present version
     GP_EVENT_COLLECT,  // version is the new one, which has the parameters of a collection; flags, rows
     GP_EVENT_COLLECTED // all that was asked for is there; used

@@ -79,7 +79,8 @@ advgp_status gp_run_collect(gp_run *run, const double *theta, unsigned flags, ui
     gp_server_collect(run->server, theta, flags, max_rows);
     while (st == ADVGP_OK && !(*sum = gp_server_collected(run->server))) {
         st = run->ops->turn(run, 0.2, err);
-        if (st == ADVGP_OK && stop && stop(ctx)) return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
+        if (st == ADVGP_OK && stop && !gp_server_collected(run->server) && stop(ctx))
+            return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
     }
     return st;
 }

@@ -29,6 +29,8 @@ enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT
 static const double pilot_handicap = 1.01;
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
 static const double interrupted_finish_seconds = 10;
+static const char interrupted_word[] = "interrupted"; // why a run stopped, in its log
+static const char late_word[] = "time is up";
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
 enum { HELD_OUT_DECIDES = 100 };
@@ -333,6 +335,14 @@ static advgp_status judge_now(gp_course *t, const char **stopped, advgp_error *e
     return take_verdict(t, stopped, err);
 }
 
+// Someone may have interrupted the logged run while it waited for the very verdict that would have ended it: then it
+// went on to judge what it had.
+static bool is_logged_end(const gp_course *t, const char *stopped)
+{
+    const char *logged = t->run->ops->replay ? t->options->replay->stopped : NULL;
+    return !logged || !strcmp(logged, stopped);
+}
+
 // At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
 // wait for that, unless they are a whole interval ahead of the judge.
 static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_error *err)
@@ -342,11 +352,12 @@ static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_erro
     if (t->state.judging) {
         if (!t->run->ops->replay && !gp_judge_is_done(t->judge)) return ADVGP_OK; // look again when it is
         st = take_verdict(t, stopped, err);
+        if (*stopped && !is_logged_end(t, *stopped)) *stopped = NULL;
     }
     if (st != ADVGP_OK || *stopped) return st;
     if (!t->run->ops->replay && gp_course_time_is_up(t)) {
         st = judge_now(t, stopped, err);
-        if (!*stopped) *stopped = "time is up";
+        if (!*stopped) *stopped = late_word;
         return st;
     }
     if (version >= t->steps) return judge_now(t, stopped, err);
@@ -372,7 +383,7 @@ static advgp_status interrupted(gp_course *t, const char **stopped, advgp_error 
     advgp_status st = save(t, err);
     if (st == ADVGP_OK && t->state.judging) st = take_verdict(t, &ignored, err);
     if (st == ADVGP_OK) st = judge_now(t, &ignored, err);
-    *stopped = "interrupted";
+    *stopped = interrupted_word;
     t->result->interrupted = true;
     return st;
 }
@@ -401,7 +412,9 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     t->run_start = t->last_save = gp_clock_wall();
     const double cpu = gp_clock_cpu();
     t->first_step = first;
-    t->next_eval = first + t->every - first % t->every;
+    // After the one that was judged last, not after the version: a checkpoint may be of an evaluation version that
+    // still waits for the verdict on the one before.
+    t->next_eval = t->state.judged_version + t->every - t->state.judged_version % t->every;
     if (t->next_eval > t->steps) t->next_eval = t->steps;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) { // again what a checkpoint had under judgement
@@ -555,11 +568,17 @@ static advgp_status polish(gp_course *t, advgp_error *err)
 static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
 {
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
+    while (t->run->ops->replay && !gp_run_replay_is_over(t->run)) { // the schedule or patience ended the steps
+        const advgp_status st = t->run->ops->turn(t->run, 0, err);
+        if (st != ADVGP_OK) return st;
+    }
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
-    const bool late = gp_course_time_is_up(t);
+    // By what the record says, not by the clock: a replay must come to the same decision.
+    const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
+    const bool late = !strcmp(t->result->stopped, late_word);
     const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
-    if (small && !(t->options->epochs > 0) && !late && !t->result->interrupted) { // who counts epochs gets no more
+    if (small && !(t->options->epochs > 0) && !late && !was_interrupted) { // who counts epochs gets no more
         // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
         // on few rows that decides how close a sparse model comes to the exact process.
         st = polish(t, err);
@@ -568,14 +587,11 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     }
     say(t, "finish: exact posterior over the training rows");
     if (t->run->ops->replay) {
-        // Over the rows that the log says; which it has come to, unless the schedule or patience ended the steps here.
-        while (!gp_run_replay_is_over(t->run)) {
-            st = t->run->ops->turn(t->run, 0, err);
-            if (st != ADVGP_OK) return st;
+        while (st == ADVGP_ESTOPPED) { // over the rows that the log says, as often as it was begun
+            const uint64_t logged = gp_run_replay_rows(t->run);
+            *rows = logged ? (size_t)logged : t->n_train;
+            st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
         }
-        const uint64_t logged = gp_run_replay_rows(t->run);
-        *rows = logged ? (size_t)logged : t->n_train;
-        st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
     } else if (!t->result->interrupted || few >= t->n_train) {
         *rows = t->n_train;
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
