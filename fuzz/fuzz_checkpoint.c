@@ -53,10 +53,10 @@ static gp_run_state state_of(const char *path)
     gp_tensorfile *file = NULL;
     const gp_tensor *counts = NULL;
     if (gp_tensorfile_read(path, &file, NULL) == ADVGP_OK) counts = gp_tensorfile_find(file, "counts");
-    if (counts && counts->dtype == GP_U64 && gp_tensor_count(counts) >= 18) {
+    if (counts && counts->dtype == GP_U64 && gp_tensor_count(counts) >= 19) {
         const uint64_t *c = counts->data;
-        state.batch = c[11], state.steps = c[12], state.n_rows = c[13], state.workers = c[14], state.seed = c[15];
-        state.data = c[16], state.settings = c[17];
+        state.batch = c[12], state.steps = c[13], state.n_rows = c[14], state.workers = c[15], state.seed = c[16];
+        state.data = c[17], state.settings = c[18];
     }
     gp_tensorfile_free(file);
     return state;
@@ -73,8 +73,8 @@ static void load(const uint8_t *bytes, size_t n)
     const char *path = fuzz_file(bytes, n);
     gp_run_state state = state_of(path);
     advgp_error err = {0};
-    size_t components;
-    advgp_status st = gp_checkpoint_components(path, &components, &err);
+    size_t components, workers;
+    advgp_status st = gp_checkpoint_shape(path, &components, &workers, &err);
     FUZZ_CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && err.text[0]));
     if (st == ADVGP_OK) FUZZ_CHECK(components <= GP_COMPONENTS_MAX);
     st = gp_checkpoint_load(path, &parts, &state, &err);

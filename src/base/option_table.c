@@ -132,7 +132,7 @@ static bool is_worker_delay(const char *item)
     memcpy(head, item, n);
     head[n] = 0;
     return gp_text_real(head, &worker) && worker >= 0 && worker < 65536 && worker == (double)(long)worker &&
-           gp_text_real(colon + 1, &seconds) && seconds >= 0 && seconds <= 3600;
+           gp_text_real(colon + 1, &seconds) && seconds >= 0 && seconds <= 60;
 }
 
 static bool is_fraction(const char *text, double least)
@@ -499,8 +499,8 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_RUN,
      .value = "K:SECONDS",
      .check = is_worker_delay,
-     .allowed = "K:SECONDS, workers counted from 0",
-     .help = "worker K sleeps before every push, to study delays"},
+     .allowed = "K:SECONDS, workers counted from 0, up to 60 seconds",
+     .help = "worker K sleeps before every push of a batch, to study delays"},
     {.name = "checkpoint",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN,
@@ -606,7 +606,7 @@ const gp_option gp_option_table[] = {
      .fallback = "0",
      .min = 0,
      .max = 9007199254740992.0, // 2^53: a JSON number keeps it
-     .help = "of all that is random: the same seed gives the same result"},
+     .help = "of all that is random: the same seed and number of workers give the same result"},
     {.name = "config",
      .kind = GP_OPTION_FILE,
      .verbs = ALL & ~INFO,

@@ -148,6 +148,7 @@ static void describe_workers(const gp_train_eval *e, double seconds, char *text,
     for (size_t i = 0; i < shown && at < n; i++) {
         const size_t k = shown == 1 ? slowest : i;
         const gp_worker_view *w = &e->workers[k];
+        if (!w->joined) continue;
         if (!w->live)
             at += (size_t)snprintf(text + at, n - at, "  [%zu lost]", k);
         else
@@ -252,6 +253,9 @@ advgp_status gp_cli_check_method(const gp_options *o, advgp_error *err)
             return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
                            v->option->name, method->name, gp_methods[0]->name);
     }
+    if (gp_options_given(o, "step") && gp_options_is(o, "optimizer", "prox"))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "--step is of the natural optimizer, --optimizer prox finds its own: leave one out");
     if (!gp_method_takes(method, "map")) return ADVGP_OK;
     const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
                                   .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
@@ -288,6 +292,7 @@ gp_train_options gp_cli_train_options(const gp_options *o)
         .seed = (uint64_t)gp_options_int(o, "seed"),
         .rule = gp_rule_named(gp_options_text(o, "optimizer")),
         .workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers"),
+        .workers_auto = gp_options_is(o, "workers", "auto"),
         .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
         .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
         .filter = gp_options_real(o, "filter"),

@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
-static const double value_memory = 0.9;
+// Of the bound as the pushes see it: how slowly its mean and spread follow, and what is far from the mean.
+static const double value_memory = 0.9, jump_deviations = 6;
 
 typedef struct member {
     gp_member seen; // what others may look at
@@ -26,7 +27,8 @@ typedef struct member {
     bool answered; // at least once: a repetition gets a full answer
     bool full;     // the next answer must not be a difference
     double asked;  // when
-    double *sent;  // [count]: what it was sent last; NULL without a filter
+    double *sent;  // [count]: its copy of the parameters; NULL without a filter
+    bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
 } member;
 
 // Welcomes, refusals and farewells that wait to be sent. When there are too many the oldest is forgotten: whoever
@@ -50,10 +52,14 @@ struct gp_server {
     bool begun, ended, held;
     const char *trouble; // a worker could not compute: a roll-back is due
     double *theta;
+    double *collect;                      // parameters of a collection
+    uint64_t steps_version, steps_oldest; // while something is collected: where the steps are
+    double *sent;                         // [workers_max x count] with a filter, else NULL
     // Roll-back: the newest parameters that pushes have shown to be good, and the next candidate.
     double *kept, *candidate;
     uint64_t candidate_version;
-    double damping, value, mean_value;
+    double damping, value, mean_value, deviation;
+    uint64_t jumps; // in a row
     bool has_value;
     double *sum; // [buffer]
     gp_shard_table table;
@@ -82,7 +88,6 @@ void gp_server_free(gp_server *s)
     for (size_t k = 0; s->members && k < s->o.workers_max; k++) {
         gp_free(s->members[k].push);
         gp_free(s->members[k].shards);
-        gp_free(s->members[k].sent);
     }
     gp_shard_table_fini(&s->table);
     gp_free(s->theta);
@@ -97,6 +102,8 @@ void gp_server_free(gp_server *s)
     gp_free(s->values);
     gp_free(s->mask);
     gp_free(s->image);
+    gp_free(s->collect);
+    gp_free(s->sent);
     gp_free(s->gone);
     gp_free(s);
 }
@@ -105,6 +112,8 @@ static bool allocate(gp_server *s)
 {
     const size_t n = s->range.count, W = s->o.workers_max;
     s->theta = gp_alloc(n, sizeof(double));
+    s->collect = gp_alloc(n, sizeof(double));
+    s->sent = s->o.filter > 0 ? gp_alloc(W * n, sizeof(double)) : NULL;
     s->kept = gp_alloc(n, sizeof(double));
     s->candidate = gp_alloc(n, sizeof(double));
     s->sum = gp_alloc(s->buffer, sizeof(double));
@@ -119,8 +128,8 @@ static bool allocate(gp_server *s)
     s->image = gp_alloc(s->o.n_shards + 2 * W, sizeof *s->image);
     s->n_gone_max = 4 * W + 16;
     s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
-    return s->theta && s->kept && s->candidate && s->sum && s->members && s->live && s->used && s->notes && s->shards &&
-           s->values && s->mask && s->image && s->gone;
+    return s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
+           s->members && s->live && s->used && s->notes && s->shards && s->values && s->mask && s->image && s->gone;
 }
 
 advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_error *err)
@@ -225,13 +234,15 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
     answer->flags = s->wanted, answer->rows = s->wanted_rows;
     answer->n_shards = gp_shard_table_list(&s->table, worker, s->shards);
     answer->shards = s->shards;
-    if (m->sent && !m->full) {
-        difference(s, m, answer);
-    } else {
+    if (m->sent && !s->collecting && (!m->full || m->restored)) difference(s, m, answer);
+    if (!m->sent || m->full || s->collecting) {
+        const bool copy = m->restored && !s->collecting;
+        if (m->sent && !copy && !s->collecting) memcpy(m->sent, s->theta, s->range.count * sizeof(double));
         answer->flags |= GP_FLAG_FULL;
-        answer->n_values = s->range.count, answer->values = s->theta;
-        if (m->sent) memcpy(m->sent, s->theta, s->range.count * sizeof(double));
+        answer->n_values = s->range.count, answer->n_masked = 0;
+        answer->values = s->collecting ? s->collect : copy ? m->sent : s->theta;
     }
+    if (!s->collecting) m->restored = false;
     if (m->answered)
         tell(s, &(gp_ps_event){.kind = GP_EVENT_AGAIN, .worker = worker, .incarnation = m->seen.incarnation});
     m->full = m->answered; // after a second answer nobody knows which one it took: one more full one
@@ -325,7 +336,11 @@ static const char *judge_value(gp_server *s, size_t n_used)
     const size_t bytes = s->range.count * sizeof(double);
     s->value = s->sum[0] / s->total;
     if (!isfinite(s->value)) return "the bound is not finite";
-    if (s->o.jump > 0 && s->has_value && s->value - s->mean_value > s->o.jump) return "the bound jumped";
+    const double off = s->has_value ? s->value - s->mean_value : 0;
+    const bool jumped = s->o.jump > 0 && off > fmax(s->o.jump, jump_deviations * s->deviation);
+    s->deviation = value_memory * s->deviation + (1 - value_memory) * fabs(off);
+    if (jumped) return ++s->jumps > s->o.jump_patience ? "the bound jumped" : NULL; // no proof of anything yet
+    s->jumps = 0;
     s->mean_value = s->has_value ? value_memory * s->mean_value + (1 - value_memory) * s->value : s->value;
     s->has_value = true;
     bool proven = true;
@@ -360,6 +375,7 @@ static void go_back(gp_server *s)
     s->oldest = s->version + 1;
     s->damping /= 2;
     s->has_value = false;
+    s->deviation = 0, s->jumps = 0;
     s->counts.rolled_back++;
     s->o.rule->ops->forget(s->o.rule);
     for (size_t k = 0; k < s->o.workers_max; k++) void_push(&s->members[k]);
@@ -430,7 +446,8 @@ void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64
     size_t n = 0;
     for (size_t k = 0; k < s->o.workers_max; k++) n += s->live[k] && s->members[k].seen.has_shards;
     if (!n) n = s->o.workers; // they are still to come
-    memcpy(s->theta, theta, s->range.count * sizeof(double));
+    if (!s->collecting) s->steps_version = s->version, s->steps_oldest = s->oldest;
+    memcpy(s->collect, theta, s->range.count * sizeof(double));
     s->collecting = true, s->collected = false, s->held = false;
     s->trouble = NULL;
     s->wanted = flags & (GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS);
@@ -586,8 +603,8 @@ static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
 {
     if (!m->push) m->push = gp_alloc(s->buffer, sizeof(double));
     if (!m->shards) m->shards = gp_alloc(s->o.n_shards, sizeof *m->shards);
-    if (!m->sent && s->o.filter > 0) m->sent = gp_alloc(s->range.count, sizeof(double));
-    if (m->push && m->shards && (m->sent || !(s->o.filter > 0))) return ADVGP_OK;
+    if (s->sent) m->sent = s->sent + (size_t)(m - s->members) * s->range.count;
+    if (m->push && m->shards) return ADVGP_OK;
     return gp_fail(err, ADVGP_ENOMEM, "no memory for one more worker");
 }
 
@@ -859,19 +876,22 @@ gp_server_counts gp_server_count(const gp_server *s)
 gp_server_image gp_server_look(gp_server *s)
 {
     const size_t W = s->o.workers_max;
-    gp_server_image image = {.version = s->version,
-                             .oldest = s->oldest,
+    gp_server_image image = {.version = s->collecting ? s->steps_version : s->version,
+                             .oldest = s->collecting ? s->steps_oldest : s->oldest,
                              .candidate_version = s->candidate_version,
                              .epoch = s->o.epoch,
                              .damping = s->damping,
                              .value = s->value,
                              .mean_value = s->mean_value,
+                             .deviation = s->deviation,
+                             .jumps = s->jumps,
                              .has_value = s->has_value,
                              .dealt = s->begun,
                              .size = s->range.count,
                              .theta = s->theta,
                              .kept = s->kept,
                              .candidate = s->candidate,
+                             .sent = s->sent,
                              .n_shards = s->table.n,
                              .n_workers = W,
                              .owner = s->image,
@@ -895,10 +915,11 @@ static advgp_status check_image(const gp_server *s, const gp_server_image *image
         return gp_fail(err, ADVGP_EINVAL,
                        "a checkpoint of %zu parameters, %zu shards and %zu workers: here are %zu, %zu, %zu",
                        image->size, image->n_shards, image->n_workers, s->range.count, s->table.n, s->o.workers_max);
-    const double numbers[] = {image->value, image->mean_value};
-    if (!(image->damping > 0 && image->damping <= 1) || !gp_all_finite(2, numbers) ||
+    const double numbers[] = {image->value, image->mean_value, image->deviation};
+    if (!(image->damping > 0 && image->damping <= 1) || !gp_all_finite(3, numbers) ||
         !gp_all_finite(image->size, image->theta) || !gp_all_finite(image->size, image->kept) ||
-        !gp_all_finite(image->size, image->candidate))
+        !gp_all_finite(image->size, image->candidate) ||
+        (image->sent && !gp_all_finite(image->n_workers * image->size, image->sent)))
         return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers that cannot be");
     for (size_t i = 0; image->dealt && i < image->n_shards; i++)
         if (image->owner[i] >= image->n_workers && image->owner[i] != GP_NOBODY)
@@ -918,9 +939,12 @@ advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp
     s->o.epoch = image->epoch + 1;
     s->damping = image->damping;
     s->value = image->value, s->mean_value = image->mean_value, s->has_value = image->has_value;
+    s->deviation = image->deviation, s->jumps = image->jumps;
     for (size_t i = 0; image->dealt && i < image->n_shards; i++) s->table.owner[i] = (uint32_t)image->owner[i];
     if (image->dealt) weigh_rows(s); // without those given up for good
+    if (s->sent && image->sent) memcpy(s->sent, image->sent, image->n_workers * bytes);
     for (size_t k = 0; k < image->n_workers; k++) {
+        s->members[k].restored = s->sent && image->sent && image->incarnation[k] > 0;
         s->members[k].seen.sequence = image->sequence[k];
         s->members[k].seen.incarnation = (uint32_t)image->incarnation[k];
     }

@@ -78,8 +78,9 @@ typedef struct gp_server_options {
     gp_on_loss on_loss;
     uint64_t run[2], fingerprint;
     uint32_t epoch;
-    double lost_after; // seconds without a word; 0: never
-    double jump;       // a rise of the bound per row that is rolled back; 0: none is
+    double lost_after;      // seconds without a word; 0: never
+    double jump;            // a rise of the bound per row, beyond its usual spread, that is rolled back; 0: none is
+    uint64_t jump_patience; // after so many in a row: a batch with a few wild rows jumps by itself, and is gone again
     // May a step start from theta, to which one has led from `before`? ENUMERIC: it is rolled back. May express q(w) in
     // the features of the new parameters. NULL: always.
     advgp_status (*check)(void *ctx, const double *before, double *theta, advgp_error *err);
@@ -145,10 +146,12 @@ gp_server_counts gp_server_count(const gp_server *server);
 typedef struct gp_server_image {
     uint64_t version, oldest, candidate_version;
     uint32_t epoch;
-    double damping, value, mean_value;
+    double damping, value, mean_value, deviation;
+    uint64_t jumps;
     bool has_value, dealt;
     size_t size; // of each of the three
     const double *theta, *kept, *candidate;
+    const double *sent; // [n_workers x size]: the workers' copies of the parameters; NULL without a filter
     size_t n_shards, n_workers;
     const uint64_t *owner;                  // [n_shards]; meaningless unless dealt
     const uint64_t *sequence, *incarnation; // [n_workers]

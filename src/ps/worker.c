@@ -254,6 +254,11 @@ gp_worker_state gp_worker_state_of(const gp_worker *w)
     return w->state;
 }
 
+bool gp_worker_sums_all(const gp_worker *w)
+{
+    return w->flags & GP_FLAG_ALL_ROWS;
+}
+
 uint32_t gp_worker_id(const gp_worker *w)
 {
     return w->id;

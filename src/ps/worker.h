@@ -62,6 +62,8 @@ bool gp_worker_next(gp_worker *worker, double now, gp_message *message);
 // It goes: *message is the farewell to send. False: nobody knows it yet.
 bool gp_worker_leave(gp_worker *worker, gp_message *message);
 
+bool gp_worker_sums_all(const gp_worker *worker); // its last work was over all rows: somebody waits for the end
+
 gp_worker_state gp_worker_state_of(const gp_worker *worker);
 advgp_status gp_worker_compute(gp_worker *worker, const gp_computer *computer, advgp_error *err);
 // The batch after the present one, as far as it is known: for fetching ahead. False: nothing to fetch.

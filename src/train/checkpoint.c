@@ -15,6 +15,7 @@ enum {
     CANDIDATE_VERSION,
     EPOCH,
     HAS_VALUE,
+    JUMPS,
     DEALT,
     RULE_COUNTER,
     SINCE_BEST,
@@ -30,7 +31,7 @@ enum {
     SETTINGS,
     N_COUNTS
 };
-enum { N_SCALARS = 5, N_TENSORS_MAX = 16 };
+enum { N_SCALARS = 6, N_TENSORS_MAX = 16 };
 
 static const char metadata_format[] = "{\"checkpoint\": 3, \"xxh3\": \"%016" PRIx64 "\"}";
 
@@ -54,6 +55,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                        [CANDIDATE_VERSION] = s.candidate_version,
                                        [EPOCH] = s.epoch,
                                        [HAS_VALUE] = s.has_value,
+                                       [JUMPS] = s.jumps,
                                        [DEALT] = s.dealt,
                                        [RULE_COUNTER] = rule.counter ? *rule.counter : 0,
                                        [SINCE_BEST] = state->since_best,
@@ -69,7 +71,8 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                        [SETTINGS] = state->settings};
     // The finite check knows no infinity: "nothing evaluated yet" is a flag.
     const bool has_best = state->best < 1e300;
-    const double scalars[N_SCALARS] = {has_best ? state->best : 0, has_best, s.damping, s.value, s.mean_value};
+    const double scalars[N_SCALARS] = {
+        has_best ? state->best : 0, has_best, s.damping, s.value, s.mean_value, s.deviation};
     gp_tensor tensors[N_TENSORS_MAX] = {doubles("theta", s.theta, s.size),
                                         doubles("kept", s.kept, s.size),
                                         doubles("candidate", s.candidate, s.size),
@@ -81,6 +84,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                         integers("sequence", s.sequence, s.n_workers),
                                         integers("incarnation", s.incarnation, s.n_workers)};
     size_t n = 10;
+    if (s.sent) tensors[n++] = doubles("sent", s.sent, s.n_workers * s.size);
     for (size_t i = 0; i < rule.n_arrays; i++)
         tensors[n++] = doubles(rule.arrays[i].name, rule.arrays[i].values, rule.arrays[i].n);
     char metadata[64];
@@ -112,13 +116,14 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
     return st;
 }
 
-advgp_status gp_checkpoint_components(const char *path, size_t *components, advgp_error *err)
+advgp_status gp_checkpoint_shape(const char *path, size_t *components, size_t *workers, advgp_error *err)
 {
     gp_tensorfile *file;
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
     *components = (size_t)counts[COMPONENTS];
+    *workers = (size_t)counts[WORKERS];
     gp_tensorfile_free(file);
     return ADVGP_OK;
 }
@@ -152,7 +157,9 @@ static advgp_status same_run(const char *path, const uint64_t *counts, const gp_
 {
     advgp_status st = same(path, "seed", (size_t)counts[SEED], (size_t)state->seed, err); // it decides the others
     if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[ROWS], state->n_rows, err);
-    if (st == ADVGP_OK) st = same(path, "workers", (size_t)counts[WORKERS], state->workers, err);
+    if (st == ADVGP_OK && counts[WORKERS] != state->workers)
+        st = gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu workers, this one has %zu: give it --workers %zu",
+                     path, (size_t)counts[WORKERS], state->workers, (size_t)counts[WORKERS]);
     if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[BATCH], state->batch, err);
     if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[STEPS], state->steps, err);
     if (st == ADVGP_OK && counts[DATA] != state->data)
@@ -179,10 +186,11 @@ static advgp_status read_rule(const gp_tensorfile *file, const uint64_t *counts,
 static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts, const double *scalars,
                                gp_server_image *image, advgp_error *err)
 {
-    const void *theta, *kept, *candidate, *owner, *sequence, *incarnation;
+    const void *theta, *kept, *candidate, *owner, *sequence, *incarnation, *sent = NULL;
     advgp_status st = find(file, "theta", GP_F64, image->size, &theta, err);
     if (st == ADVGP_OK) st = find(file, "kept", GP_F64, image->size, &kept, err);
     if (st == ADVGP_OK) st = find(file, "candidate", GP_F64, image->size, &candidate, err);
+    if (st == ADVGP_OK && image->sent) st = find(file, "sent", GP_F64, image->n_workers * image->size, &sent, err);
     if (st == ADVGP_OK) st = find(file, "owner", GP_U64, image->n_shards, &owner, err);
     if (st == ADVGP_OK) st = find(file, "sequence", GP_U64, image->n_workers, &sequence, err);
     if (st == ADVGP_OK) st = find(file, "incarnation", GP_U64, image->n_workers, &incarnation, err);
@@ -192,7 +200,8 @@ static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts
     image->epoch = (uint32_t)counts[EPOCH];
     image->has_value = counts[HAS_VALUE], image->dealt = counts[DEALT];
     image->damping = scalars[2], image->value = scalars[3], image->mean_value = scalars[4];
-    image->theta = theta, image->kept = kept, image->candidate = candidate;
+    image->deviation = scalars[5], image->jumps = counts[JUMPS];
+    image->theta = theta, image->kept = kept, image->candidate = candidate, image->sent = sent;
     image->owner = owner, image->sequence = sequence, image->incarnation = incarnation;
     return ADVGP_OK;
 }

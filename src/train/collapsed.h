@@ -25,6 +25,7 @@ void gp_collapsed_free(gp_collapsed *bound);
 advgp_status gp_collapsed_value(gp_collapsed *bound, const double *x, double *value, double *gradient,
                                 advgp_error *err);
 
-// From the learner's theta on, which is then the best found. *stopped (may be NULL): why, in words.
+// From the learner's theta on, which is then the best found, with its q(w); after a failure the best found so far, with
+// another's. *stopped (may be NULL): why, in words.
 advgp_status gp_collapsed_lbfgs(gp_collapsed *bound, size_t iterations, const char **stopped, advgp_error *err);
 advgp_status gp_collapsed_adadelta(gp_collapsed *bound, size_t iterations, const char **stopped, advgp_error *err);

@@ -45,6 +45,8 @@ advgp_status gp_course_versions(gp_course *course, advgp_error *err);
 // NULL.
 advgp_status gp_course_judge(gp_course *course, const double *theta, size_t version, double neg_elbo_per_row,
                              const char **stopped, advgp_error *err);
+// Where the time of the steps went: run_start is when they began, cpu_began what the process had used by then.
+void gp_course_end_steps(gp_course *course, double cpu_began);
 bool gp_course_stop_asked(const gp_course *course);
 bool gp_course_time_is_up(const gp_course *course);
 

@@ -51,6 +51,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     gp_collapsed *bound = NULL;
     const char *stopped = NULL;
     c->run_start = gp_clock_wall();
+    const double cpu = gp_clock_cpu();
     advgp_status st = gp_run_team_start(c->run, err);
     if (st == ADVGP_OK) st = gp_collapsed_new(&o, &bound, err);
     if (st == ADVGP_OK)
@@ -67,8 +68,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     c->result->stopped = interrupted ? "interrupted" : d.stopped ? d.stopped : stopped;
     c->result->versions = c->state.judged_version;
     c->result->rows = d.rows * (double)c->state.judged_version;
-    c->result->step_seconds = gp_clock_wall() - c->run_start;
-    c->result->workers = c->workers;
+    gp_course_end_steps(c, cpu);
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
     return ADVGP_OK;
 }

@@ -2,6 +2,7 @@
 #include "train/run.h"
 #include "base/alloc.h"
 
+static const uint64_t jump_patience = 3;
 static const double bound_jump = 10;                               // nats a row: a rise that no batch's noise explains
 static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5
 enum { WORKERS_MAX = 4096 };
@@ -49,6 +50,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                       .on_loss = o->on_loss,
                                       .run = {o->seed, 1},
                                       .jump = bound_jump,
+                                      .jump_patience = jump_patience,
                                       .check = can_start,
                                       .check_ctx = run,
                                       .event = o->event,

@@ -27,6 +27,7 @@ static const double start_length = 0.7, adam_rate = 0.1;
 enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS_SMALL = 400, PILOT_STEPS = 200, PILOT_SMALL_ROWS = 50000 };
 enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT_SUM = 4 };
 static const double pilot_handicap = 1.01;
+enum { FINISH_ROWS_MIN = 100000 };
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
 static const double interrupted_finish_seconds = 10;
 static const char interrupted_word[] = "interrupted"; // why a run stopped, in its log
@@ -84,6 +85,11 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
     t->workers = o->workers ? o->workers : 1;
+    if (o->resume && o->workers_auto) {
+        size_t components;
+        const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
+        if (st != ADVGP_OK) return st;
+    }
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
     if (t->workers > t->n_train / WORKER_ROWS_MIN) t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers < 1) t->workers = 1;
@@ -246,6 +252,7 @@ static void look_at_workers(gp_course *t, double seconds)
     for (size_t k = 0; k < t->workers; k++) {
         const gp_member m = gp_server_member(t->run->server, (uint32_t)k);
         t->views[k] = (gp_worker_view){.live = m.live,
+                                       .joined = m.incarnation > 0,
                                        .rows_per_second = (double)m.rows / seconds,
                                        .age = m.pushes ? version - (double)m.version : 0,
                                        .waited = m.waited};
@@ -270,7 +277,7 @@ static void ask_judge(gp_course *t, const double *theta, size_t version)
         .run_seconds = run,
         .rows_per_second = rows_here / run,
         .seconds_left = version < t->steps
-                            ? run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version)
+                            ? run / fmax((double)version - (double)t->first_step, 1) * (double)(t->steps - version)
                             : 0,
     };
     t->state.judging = true;
@@ -295,7 +302,8 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
     if (st != ADVGP_OK) return st;
     gp_train_eval e = t->asked;
     e.rmse = gp_score_rmse(&score), e.mnlp = gp_score_mnlp(&score);
-    look_at_workers(t, fmax(gp_clock_wall() - t->run_start, 1e-9));
+    e.run_seconds = fmax(gp_clock_wall() - t->run_start, 1e-9); // what the workers are seen over
+    look_at_workers(t, e.run_seconds);
     e.workers = t->views, e.n_workers = t->workers;
     t->state.judging = false;
     if (t->events->eval) t->events->eval(t->events->ctx, &e);
@@ -400,6 +408,17 @@ static advgp_status replayed(gp_course *t, const char **stopped, advgp_error *er
     return st;
 }
 
+void gp_course_end_steps(gp_course *t, double cpu_began)
+{
+    gp_train_result *r = t->result;
+    double waited = 0;
+    for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
+    r->step_seconds = gp_clock_wall() - t->run_start;
+    r->step_cpu = gp_clock_cpu() - cpu_began;
+    r->workers = t->workers;
+    r->waiting_share = waited / fmax(r->step_seconds * (double)t->workers, 1e-9);
+}
+
 // Versions until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was
 // seen. Evaluations come at fixed versions, so that a resumed run makes the same decisions.
 advgp_status gp_course_versions(gp_course *t, advgp_error *err)
@@ -443,12 +462,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     t->result->stopped = stopped;
     t->result->versions = (size_t)gp_server_version(server);
     t->result->rows = rows_seen(t);
-    t->result->step_seconds = gp_clock_wall() - t->run_start;
-    t->result->step_cpu = gp_clock_cpu() - cpu;
-    double waited = 0;
-    for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(server, (uint32_t)k).waited;
-    t->result->workers = t->workers;
-    t->result->waiting_share = waited / fmax(t->result->step_seconds * (double)t->workers, 1e-9);
+    gp_course_end_steps(t, cpu);
     return st;
 }
 
@@ -506,7 +520,8 @@ static advgp_status begin(gp_course *t, advgp_error *err)
     size_t components = 0;
     advgp_status st = ADVGP_OK;
     const double start = gp_clock_wall();
-    if (t->options->resume) st = gp_checkpoint_components(t->options->resume, &components, err);
+    size_t workers;
+    if (t->options->resume) st = gp_checkpoint_shape(t->options->resume, &components, &workers, err);
     if (st == ADVGP_OK && components && t->options->components && components != t->options->components)
         return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
                        t->options->resume, components, t->options->components);
@@ -572,7 +587,8 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         const advgp_status st = t->run->ops->turn(t->run, 0, err);
         if (st != ADVGP_OK) return st;
     }
-    const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
+    const double least = fmin((double)t->n_train, FINISH_ROWS_MIN); // a second or two, whatever the pilots took
+    const size_t few = (size_t)fmax(least, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
     // By what the record says, not by the clock: a replay must come to the same decision.
     const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
@@ -597,6 +613,10 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
     }
     if (st == ADVGP_ESTOPPED) {
+        if (!t->result->interrupted && !t->run->ops->replay) { // here, not before: the steps are in no checkpoint yet
+            st = save(t, err);
+            if (st != ADVGP_OK) return st;
+        }
         t->result->interrupted = true;
         *rows = few < t->n_train ? few : t->n_train;
         st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);

@@ -32,10 +32,11 @@ typedef struct gp_train_options {
     double seconds;     // wall clock; 0: no limit
     double cpu_seconds; // of this process, since the start; 0: no limit
     size_t evaluations; // on held-out rows in a run; 0: 40
-    size_t patience;    // evaluations without gain before it stops; 0: 8
+    size_t patience;    // evaluations without gain before it stops; 0: 10
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
     size_t workers;          // threads; 0: 1. Small tables use fewer
+    bool workers_auto;       // nobody asked for that number: a run that is resumed goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
     double quorum;           // negative: the rule's own
     double filter;           // 0: parameters are sent whole
@@ -52,7 +53,7 @@ typedef struct gp_train_options {
 // standardised target.
 // One worker, as seen since the steps began.
 typedef struct gp_worker_view {
-    bool live;
+    bool live, joined; // joined: it has been there
     double rows_per_second;
     double age;    // versions since its newest push was computed
     double waited; // seconds it has waited for parameters

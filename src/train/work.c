@@ -3,8 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-#include <time.h>
-
 typedef struct living {
     const gp_worker_life *life;
     gp_worker *worker;
@@ -41,10 +39,17 @@ static advgp_status listen(living *l, double seconds, advgp_error *err)
     return st;
 }
 
-static void nap(double seconds)
+// Sleeps with an ear open: the end of the run ends it.
+static advgp_status nap(living *l, double seconds, advgp_error *err)
 {
-    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    while (nanosleep(&t, &t) != 0) {}
+    const double until = gp_clock_wall() + seconds;
+    advgp_status st = ADVGP_OK;
+    double left = seconds;
+    while (st == ADVGP_OK && left > 0 && gp_worker_state_of(l->worker) != GP_WORKER_ENDED) {
+        st = listen(l, left, err);
+        left = until - gp_clock_wall();
+    }
+    return st;
 }
 
 static advgp_status live(living *l, advgp_error *err)
@@ -56,7 +61,8 @@ static advgp_status live(living *l, advgp_error *err)
         gp_work next;
         if (gp_worker_state_of(l->worker) == GP_WORKER_READY) {
             st = gp_worker_compute(l->worker, computer, err);
-            if (st == ADVGP_OK && l->life->delay > 0) nap(l->life->delay);
+            if (st == ADVGP_OK && l->life->delay > 0 && !gp_worker_sums_all(l->worker))
+                st = nap(l, l->life->delay, err);
         } else {
             if (computer->fetch && gp_worker_upcoming(l->worker, &next)) computer->fetch(computer->ctx, &next);
             st = listen(l, patience, err);

@@ -7,7 +7,7 @@ typedef struct gp_worker_life {
     gp_endpoint *endpoint;
     gp_worker_options worker;
     gp_computer computer;
-    double delay; // seconds it sleeps before every push: the slow worker of the delay study
+    double delay; // seconds it sleeps before the push of a batch: the slow worker of the delay study
 } gp_worker_life;
 
 // Computes and answers until the server says BYE. ECLUSTER: it was refused, and why; else what made it fail, after it
