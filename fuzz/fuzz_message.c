@@ -41,7 +41,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     for (size_t i = 0; i < PUSH; i++) push[i] = i ? work->theta[i - 1] : 1;
     FUZZ_CHECK(work->n_shards > 0);
     for (size_t i = 0; i < work->n_shards; i++) FUZZ_CHECK(work->shards[i] < SHARDS);
-    *done = (gp_work_done){10.0 * (double)work->n_shards, 10, 10};
+    *done = (gp_work_done){10.0 * (double)work->n_shards, 10, 10, PUSH};
     return ADVGP_OK;
 }
 

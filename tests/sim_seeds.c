@@ -15,9 +15,10 @@ enum { VERSIONS = 120 };
 
 // How far the bound may end from the fault-free run's: this share of what that run gained from the start (0.18 to 1.18
 // nats a row). The bound is the collapsed one, q(w) optimal as the finish pass makes it, at the last hyperparameters.
-// Measured over 20,000 seeds: median 0, 99 % below 0.015 (natural) and 0.05 (prox), most 0.074 and 0.24. A fit that
-// forgets a shard or uses one twice need not show here; that is what the laws are for.
-static const double distance[] = {0.15, 0.4}; // by rule, in the order of gp_rules
+// Measured over 6,000 seeds: median 0, 99 % below 0.02 (natural) and 0.06 (prox), most 0.11 and 0.17; most of 20,000
+// whose servers were all slow to give up workers: 0.074 and 0.24. A fit that forgets a shard or uses one twice need not
+// show here; that is what the laws are for.
+static const double distance[] = {0.25, 0.4}; // by rule, in the order of gp_rules
 
 // ---- data and gradients ---------------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     setting *s = c->s;
     const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
     advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){0};
+    *done = (gp_work_done){.n_values = c->o.rule->push_size(s->p.layout, gp_range_all(s->p.layout))};
     for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
         const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
         done->shard_weight += (double)n;
@@ -164,51 +165,52 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     c->quiet_workers = pick(&rng, 6) == 0;
     const bool clean = pick(&rng, 4) == 0; // a network without faults
     const double latency = between(&rng, 0.001, 0.4);
-    c->o = (gp_world_options){.seed = seed,
-                              .n_workers = n_workers,
-                              .rule = rule,
-                              .rule_options = {.layout = layout,
-                                               .range = gp_range_all(layout),
-                                               .age_power = rule->age_power,
-                                               .natural_rate = 0.5,
-                                               .adam_rate = 0.03,
-                                               .decay = 0.9,
-                                               .epsilon = 1e-4},
-                              .server = {.theta = c->s->theta,
-                                         .n_shards = n_shards,
-                                         .shard_weight = c->weight,
-                                         .workers = n_workers,
-                                         .workers_max = n_workers + pick(&rng, 3),
-                                         .max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)],
-                                         .quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)],
-                                         .filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)],
-                                         .steps = pick(&rng, 2) ? VERSIONS : 0,
-                                         .on_loss = pick(&rng, 6) ? GP_LOSS_REASSIGN : GP_LOSS_DROP,
-                                         .run = {seed, 5},
-                                         .fingerprint = 42,
-                                         .lost_after = 8},
-                              .computer = {.ctx = c, .compute = compute},
-                              .resend = 2,
-                              .heartbeat = 1,
-                              .any_place = !c->quiet_workers && pick(&rng, 5) == 0,
-                              .begin_after = 30,
-                              .restart_refused = 1,
-                              .checkpoint_chance = 0.02,
-                              .costs = {.compute = 1,
-                                        .spread = 0.5,
-                                        .slowness = c->slowness,
-                                        .link = {.latency = latency,
-                                                 .jitter = pick(&rng, 2) * latency,
-                                                 .bandwidth = pick(&rng, 2) ? 1e5 : 0,
-                                                 .loss = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2),
-                                                 .duplication = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.3),
-                                                 .reorder = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.3)},
-                                        .server_message = 1e-3,
-                                        .server_step = 0.02},
-                              .versions = VERSIONS,
-                              .seconds = 1e5,
-                              .stall = 400,
-                              .check_copies = true};
+    c->o = (gp_world_options){
+        .seed = seed,
+        .n_workers = n_workers,
+        .rule = rule,
+        .rule_options = {.layout = layout,
+                         .range = gp_range_all(layout),
+                         .age_power = rule->age_power,
+                         .natural_rate = 0.5,
+                         .adam_rate = 0.03,
+                         .decay = 0.9,
+                         .epsilon = 1e-4},
+        .server = {.theta = c->s->theta,
+                   .n_shards = n_shards,
+                   .shard_weight = c->weight,
+                   .workers = n_workers,
+                   .workers_max = n_workers + pick(&rng, 3),
+                   .max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)],
+                   .quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)],
+                   .filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)],
+                   .steps = pick(&rng, 2) ? VERSIONS : 0,
+                   .on_loss = pick(&rng, 6) ? GP_LOSS_REASSIGN : GP_LOSS_DROP,
+                   .run = {seed, 5},
+                   .fingerprint = 42,
+                   .lost_after = c->quiet_workers || pick(&rng, 2) ? 8 : 4}, // the latter gives up some who live
+        .computer = {.ctx = c, .compute = compute},
+        .resend = 2,
+        .heartbeat = 1,
+        .any_place = !c->quiet_workers && pick(&rng, 5) == 0,
+        .begin_after = 30,
+        .restart_refused = 1,
+        .checkpoint_chance = 0.02,
+        .costs = {.compute = 1,
+                  .spread = 0.5,
+                  .slowness = c->slowness,
+                  .link = {.latency = latency,
+                           .jitter = pick(&rng, 2) * latency,
+                           .bandwidth = pick(&rng, 2) ? 1e5 : 0,
+                           .loss = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2),
+                           .duplication = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.3),
+                           .reorder = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.3)},
+                  .server_message = 1e-3,
+                  .server_step = 0.02},
+        .versions = VERSIONS,
+        .seconds = 1e5,
+        .stall = 400,
+        .check_copies = true};
     if (!c->quiet_workers && pick(&rng, 8) == 0) c->failing = 0.003, c->not_finite = 0.003;
     if (horizon > 0) {
         random_faults(c, &rng, horizon);
@@ -362,7 +364,8 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
     const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
     const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
-                         : run_seeds(settings, number_from("SIM_FIRST", 0), number_from("SIM_SEEDS", 2000),
+                         : run_seeds(settings, number_from("SIM_FIRST", 0),
+                                     number_from("SIM_SEEDS", getenv("ADVGP_LONG") ? 20000 : 2000),
                                      getenv("SIM_SHOW") != NULL);
     for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
     free(settings);

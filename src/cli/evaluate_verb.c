@@ -202,8 +202,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
         f->calibrated[l].factor = gp_model_interval(f->model, levels[l]);
         f->gaussian[l].factor = gp_gaussian_interval(levels[l]);
     }
-    advgp_status st = gp_answers_open(f->model, options->operands + 1, options->n_operands - 1, GP_ENCODE_EVALUATE,
-                                      false, &in, err);
+    const gp_file_options data = {.paths = options->operands + 1, .n_paths = options->n_operands - 1};
+    advgp_status st = gp_answers_open(f->model, &data, GP_ENCODE_EVALUATE, false, &in, err);
     if (st == ADVGP_OK) st = fit_linear(f, err);
     if (st == ADVGP_OK) st = add_all(f, in, options, err);
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
@@ -220,6 +220,7 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
+    gp_blas_threads(1);
     advgp_status st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};

@@ -708,9 +708,10 @@ static void a_bad_step_is_taken_back_and_steps_are_halved(void **state)
     }
 }
 
-static advgp_status refuse_all(void *ctx, const double *theta, advgp_error *err)
+static advgp_status refuse_all(void *ctx, const double *before, double *theta, advgp_error *err)
 {
     (void)ctx;
+    (void)before;
     (void)theta;
     return gp_fail(err, ADVGP_ENUMERIC, "pivot 3 of K_mm");
 }
@@ -803,7 +804,8 @@ static void a_server_goes_on_from_an_image(void **state)
         double theta[SIZE] = {1, 2, NAN};
         if (what == 0) image.damping = 0;
         if (what == 1) image.theta = theta;
-        if (what == 2) image.owner[2] = 17;
+        uint64_t owner[64] = {0, 0, 17};
+        if (what == 2) image.owner = owner;
         CHECK_FAILS(ADVGP_EFILE, gp_server_restore(other.server, &image, &err), "nonsense");
         gp_server_free(other.server);
     }

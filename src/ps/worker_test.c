@@ -18,7 +18,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     memcpy(j->theta, work->theta, sizeof j->theta);
     j->n++;
     for (size_t i = 0; i < PUSH; i++) push[i] = (double)work->version + (double)i;
-    *done = (gp_work_done){30, 3, 3};
+    *done = (gp_work_done){30, 3, 3, PUSH};
     return j->status == ADVGP_OK ? ADVGP_OK : gp_fail(err, j->status, "told to fail");
 }
 

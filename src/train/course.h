@@ -22,7 +22,6 @@ typedef struct gp_course {
     double wall_start, cpu_start;
     double run_start;  // wall clock when the steps began, after pilots
     size_t first_step; // taken before, where the run was resumed
-    double cpu_before; // seconds of CPU
     gp_learner *learner;
     gp_run *run;
     gp_judge *judge;
@@ -47,6 +46,7 @@ advgp_status gp_course_versions(gp_course *course, advgp_error *err);
 advgp_status gp_course_judge(gp_course *course, const double *theta, size_t version, double neg_elbo_per_row,
                              const char **stopped, advgp_error *err);
 bool gp_course_stop_asked(const gp_course *course);
+bool gp_course_time_is_up(const gp_course *course);
 
 // As gp_train (train.h), with these steps.
 advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,

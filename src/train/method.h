@@ -22,7 +22,8 @@ typedef struct gp_method {
                           gp_model **model, gp_train_result *result, advgp_error *err);
 } gp_method;
 
-extern const gp_method gp_method_advgp, gp_method_linear, gp_method_mean, gp_method_exact;
+extern const gp_method gp_method_advgp, gp_method_svigp, gp_method_distgp_gd, gp_method_distgp_lbfgs, gp_method_linear,
+    gp_method_mean, gp_method_exact;
 
 extern const gp_method *const gp_methods[];         // ends with NULL; the order users see, the default first
 const gp_method *gp_method_named(const char *name); // NULL if there is none

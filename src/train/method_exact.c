@@ -11,9 +11,10 @@
 #include <string.h>
 
 enum { SUBSET_ROWS = 1000, READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5, MAX_ITERATIONS = 200 };
-// The noise is sqrt(noise_floor^2 + e^2x) of the standardised target: below a thousandth of it the covariance is
-// singular in double precision, and predictions would hang on the rounding of one machine.
-static const double noise_floor = 1e-3, start_noise = 0.4, start_amplitude = 0.9, start_trend = 0.5;
+// sigma^2 = e^2x + noise_share (1 + a0^2 + s_c^2 + s_l^2), all of the standardised target, is what L-BFGS sees. It is
+// the relative jitter of K_mm once more: with less noise the covariance is singular in double precision, and
+// predictions would hang on the rounding of one machine.
+static const double noise_share = 1e-6, start_noise = 0.4, start_amplitude = 0.9, start_trend = 0.5;
 static const double farthest = 25; // |ln eta|, |ln a0|: beyond it lies overflow, not a model
 
 typedef struct exact_run {
@@ -87,10 +88,27 @@ static advgp_status evaluate(exact_run *r, double nlml, advgp_error *err)
     return st;
 }
 
+static bool is_scale(const exact_run *r, size_t i) // ln a0, ln s_c, ln s_l
+{
+    return i == 1 || i >= 2 + r->spec.d;
+}
+
 static void meaning(const exact_run *r, const double *x, double *hyper)
 {
+    double variance = exp(2 * x[0]) + noise_share;
     memcpy(hyper, x, r->n_hyper * sizeof *x);
-    hyper[0] = 0.5 * log(noise_floor * noise_floor + exp(2 * x[0]));
+    for (size_t i = 1; i < r->n_hyper; i++)
+        if (is_scale(r, i)) variance += noise_share * exp(2 * x[i]);
+    hyper[0] = 0.5 * log(variance);
+}
+
+// The gradient in hyper becomes that in x: the noise depends on every scale.
+static void pull(const exact_run *r, const double *x, double *gradient)
+{
+    const double by_variance = gradient[0] * exp(-2 * r->hyper[0]); // d ln sigma = d variance / (2 variance)
+    gradient[0] = by_variance * exp(2 * x[0]);
+    for (size_t i = 1; i < r->n_hyper; i++)
+        if (is_scale(r, i)) gradient[i] += by_variance * noise_share * exp(2 * x[i]);
 }
 
 // -ln p(y) per row and its gradient in x.
@@ -106,7 +124,7 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
     double nlml;
     advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, gradient, NULL, err);
     if (st != ADVGP_OK) return st;
-    gradient[0] *= exp(2 * (x[0] - r->hyper[0]));
+    pull(r, x, gradient);
     for (size_t i = 0; i < n; i++) gradient[i] /= (double)r->stage_n;
     *value = nlml / (double)r->stage_n;
     r->rows_seen += r->stage_n;
@@ -142,7 +160,7 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     gp_lbfgs_result found = {0};
     advgp_status st = ADVGP_OK;
     start(r);
-    if (r->n > 2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
+    if (r->n > (size_t)2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
     if (st == ADVGP_OK) st = stage(r, r->n, &found, err);
     result->stopped = r->interrupted                                               ? "interrupted"
                       : r->late                                                    ? "time is up"

@@ -4,7 +4,8 @@
 #include <string.h>
 
 const gp_method *const gp_methods[] = {
-    &gp_method_advgp, &gp_method_linear, &gp_method_mean, &gp_method_exact, NULL,
+    &gp_method_advgp,  &gp_method_svigp, &gp_method_distgp_gd, &gp_method_distgp_lbfgs,
+    &gp_method_linear, &gp_method_mean,  &gp_method_exact,     NULL,
 };
 
 const gp_method *gp_method_named(const char *name)

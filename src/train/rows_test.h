@@ -64,7 +64,7 @@ static inline gp_learner *make_learner(size_t m)
     double *inducing;
     size_t n;
     gp_learner *learner;
-    must(gp_inducing_choose(t.shards, m, true, &inducing, &n, &err), &err);
+    must(gp_inducing_choose(t.shards, m, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 0.7, &inducing, &n, &err), &err);
     const gp_learner_options o = {.d = D,
                                   .m = m,
                                   .components = 1,

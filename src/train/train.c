@@ -30,6 +30,7 @@ static const double pilot_handicap = 1.01;
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
 static const double interrupted_finish_seconds = 10;
 static const char interrupted_word[] = "interrupted"; // why a run stopped, in its log
+static const char late_word[] = "time is up";
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
 enum { HELD_OUT_DECIDES = 100 };
@@ -94,8 +95,21 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     const double per_epoch = (double)t->n_train / rows_a_version(t);
     const double least = whole(t) ? STEPS_WHOLE : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
-    t->steps = (size_t)fmax(1, ceil(steps));
-    advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
+    t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
+    advgp_status st;
+    if (o->theta) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // theta has its own
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    } else if (o->inducing) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing);
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+        if (t->inducing) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
+    } else {
+        st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel, start_length, &t->inducing, &t->m,
+                                err);
+    }
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
@@ -121,7 +135,9 @@ static advgp_status new_learner(const gp_course *t, size_t components, gp_learne
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };
-    return gp_learner_new(&lo, out, err);
+    const advgp_status st = gp_learner_new(&lo, out, err);
+    if (st == ADVGP_OK && o->theta) memcpy((*out)->theta, o->theta, (*out)->layout.size * sizeof(double));
+    return st;
 }
 
 // ---- a run of the server --------------------------------------------------------------------------------------------
@@ -253,7 +269,9 @@ static void ask_judge(gp_course *t, const double *theta, size_t version)
         .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
         .run_seconds = run,
         .rows_per_second = rows_here / run,
-        .seconds_left = run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version),
+        .seconds_left = version < t->steps
+                            ? run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version)
+                            : 0,
     };
     t->state.judging = true;
     t->state.judged_version = version;
@@ -289,6 +307,13 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
     }
     *stopped = is_over(t);
     return ADVGP_OK;
+}
+
+bool gp_course_time_is_up(const gp_course *t)
+{
+    const gp_train_options *o = t->options;
+    return (o->seconds > 0 && gp_clock_wall() - t->wall_start >= o->seconds) ||
+           (o->cpu_seconds > 0 && gp_clock_cpu() - t->cpu_start >= o->cpu_seconds);
 }
 
 bool gp_course_stop_asked(const gp_course *t)
@@ -330,9 +355,9 @@ static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_erro
         if (*stopped && !is_logged_end(t, *stopped)) *stopped = NULL;
     }
     if (st != ADVGP_OK || *stopped) return st;
-    if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
+    if (!t->run->ops->replay && gp_course_time_is_up(t)) {
         st = judge_now(t, stopped, err);
-        if (!*stopped) *stopped = "time is up";
+        if (!*stopped) *stopped = late_word;
         return st;
     }
     if (version >= t->steps) return judge_now(t, stopped, err);
@@ -385,6 +410,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     const char *stopped = is_over(t);
     const size_t first = (size_t)gp_server_version(server);
     t->run_start = t->last_save = gp_clock_wall();
+    const double cpu = gp_clock_cpu();
     t->first_step = first;
     // After the one that was judged last, not after the version: a checkpoint may be of an evaluation version that
     // still waits for the verdict on the one before.
@@ -418,6 +444,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     t->result->versions = (size_t)gp_server_version(server);
     t->result->rows = rows_seen(t);
     t->result->step_seconds = gp_clock_wall() - t->run_start;
+    t->result->step_cpu = gp_clock_cpu() - cpu;
     double waited = 0;
     for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(server, (uint32_t)k).waited;
     t->result->workers = t->workers;
@@ -487,7 +514,8 @@ static advgp_status begin(gp_course *t, advgp_error *err)
     if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
-    t->every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
+    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
+    t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
                               .components = components,
@@ -546,8 +574,11 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     }
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
+    // By what the record says, not by the clock: a replay must come to the same decision.
     const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
-    if (whole(t) && t->n_train <= BATCH_WHOLE && !was_interrupted) {
+    const bool late = !strcmp(t->result->stopped, late_word);
+    const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
+    if (small && !(t->options->epochs > 0) && !late && !was_interrupted) { // who counts epochs gets no more
         // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
         // on few rows that decides how close a sparse model comes to the exact process.
         st = polish(t, err);
@@ -608,6 +639,8 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
     advgp_status st = gp_map_choice_check(map_of(o), o->m, o->components, err);
     if (st != ADVGP_OK) return st;
     if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
+    if (o->theta && !o->components)
+        return gp_fail(err, ADVGP_EINVAL, "train: parameters to start from need a number of components");
     return ADVGP_OK;
 }
 

@@ -15,7 +15,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     const double n = (double)work->n_shards;
     push[0] = 1;
     for (size_t i = 0; i < SIZE; i++) push[1 + i] = n * (work->theta[i] - 1);
-    *done = (gp_work_done){n, n, work->n_shards};
+    *done = (gp_work_done){n, n, work->n_shards, 1 + SIZE};
     return ADVGP_OK;
 }
 
