@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the kept seeds of the fuzzers of model files, schemas, checkpoints and packed folders anew, with the program as it is.
-#   fuzz/corpus.sh ADVGP
+#   fuzz/corpus.sh ADVGP MAKE_CHECKPOINT
 set -euo pipefail
-advgp=$(realpath "$1") corpus=$(realpath "$(dirname "$0")")/corpus
+advgp=$(realpath "$1") make_checkpoint=$(realpath "$2") corpus=$(realpath "$(dirname "$0")")/corpus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -12,11 +12,7 @@ awk 'BEGIN { srand(1); print "x1,x2,y"; for (i = 0; i < 20; i++) { a = rand(); b
 awk 'BEGIN { srand(2); print "n,flag,day,colour,shop,w,y"; for (i = 0; i < 60; i++)
   printf "%s,%s,2024-%02d-%02d,%s,%s,%d,%.3f\n", i % 9 ? rand() : "", i % 2 ? "true" : "false", i % 12 + 1, i % 28 + 1, i % 3 ? "red" : "blue", i % 3, i % 4 + 1, 1 + rand() }' >kinds.csv
 
-"$advgp" train two.csv --target y -m 2 --components 1 --epochs 1000000 --patience inf -q --checkpoint "$corpus/checkpoint/run" -o m >/dev/null 2>&1 &
-pid=$!
-sleep 1
-kill -INT $pid
-wait $pid || true
+"$make_checkpoint" "$corpus/checkpoint"
 head -c 300 "$corpus/checkpoint/run" >"$corpus/checkpoint/cut"
 
 # Every form and map of a model file.

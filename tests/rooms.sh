@@ -14,7 +14,7 @@ for room in "${rooms[@]}"; do
     other=${target%%/*}
     case $target in
       advgp.h) continue ;;                                              # the public header belongs to everyone
-      fixture.h|*_test.h) [[ $file == *_test.c ]] && continue ;;        # tests may use the shared fixture
+      fixture.h|*_test.h) [[ $file == *_test.[ch] ]] && continue ;;     # tests may use the shared fixture
     esac
     seen=$((seen + 1))
     if [[ ! -e $root/src/$target ]]; then

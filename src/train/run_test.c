@@ -1,6 +1,7 @@
 // run_test.c: worker threads at tau = 0 give the bits of a serial loop over the same shards, for every rule and number
 // of workers; when a training ends is a function of versions.
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "fixture.h"
 #include "train/rows_test.h"
 #include "train/run.h"
@@ -162,6 +163,30 @@ static void a_collection_is_the_sum_over_all_rows_for_any_number_of_workers(void
     free_table();
 }
 
+// A worker that sleeps makes the other and the server wait: that must cost nothing. CPU, not wall clock: the machine
+// may be busy.
+static void waiting_uses_no_cpu(void **state)
+{
+    (void)state;
+    make_table(1500, 25, "0.1");
+    gp_learner *l = make_learner(12);
+    double *theta = doubles(l->layout.size), spent[2], wall = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const double delays[WORKERS] = {0, 0.08, 0, 0};
+        gp_run_options o = options_of(l, &gp_rule_natural, WORKERS);
+        o.delays = i ? delays : NULL;
+        const double start = gp_clock_cpu(), began = gp_clock_wall();
+        by_threads(&o, theta, l->layout.size);
+        spent[i] = gp_clock_cpu() - start, wall = gp_clock_wall() - began;
+    }
+    assert_true(wall > 0.08 * VERSIONS);
+    if (spent[1] > 1.5 * spent[0] + 0.05 * wall)
+        fail_msg("%g s of CPU in %g s of waiting; without it %g", spent[1], wall, spent[0]);
+    free(theta);
+    gp_learner_free(l);
+    free_table();
+}
+
 // ---- when a training ends -------------------------------------------------------------------------------------------
 
 typedef struct diary {
@@ -250,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_without_delay_give_the_bits_of_a_serial_loop),
         cmocka_unit_test(a_collection_is_the_sum_over_all_rows_for_any_number_of_workers),
+        cmocka_unit_test(waiting_uses_no_cpu),
         cmocka_unit_test(a_verdict_takes_effect_at_the_next_evaluation_version),
         cmocka_unit_test(time_ends_a_run_at_an_evaluation_version),
     };

@@ -641,7 +641,7 @@ static advgp_status fill_model(gp_course *t, gp_model *model, size_t finish_rows
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
-                               (json_int_t)(t->batch * t->workers), "workers", (json_int_t)t->workers);
+                               (json_int_t)t->batch * (json_int_t)t->workers, "workers", (json_int_t)t->workers);
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);

@@ -87,6 +87,14 @@ static int stop_at(void *ctx)
     return s->version >= s->at;
 }
 
+// Every version is one of evaluation: none may be missing.
+static void next_version(void *ctx, const gp_train_eval *eval)
+{
+    size_t *last = ctx;
+    if (*last) assert_int_equal(eval->version, *last + 1);
+    *last = eval->version;
+}
+
 static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
 {
     (void)state;
@@ -126,6 +134,42 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
     assert_int_equal(gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err), ADVGP_EINVAL);
     assert_non_null(strstr(err.text, "batch"));
     free_table();
+    gp_model_free(whole);
+    unlink(path);
+}
+
+// Many held-out rows and few steps: workers always wait for the judge, so the checkpoint is of an evaluation version
+// whose own evaluation has not begun.
+static void a_run_that_waits_for_its_judge_resumes_to_the_same_bits(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/advgp-checkpoint-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    gp_train_options o = small();
+    o.batch = 100, o.epochs = 1, o.patience = 3;
+    make_table(8000, 9, "0.5");
+    gp_model *whole = train(&o, NULL, NULL);
+    free_table();
+    for (uint64_t at = 2; at <= 11; at += 3) {
+        stopper s = {.at = at};
+        const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
+        gp_train_result r;
+        o.checkpoint = path, o.resume = NULL;
+        make_table(8000, 9, "0.5");
+        gp_model_free(train(&o, &events, &r));
+        assert_true(r.interrupted);
+        free_table();
+        o.resume = path;
+        make_table(8000, 9, "0.5");
+        size_t last = 0;
+        gp_model *rest = train(&o, &(gp_train_events){.ctx = &last, .eval = next_version}, &r);
+        free_table();
+        assert_in_range(last, r.versions - 1, r.versions);
+        assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));
+        gp_model_free(rest);
+    }
     gp_model_free(whole);
     unlink(path);
 }
@@ -217,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_model_beats_the_baselines_and_its_intervals_hold),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(a_resumed_run_ends_with_the_bits_of_an_undisturbed_one),
+        cmocka_unit_test(a_run_that_waits_for_its_judge_resumes_to_the_same_bits),
         cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
         cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),
