@@ -18,11 +18,13 @@ void gp_option_note(const gp_option *option, gp_buffer *out)
     bool said = !option->unit || (option->value && strcasecmp(option->unit, option->value) == 0); // --time SECONDS
     if (!said) gp_buffer_add(out, "%s", option->unit);
     const char *comma = said ? "" : ", ";
-    if (option->required)
+    if (option->required) {
         gp_buffer_add(out, "%srequired", comma);
-    else if (option->kind == GP_OPTION_LIST)
+    } else if (option->kind == GP_OPTION_LIST) {
         gp_buffer_add(out, "%smay be repeated", comma);
-    else if (option->kind != GP_OPTION_FLAG && option->fallback)
+        comma = ", ";
+    }
+    if (!option->required && option->kind != GP_OPTION_FLAG && option->fallback)
         gp_buffer_add(out, "%sdefault %s", comma, option->fallback);
 }
 

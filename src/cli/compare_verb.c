@@ -29,14 +29,33 @@ typedef struct comparison {
     gp_loaded data;
     gp_shards *test;
     gp_runlog *log;
-    json_t *rows; // of the table
+    advgp_status log_status; // of the first line that could not be written
+    advgp_error log_error;
+    json_t *rows;        // of the table
+    size_t n_done;       // of them, those with figures
+    advgp_error failure; // of the last method that could not
+    gp_notes told;       // notes of the runs that the user has seen
     const char *label;
-    size_t m;
+    const gp_method *method;
+    size_t m;         // of this run; 0: the method has no inducing inputs
     double *inducing; // the start of all methods at this m
     size_t n_inducing;
     double next_line;
     bool silent; // a trial
 } comparison;
+
+// "svigp, m = 50", or "linear".
+typedef struct run_name {
+    char text[80];
+} run_name;
+
+static run_name name_of(const comparison *c)
+{
+    run_name name;
+    const int n = snprintf(name.text, sizeof name.text, "%.40s", c->label);
+    if (c->m) snprintf(name.text + n, sizeof name.text - (size_t)n, ", m = %zu", c->m);
+    return name;
+}
 
 // ---- events ---------------------------------------------------------------------------------------------------------
 
@@ -44,24 +63,25 @@ static void log_take(comparison *c, const char *event, json_t *fields)
 {
     if (fields) json_object_set_new(fields, "method", json_string(c->label));
     if (fields) json_object_set_new(fields, "inducing", json_integer((json_int_t)c->m));
-    if (c->log && !c->silent)
-        (void)gp_runlog_event_take(c->log, event, fields, NULL);
-    else
+    if (!c->log || c->silent) {
         json_decref(fields);
+        return;
+    }
+    advgp_error err;
+    const advgp_status st = gp_runlog_event_take(c->log, event, fields, &err);
+    if (st != ADVGP_OK && c->log_status == ADVGP_OK) c->log_status = st, c->log_error = err;
 }
 
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
     comparison *c = ctx;
-    log_take(c, "eval",
-             json_pack("{s:f, s:f, s:f, s:I, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                       "version", (json_int_t)e->version, "neg_elbo_per_row", gp_json_real(e->neg_elbo_per_row), "rmse",
-                       gp_json_real(e->rmse), "mnlp", gp_json_real(e->mnlp)));
+    log_take(c, "eval", gp_cli_eval_json(e));
     const double now = gp_clock_wall();
     if (c->silent || now < c->next_line) return;
     c->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    gp_cli_say(c->o, "%s, m = %zu: version %zu, %.0f CPU seconds, held-out RMSE %.5g", c->label, c->m, e->version,
-               e->cpu, e->rmse);
+    char held_out[48] = "";
+    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, ", held-out RMSE %.5g", e->rmse);
+    gp_cli_say(c->o, "%s: version %zu, %.0f CPU seconds%s", name_of(c).text, e->version, e->cpu, held_out);
 }
 
 static int on_stop(void *ctx)
@@ -82,32 +102,40 @@ static advgp_status copy_schema(const gp_schema *schema, gp_schema **out, advgp_
     return st;
 }
 
-static advgp_status fit(comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
-                        gp_model **out, advgp_error *err)
+// Every run of a method would say the same again.
+static advgp_status tell_once(comparison *c, const gp_notes *notes, advgp_error *err)
 {
-    const gp_method *method = gp_method_named(gp_options_text(c->train, "method"));
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < notes->n; i++) {
+        const gp_note *note = &notes->items[i];
+        bool told = false;
+        for (size_t k = 0; k < c->told.n; k++) told |= !strcmp(c->told.items[k].text, note->text);
+        if (told) continue;
+        gp_cli_say(c->o, "note: %s", note->text);
+        st = gp_notes_add(&c->told, err, note->count, "%s", note->text);
+    }
+    return st;
+}
+
+// ESTOPPED where someone asked to stop before it was finished: what there is by then is no figure of the method.
+static advgp_status fit(comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
+                        advgp_error *err)
+{
     const gp_train_events events = {.ctx = c, .eval = on_eval, .stop = on_stop};
     gp_schema *schema = NULL;
     gp_model *model = NULL;
     gp_notes notes = {0};
     advgp_status st = copy_schema(c->data.schema, &schema, err);
     if (st == ADVGP_OK) {
-        st = method->train(c->data.shards, schema, c->data.sql, options, &events, &notes, &model, result, err);
+        st = c->method->train(c->data.shards, schema, c->data.sql, options, &events, &notes, &model, result, err);
         if (st != ADVGP_OK) gp_schema_free(schema);
     }
+    if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");
+    if (st == ADVGP_OK) st = tell_once(c, &notes, err);
     if (st == ADVGP_OK && on_test && c->test) st = gp_cli_score_test(c->test, model, result, err);
     gp_notes_fini(&notes);
-    if (st == ADVGP_OK && out)
-        *out = model;
-    else
-        gp_model_free(model);
+    gp_model_free(model);
     return st;
-}
-
-static bool has_schedule(const comparison *c)
-{
-    const char *method = gp_options_text(c->train, "method");
-    return !strcmp(method, "advgp") || !strcmp(method, "svigp");
 }
 
 // Versions that fit into a budget, where a trial of TRIAL_VERSIONS took `few` seconds with one evaluation and `many`
@@ -130,9 +158,9 @@ static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp
     trial.patience = SIZE_MAX;
     trial.evaluations = 1;
     c->silent = true;
-    advgp_status st = fit(c, &trial, false, &few, NULL, err);
+    advgp_status st = fit(c, &trial, false, &few, err);
     trial.evaluations = TRIAL_VERSIONS;
-    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, NULL, err);
+    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, err);
     c->silent = false;
     if (st != ADVGP_OK) return st;
     double steps = 1e9;
@@ -151,7 +179,7 @@ static advgp_status settle_options(comparison *c, gp_train_options *options, adv
     options->checkpoint = options->resume = NULL;
     if (c->inducing) options->m = c->n_inducing, options->inducing = c->inducing;
     const bool budget = options->cpu_seconds > 0 || options->seconds > 0;
-    return budget && has_schedule(c) && !(options->epochs > 0) ? fit_schedule(c, options, err) : ADVGP_OK;
+    return budget && c->method->schedule && !(options->epochs > 0) ? fit_schedule(c, options, err) : ADVGP_OK;
 }
 
 // The delay with the least held-out error; the test rows are not looked at.
@@ -169,87 +197,114 @@ static advgp_status tune_delay(comparison *c, gp_train_options *options, advgp_e
         advgp_status st = ADVGP_OK;
         if (options->cpu_seconds > 0 || options->seconds > 0) st = fit_schedule(c, &trial, err);
         c->silent = true;
-        if (st == ADVGP_OK) st = fit(c, &trial, false, &r, NULL, err);
+        if (st == ADVGP_OK) st = fit(c, &trial, false, &r, err);
         c->silent = false;
         if (st != ADVGP_OK) return st;
-        gp_cli_say(c->o, "%s, m = %zu: delay %zu gives a held-out RMSE of %.5g", c->label, c->m, delays[i], r.rmse);
+        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.rmse);
         if (r.rmse < best) best = r.rmse, chosen = delays[i], options->steps = trial.steps;
     }
     options->max_delay = chosen;
     return ADVGP_OK;
 }
 
+static bool has_delay(const comparison *c)
+{
+    return gp_method_takes(c->method, "max-delay");
+}
+
 static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
 {
     return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b}", "method", c->label, "inducing",
-                     (json_int_t)c->m, "max_delay",
-                     o->max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)o->max_delay),
+                     (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(),
                      "cpu_seconds", r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
                      gp_json_real(r->rmse), "mnlp", gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]),
                      "stopped", r->stopped, "versions", (json_int_t)r->versions, "held_out", r->held_out);
 }
 
-static bool has_inducing(const char *method)
+static bool has_inducing(const comparison *c)
 {
-    return gp_method_takes(gp_method_named(method), "inducing");
+    return gp_method_takes(c->method, "inducing");
 }
 
-// A method that cannot do these rows is a line of the table; the others go on.
-static advgp_status note_failure(comparison *c, advgp_status st, advgp_error *err)
+static advgp_status add_row(comparison *c, const char *event, json_t *row, advgp_error *err)
 {
-    const advgp_error why = *err;
-    gp_cli_say(c->o, "%s cannot do this: %s", c->label, why.text);
-    json_t *row = json_pack("{s:s, s:I, s:s, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
-                            advgp_status_name(st), "why", gp_json_text(why.text));
     if (!row || json_array_append(c->rows, row) != 0) {
         json_decref(row);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
     }
-    log_take(c, "failed", row);
+    log_take(c, event, row);
     return ADVGP_OK;
+}
+
+// A method that cannot do these rows is a line of the table; the others go on.
+static advgp_status note_failure(comparison *c, const advgp_error *why, advgp_error *err)
+{
+    c->failure = *why;
+    gp_cli_say(c->o, "%s cannot do this: %s", c->label, why->text);
+    return add_row(c, "failed",
+                   json_pack("{s:s, s:I, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
+                             gp_json_text(why->text)),
+                   err);
 }
 
 static advgp_status run_one(comparison *c, advgp_error *err)
 {
-    gp_train_options options;
+    gp_train_options options = {0};
     gp_train_result r = {0};
-    const bool tune = gp_options_flag(c->o, "tune-delay") && !strcmp(gp_options_text(c->train, "method"), "advgp");
-    gp_cli_say(c->o, "%s%s", c->label,
-               has_inducing(gp_options_text(c->train, "method")) ? "" : " (no inducing points)");
-    advgp_status st = settle_options(c, &options, err);
-    if (st == ADVGP_OK && tune) st = tune_delay(c, &options, err);
-    log_take(c, "run",
-             json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
-    if (st == ADVGP_OK) st = fit(c, &options, true, &r, NULL, err);
-    if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, st, err);
-    if (st != ADVGP_OK) return gp_wrap(err, st, "%s, m = %zu", c->label, c->m);
-    json_t *row = row_of(c, &options, &r);
-    if (!row || json_array_append(c->rows, row) != 0) {
-        json_decref(row);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    advgp_error why = {0};
+    const bool tune = gp_options_flag(c->o, "tune-delay") && has_delay(c);
+    gp_cli_say(c->o, "%s%s", c->label, has_inducing(c) ? "" : " (no inducing points)");
+    advgp_status st = gp_cli_stopped() ? ADVGP_ESTOPPED : settle_options(c, &options, &why);
+    if (st == ADVGP_OK && tune) st = tune_delay(c, &options, &why);
+    if (st == ADVGP_OK) {
+        log_take(c, "run",
+                 json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
+        st = fit(c, &options, true, &r, &why);
     }
-    log_take(c, "done", row);
-    if (r.interrupted) return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the table has what was done");
-    return ADVGP_OK;
+    if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, &why, err);
+    if (st == ADVGP_ESTOPPED) {
+        log_take(c, "interrupted", json_object());
+        return gp_fail(err, st, "interrupted during %s: %s", name_of(c).text,
+                       c->n_done ? "the table has what was finished before" : "no method was finished");
+    }
+    if (st != ADVGP_OK) return gp_fail(err, st, "%s: %.400s", name_of(c).text, why.text);
+    c->n_done++;
+    return add_row(c, "done", row_of(c, &options, &r), err);
 }
 
 // ---- the grid -------------------------------------------------------------------------------------------------------
 
 // "advgp-prox" is advgp with --optimizer prox.
-static advgp_status set_method(comparison *c, const char *label, advgp_error *err)
+static const char *optimizer_of(const char *label)
 {
-    const char *optimizer = !strcmp(label, "advgp-prox") ? "prox" : !strcmp(label, "advgp-natural") ? "natural" : NULL;
-    const char *method = optimizer ? "advgp" : label;
-    char words[128];
-    if (!gp_method_named(method)) {
-        size_t at = 0;
+    return !strcmp(label, "advgp-prox") ? "prox" : !strcmp(label, "advgp-natural") ? "natural" : NULL;
+}
+
+static const gp_method *method_of(const char *label)
+{
+    return optimizer_of(label) ? &gp_method_advgp : gp_method_named(label);
+}
+
+static advgp_status check_methods(const gp_options *o, advgp_error *err)
+{
+    char *const *labels, words[128];
+    const size_t n = gp_options_list(o, "methods", &labels);
+    for (size_t k = 0, at = 0; k < n; k++) {
+        if (method_of(labels[k])) continue;
         for (size_t i = 0; gp_methods[i] && at < sizeof words; i++)
             at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "", gp_methods[i]->name);
-        return gp_fail(err, ADVGP_EINVAL, "--methods: there is no '%s'; there are %s, advgp-natural, advgp-prox", label,
-                       words);
+        return gp_fail(err, ADVGP_EINVAL, "--methods: there is no '%s'; there are %s, advgp-natural, advgp-prox",
+                       labels[k], words);
     }
+    return ADVGP_OK;
+}
+
+static advgp_status set_method(comparison *c, const char *label, advgp_error *err)
+{
+    const char *optimizer = optimizer_of(label);
     c->label = label;
-    advgp_status st = gp_options_set(c->train, "method", method, err);
+    c->method = method_of(label);
+    advgp_status st = gp_options_set(c->train, "method", c->method->name, err);
     if (st == ADVGP_OK) // another method's optimizer is its own
         st = gp_options_set(c->train, "optimizer", optimizer ? optimizer : gp_options_text(c->o, "optimizer"), err);
     return st;
@@ -263,8 +318,11 @@ static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
     gp_free(c->inducing);
     c->inducing = NULL;
     if (st == ADVGP_OK)
-        st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel, 1, &c->inducing, &c->n_inducing,
-                                err);
+        st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel, gp_train_start_length,
+                                &c->inducing, &c->n_inducing, err);
+    if (st == ADVGP_OK && c->n_inducing < o.m)
+        gp_cli_say(c->o, "note: inducing inputs reduced from %zu to %zu: there are no more distinct rows", o.m,
+                   c->n_inducing);
     return st;
 }
 
@@ -274,19 +332,20 @@ static advgp_status run_all(comparison *c, advgp_error *err)
     const size_t n_methods = gp_options_list(c->o, "methods", &methods),
                  n_sizes = gp_options_list(c->o, "inducing", &sizes);
     advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) st = set_method(c, methods[i], err); // all names first
+    bool sparse = false;
+    for (size_t i = 0; i < n_methods; i++) sparse |= gp_method_takes(method_of(methods[i]), "inducing");
     for (size_t k = 0; st == ADVGP_OK && k < n_sizes; k++) {
-        st = choose_start(c, sizes[k], err);
+        if (sparse) st = choose_start(c, sizes[k], err);
         for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) {
             st = set_method(c, methods[i], err);
-            const bool sparse = st == ADVGP_OK && has_inducing(gp_options_text(c->train, "method"));
-            if (st != ADVGP_OK || (!sparse && k > 0)) continue; // the same for every m
-            double m;
-            (void)gp_text_real(sizes[k], &m);
-            c->m = sparse ? (size_t)m : 0;
+            if (st != ADVGP_OK || (!has_inducing(c) && k > 0)) continue; // the same for every m
+            c->m = has_inducing(c) ? c->n_inducing : 0;
             st = run_one(c, err);
         }
     }
+    if (st == ADVGP_OK && !c->n_done)
+        st = gp_fail(err, c->failure.status, "no method could do this; the last, %s: %.400s", c->label,
+                     c->failure.text);
     return st;
 }
 
@@ -315,15 +374,13 @@ static advgp_status share_options(comparison *c, advgp_error *err)
 
 static advgp_status load(comparison *c, advgp_error *err)
 {
-    const char *test = gp_options_text(c->o, "test");
     advgp_status st = gp_load_training(c->train, &c->data, err);
-    if (st == ADVGP_OK && test) {
-        st = gp_load_known(&test, 1, c->data.sql, c->data.schema, &c->data.notes, &c->test, err);
-        if (st == ADVGP_OK && gp_shards_rows(c->test, GP_STOP) == 0)
-            st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", test, c->data.schema->target);
-        if (st != ADVGP_OK) return gp_wrap(err, st, "--test");
-    }
+    if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
+    if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
+        st = gp_fail(err, ADVGP_EDATA,
+                     "--tune-delay chooses by held-out rows, and there are none: give --validation a fraction or a "
+                     "file, or choose by --max-delay");
     return st;
 }
 
@@ -331,11 +388,7 @@ static advgp_status open_log(comparison *c, advgp_error *err)
 {
     const char *path = gp_options_text(c->o, "log");
     if (!path) return ADVGP_OK;
-    json_t *files = json_array();
-    for (size_t i = 0; i < c->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(c->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "compare", "version",
-                                 advgp_version(), "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision",
-                                 "double", "inputs", files, "options", gp_json_options(c->o));
+    json_t *manifest = gp_cli_manifest(c->o, "compare");
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = gp_runlog_create(path, manifest, &c->log, err);
     json_decref(manifest);
@@ -346,14 +399,17 @@ static void print_table(const comparison *c)
 {
     size_t i;
     json_t *row;
-    printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n",
-           c->test ? "the rows of --test" : "held-out rows", "method", "m", "delay", "CPU s", "wall s", "-ELBO", "RMSE",
-           "MNLP", "90 % in");
+    bool held_out = false;
+    json_array_foreach(c->rows, i, row) held_out |= json_is_true(json_object_get(row, "held_out"));
+    if (c->n_done)
+        printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n",
+               c->test ? "the rows of --test" : gp_cli_scored_rows(held_out), "method", "m", "delay", "CPU s", "wall s",
+               "-ELBO", "RMSE", "MNLP", "90 % in");
     json_array_foreach(c->rows, i, row)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
         if (json_object_get(row, "failed")) {
-            printf("%-14s cannot do this (%s)\n", json_string_value(json_object_get(row, "method")),
+            printf("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
                    json_string_value(json_object_get(row, "failed")));
             continue;
         }
@@ -371,25 +427,41 @@ static void print_table(const comparison *c)
     }
 }
 
+// Also of a comparison that did not come to its end: st is how it ended.
+static advgp_status show(const comparison *c, advgp_status st, advgp_error *err)
+{
+    if (!json_array_size(c->rows)) return st;
+    if (!gp_options_flag(c->o, "json")) {
+        print_table(c);
+        return st;
+    }
+    const advgp_status shown = gp_cli_print_json_take(json_pack("{s:O, s:I, s:b}", "rows", c->rows, "training_rows",
+                                                                (json_int_t)gp_shards_rows(c->data.shards, GP_TRAIN),
+                                                                "interrupted", st == ADVGP_ESTOPPED),
+                                                      st == ADVGP_OK ? err : NULL);
+    return st == ADVGP_OK ? shown : st;
+}
+
 advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
 {
+    const char *log = gp_options_text(o, "log");
     comparison c = {.o = o, .rows = json_array()};
     gp_blas_threads(1);
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
-    gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-    if (st == ADVGP_OK) st = load(&c, err);
+    if (st == ADVGP_OK) st = check_methods(o, err);
+    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
+    if (st == ADVGP_OK) {
+        gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+        st = load(&c, err);
+    }
     if (st == ADVGP_OK) st = open_log(&c, err);
     if (st == ADVGP_OK) st = run_all(&c, err);
-    if ((st == ADVGP_OK || st == ADVGP_ESTOPPED) && json_array_size(c.rows)) {
-        advgp_status shown = ADVGP_OK;
-        if (gp_options_flag(o, "json"))
-            shown = gp_cli_print_json_take(json_pack("{s:O, s:I}", "rows", c.rows, "training_rows",
-                                                     (json_int_t)gp_shards_rows(c.data.shards, GP_TRAIN)),
-                                           st == ADVGP_OK ? err : NULL);
-        else
-            print_table(&c);
-        if (st == ADVGP_OK) st = shown;
+    st = show(&c, st, err);
+    if (st == ADVGP_OK && c.log_status != ADVGP_OK) {
+        st = c.log_status;
+        if (err) *err = c.log_error;
     }
+    gp_notes_fini(&c.told);
     json_decref(c.rows);
     gp_free(c.inducing);
     gp_runlog_close(c.log);

@@ -42,15 +42,20 @@ typedef struct report {
 
 // ---- log ------------------------------------------------------------------------------------------------------------
 
+json_t *gp_cli_manifest(const gp_options *o, const char *command)
+{
+    json_t *files = json_array();
+    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(o->operands[i]));
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", command, "version", advgp_version(), "blas",
+                     gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "options",
+                     gp_json_options(o));
+}
+
 static advgp_status open_log(report *r, advgp_error *err)
 {
     const char *path = gp_options_text(r->o, "log");
     if (!path) return ADVGP_OK;
-    json_t *files = json_array();
-    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(r->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
-                                 "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs",
-                                 files, "options", gp_json_options(r->o));
+    json_t *manifest = gp_cli_manifest(r->o, "train");
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
                                                             : gp_runlog_create(path, manifest, &r->log, err);
@@ -108,7 +113,7 @@ static void on_ps(void *ctx, const gp_ps_event *event)
     if (r->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
 }
 
-static json_t *delay_json(size_t max_delay)
+json_t *gp_cli_delay_json(size_t max_delay)
 {
     return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
 }
@@ -120,7 +125,7 @@ static void on_begin(void *ctx, const gp_train_plan *p)
               json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m, "components",
                         (json_int_t)p->components, "workers", (json_int_t)p->workers, "batch", (json_int_t)p->batch,
                         "steps", (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
-                        delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version));
+                        gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version));
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
                p->workers == 1 ? "" : "s", p->batch, p->steps, gp_options_text(r->o, "max-delay"));
 }
@@ -133,6 +138,13 @@ static json_t *workers_json(const gp_train_eval *e)
                                               e->workers[k].rows_per_second, "age", e->workers[k].age, "waited",
                                               e->workers[k].waited));
     return list;
+}
+
+json_t *gp_cli_eval_json(const gp_train_eval *e)
+{
+    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
+                     "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
+                     gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
 // "rows/s 51k 49k, age 0 0, waits 1% 3%" of up to eight workers; of more, the slowest and how many there are.
@@ -162,10 +174,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 {
     report *r = ctx;
     note_memory(r);
-    log_event(r, "eval",
-              json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                        "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
-                        gp_json_real(e->mnlp), "workers", workers_json(e)));
+    log_event(r, "eval", gp_cli_eval_json(e));
     const double now = gp_clock_wall();
     if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
@@ -208,16 +217,20 @@ static json_t *result_json(const report *r, const char *path, const gp_model *mo
                      "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out);
 }
 
+const char *gp_cli_scored_rows(bool held_out)
+{
+    return held_out ? "held-out rows" : "training rows: too few to hold some out";
+}
+
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
 {
-    const char *where = t->held_out ? "held-out rows" : "training rows: too few to hold some out";
     char what[48];
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
     printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            t->stopped);
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           where, model->baseline_mean, model->baseline_linear, t->rmse);
+           gp_cli_scored_rows(t->held_out), model->baseline_mean, model->baseline_linear, t->rmse);
     printf("MNLP %.4f", t->mnlp);
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
@@ -378,8 +391,8 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
-// The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
-static advgp_status load_test(const gp_options *o, gp_loaded *data, gp_shards **rows, advgp_error *err)
+// Before the training: a slip in its name must not cost the run.
+advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **rows, advgp_error *err)
 {
     const char *path = gp_options_text(o, "test");
     *rows = NULL;
@@ -433,7 +446,7 @@ static bool same_file(const char *a, const char *b)
 }
 
 // Nothing that is written may be something that is read, and it must have a place: both are known before the work.
-static advgp_status check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
+advgp_status gp_cli_check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
 {
     static const char *const read[] = {"test", "validation", "config", "start"};
     const bool model = strcmp(option, "output") == 0; // it may take the place of the one it started from
@@ -454,9 +467,9 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
     char beside[4096];
     const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
                *log = gp_options_text(o, "log");
-    advgp_status st = check_written(o, "output", path, err);
-    if (st == ADVGP_OK) st = check_written(o, "checkpoint", checkpoint, err);
-    if (st == ADVGP_OK && log) st = check_written(o, "log", log, err);
+    advgp_status st = gp_cli_check_written(o, "output", path, err);
+    if (st == ADVGP_OK) st = gp_cli_check_written(o, "checkpoint", checkpoint, err);
+    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
     if (st == ADVGP_OK && (!strcmp(path, checkpoint) || (log && (!strcmp(log, path) || !strcmp(log, checkpoint)))))
         st = gp_fail(err, ADVGP_EINVAL, "model, checkpoint and log need three different files, and two of them are %s",
                      log && strcmp(path, checkpoint) != 0 ? log : path);
@@ -531,7 +544,7 @@ static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **te
     *options = gp_cli_train_options(o);
     if (st == ADVGP_OK && start) st = adopt(o, start, options, err); // before the data, which may take long
     if (st == ADVGP_OK) st = gp_load_training(o, data, err);
-    if (st == ADVGP_OK) st = load_test(o, data, test, err);
+    if (st == ADVGP_OK) st = gp_cli_load_test(o, data, test, err);
     if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
     if (st == ADVGP_OK && start) {
         st = gp_warmstart(start, start_path(o), data->schema, theta, err);

@@ -13,7 +13,8 @@ typedef struct gp_method {
     // Options of the groups Model, Method and Run that it honours, by name, ending with NULL: giving any other is a
     // mistake that the user is told of. NULL: all.
     const char *const *options;
-    bool resumes; // writes a checkpoint when interrupted, and goes on from it
+    bool resumes;  // writes a checkpoint when interrupted, and goes on from it
+    bool schedule; // its steps become smaller towards a last version that is known beforehand
 
     // As gp_train (train.h), which is one of them: model and result on success, schema_take taken on success only; eval
     // is called at least once. Options it does not honour are not looked at.

@@ -5,5 +5,6 @@ const gp_method gp_method_advgp = {
     .name = "advgp",
     .summary = "sparse variational Gaussian process, for any number of rows",
     .resumes = true,
+    .schedule = true,
     .train = gp_train,
 };

@@ -32,4 +32,5 @@ const gp_method gp_method_svigp = {.name = "svigp",
                                    .summary = "stochastic variational process of one worker on mini-batches of 5,000",
                                    .options = honoured,
                                    .resumes = true,
+                                   .schedule = true,
                                    .train = svigp_train};

@@ -21,7 +21,8 @@
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WHOLE = 1024, READ_ROWS = 4096 };
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { POLISH_ITERATIONS = 100, STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
-static const double start_length = 0.7, adam_rate = 0.1;
+const double gp_train_start_length = 0.7;
+static const double adam_rate = 0.1;
 // Pilots: long enough to rank one component against four on every set tried; on small tables longer, since few held-out
 // rows tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
 enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS_SMALL = 400, PILOT_STEPS = 200, PILOT_SMALL_ROWS = 50000 };
@@ -113,8 +114,8 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
         st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
         if (t->inducing) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
     } else {
-        st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel, start_length, &t->inducing, &t->m,
-                                err);
+        st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel, gp_train_start_length,
+                                &t->inducing, &t->m, err);
     }
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
@@ -137,7 +138,7 @@ static advgp_status new_learner(const gp_course *t, size_t components, gp_learne
         .rank = o->rank,
         .groups = o->groups,
         .trend = o->trend,
-        .length_scale = start_length,
+        .length_scale = gp_train_start_length,
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };

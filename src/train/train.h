@@ -106,7 +106,8 @@ typedef struct gp_train_result {
     double waiting_share;
     gp_server_counts counts;
 } gp_train_result;
-extern const double gp_train_levels[5]; // 0.5, 0.8, 0.9, 0.95, 0.99
+extern const double gp_train_levels[5];    // 0.5, 0.8, 0.9, 0.95, 0.99
+extern const double gp_train_start_length; // length-scale of every kernel at the start, and of the choice of inducing
 
 // schema_take is owned by the model on success only. notes may be NULL.
 advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
