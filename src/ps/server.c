@@ -338,7 +338,8 @@ static const char *judge_value(gp_server *s, size_t n_used)
     if (!isfinite(s->value)) return "the bound is not finite";
     const double off = s->has_value ? s->value - s->mean_value : 0;
     const bool jumped = s->o.jump > 0 && off > fmax(s->o.jump, jump_deviations * s->deviation);
-    s->deviation = value_memory * s->deviation + (1 - value_memory) * fabs(off);
+    const double counts = fmin(fabs(off), 3 * fmax(s->o.jump, s->deviation)); // one value must not blind it to the next
+    s->deviation = value_memory * s->deviation + (1 - value_memory) * counts;
     if (jumped) return ++s->jumps > s->o.jump_patience ? "the bound jumped" : NULL; // no proof of anything yet
     s->jumps = 0;
     s->mean_value = s->has_value ? value_memory * s->mean_value + (1 - value_memory) * s->value : s->value;
