@@ -207,6 +207,14 @@ static bool take(sim *e, size_t *peer, const void **bytes, size_t *n)
     return true;
 }
 
+bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n)
+{
+    sim *e = (sim *)endpoint;
+    if (e->received) discard(e->net, e->received);
+    e->received = NULL;
+    return take(e, peer, bytes, n);
+}
+
 static advgp_status sim_receive(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
                                 advgp_error *err)
 {

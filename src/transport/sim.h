@@ -30,6 +30,8 @@ void gp_net_advance(gp_net *net, double time); // whatever arrives until then is
 size_t
 gp_net_step(gp_net *net); // delivers the next message, which there must be, and says to whom; moves the clock to it
 bool gp_net_has(const gp_net *net, size_t endpoint); // a message has arrived there and was not received
+// As receive, of what has arrived there: nothing else is delivered, also not what arrives at this very moment.
+bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n);
 
 // As send, but leaving at `departure` (now or later) and taking the time that `wire_bytes` take.
 advgp_status gp_net_send(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, double departure,
