@@ -17,6 +17,7 @@
     X(inspect)          \
     X(pack)             \
     X(replay)           \
+    X(simulate)         \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);
