@@ -233,7 +233,7 @@ static void account(const simulation *s, const gp_world_outcome *out)
     gp_sim_result *r = s->r;
     const double T = fmax(out->seconds, 1e-300), line = s->o->server_bandwidth * T, versions = (double)out->version;
     double busy = 0, wait = 0;
-    r->seconds = out->seconds;
+    r->seconds = out->end == GP_END_TIME ? fmin(out->seconds, s->o->seconds) : out->seconds; // the last event is later
     r->versions = out->version;
     for (size_t k = 0; k < out->n_workers; k++) {
         busy += out->workers[k].busy, wait += out->workers[k].wait;
