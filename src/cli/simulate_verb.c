@@ -119,7 +119,8 @@ static advgp_status load_rows(study *s, advgp_error *err)
     gp_source *source = NULL;
     const uint64_t seed = (uint64_t)gp_options_int(o, "seed");
     if (s->gradients && rows > 1e8)
-        return gp_fail(err, ADVGP_EINVAL, "--rows %.0f with --rmse: they would have to be in memory; 1e8 at most", rows);
+        return gp_fail(err, ADVGP_EINVAL, "--rows %.0f with --rmse: they would have to be in memory; 1e8 at most",
+                       rows);
     advgp_status st = gp_source_synthetic_open(n, (size_t)gp_options_int(o, "columns"), seed, &source, err);
     if (st == ADVGP_OK) st = gp_sim_rows(source, NULL, "y", seed, &s->data.shards, &s->data.schema, err);
     gp_source_free(source);
@@ -373,20 +374,20 @@ static json_t *curve_json(const gp_sim_result *r)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < r->n_points; i++)
-        json_array_append_new(list, json_pack("[f, I, f]", r->points[i].seconds, (json_int_t)r->points[i].version,
-                                              r->points[i].rmse));
+        json_array_append_new(
+            list, json_pack("[f, I, f]", r->points[i].seconds, (json_int_t)r->points[i].version, r->points[i].rmse));
     return list;
 }
 
 static json_t *run_json(const study *s, size_t workers, size_t delay, const gp_sim_result *r)
 {
-    json_t *run = json_pack(
-        "{s:I, s:o, s:I, s:f, s:I, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "workers", (json_int_t)workers,
-        "max_delay", delay_json(delay), "rows", (json_int_t)rows_of(s, workers), "seconds", r->seconds, "versions",
-        (json_int_t)r->versions, "seconds_per_version",
-        real_json(r->versions ? r->seconds / (double)r->versions : INFINITY), "rows_per_second", r->rows / r->seconds,
-        "waiting", r->waiting, "server", r->server, "network_in", r->line_in, "network_out", r->line_out, "age", r->age,
-        "pushes_per_version", r->used, "progress_per_second", r->progress, "limited_by", gp_sim_limit_name(r->limit));
+    json_t *run = json_pack("{s:I, s:o, s:I, s:f, s:I, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "workers",
+                            (json_int_t)workers, "max_delay", delay_json(delay), "rows",
+                            (json_int_t)rows_of(s, workers), "seconds", r->seconds, "versions", (json_int_t)r->versions,
+                            "seconds_per_version", real_json(r->versions ? r->seconds / (double)r->versions : INFINITY),
+                            "rows_per_second", r->rows / r->seconds, "waiting", r->waiting, "server", r->server,
+                            "network_in", r->line_in, "network_out", r->line_out, "age", r->age, "pushes_per_version",
+                            r->used, "progress_per_second", r->progress, "limited_by", gp_sim_limit_name(r->limit));
     if (run && s->gradients) {
         json_object_set_new(run, "rmse", real_json(r->rmse));
         json_object_set_new(run, "rolled_back", json_integer((json_int_t)r->counts.rolled_back));
@@ -403,8 +404,7 @@ static advgp_status print_json(const study *s, advgp_error *err)
     json_t *runs = json_array(), *best = json_array();
     for (size_t i = 0; i < s->n_workers; i++) {
         for (size_t j = 0; j < s->n_delays; j++)
-            json_array_append_new(runs,
-                                  run_json(s, s->workers[i], s->delays[j], &s->results[i * s->n_delays + j]));
+            json_array_append_new(runs, run_json(s, s->workers[i], s->delays[j], &s->results[i * s->n_delays + j]));
         json_array_append_new(best, json_pack("{s:I, s:o}", "workers", (json_int_t)s->workers[i], "max_delay",
                                               delay_json(s->delays[best_delay(s, i)])));
     }

@@ -19,8 +19,7 @@ static advgp_status cut_read(const gp_shards *s, size_t shard, size_t first, siz
 {
     const cut_shards *c = (const cut_shards *)s;
     const gp_shards *from = c->from;
-    if (shard >= s->n_train)
-        return gp_shards_read(from, shard - s->n_train + from->n_train, first, n, X, y, w, err);
+    if (shard >= s->n_train) return gp_shards_read(from, shard - s->n_train + from->n_train, first, n, X, y, w, err);
     size_t at = c->start[shard] + first, k = 0;
     if (!n) return ADVGP_OK;
     for (; at >= from->rows[k]; k++) at -= from->rows[k]; // there is a row at that place

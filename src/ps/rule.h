@@ -39,8 +39,8 @@ typedef struct gp_rule_state {
 
 typedef struct gp_rule_ops {
     const char *name, *summary;
-    // Sums pushes that are new since the last advance, and a quorum is of pushes of the present version; else the newest
-    // of every worker, and a quorum is of new pushes.
+    // Sums pushes that are new since the last advance, and a quorum is of pushes of the present version; else the
+    // newest of every worker, and a quorum is of new pushes.
     bool fresh_only;
     bool element_wise; // can be split over servers
     double age_power;  // default: asynchrony ruins the fit without

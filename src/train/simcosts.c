@@ -35,7 +35,8 @@ typedef struct bench {
 static advgp_status one_push(bench *b)
 {
     gp_work_done done;
-    const gp_work work = {.sequence = b->sequence++, .theta = b->start, .n_shards = b->shards->n_train, .shards = b->list};
+    const gp_work work = {
+        .sequence = b->sequence++, .theta = b->start, .n_shards = b->shards->n_train, .shards = b->list};
     const gp_computer c = gp_row_computer_of(b->computer);
     return c.compute(c.ctx, &work, b->push, &done, b->err);
 }
@@ -95,11 +96,8 @@ static advgp_status time_of(bench *b, advgp_status (*what)(bench *), double *sec
 
 static advgp_status time_gradient(bench *b, size_t rows, double *seconds)
 {
-    const gp_row_computer_options o = {.shards = b->shards,
-                                       .spec = b->spec,
-                                       .rule = b->rule,
-                                       .range = gp_range_all(b->layout),
-                                       .batch = rows};
+    const gp_row_computer_options o = {
+        .shards = b->shards, .spec = b->spec, .rule = b->rule, .range = gp_range_all(b->layout), .batch = rows};
     gp_row_computer_free(b->computer);
     b->computer = NULL;
     const advgp_status st = gp_row_computer_new(&o, &b->computer, b->err);

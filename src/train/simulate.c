@@ -22,9 +22,9 @@ typedef struct simulation {
     double *weight; // [workers], costs alone
     gp_row_computer *rows;
     gp_reader reader;
-    gp_features *f;        // of the server's check, or of the smallest model where only costs are real
+    gp_features *f; // of the server's check, or of the smallest model where only costs are real
     gp_theta_layout layout;
-    double *tiny;          // its theta
+    double *tiny; // its theta
     double next_point;
     bool stopped;
     advgp_status status; // of a score that failed

@@ -24,8 +24,8 @@ typedef struct gp_sim_options {
     size_t max_delay;  // GP_DELAY_ANY: no bound
     double quorum;
     double filter;
-    double age_power; // negative: the rule's own
-    size_t steps;     // versions over which steps shrink linearly; 0: they stay
+    double age_power;               // negative: the rule's own
+    size_t steps;                   // versions over which steps shrink linearly; 0: they stay
     const double *slowness, *sleep; // [workers], NULL: 1 and 0 (transport/world.h)
     double spread;                  // a push takes 1 - spread to 1 + spread times its time
     double latency;                 // seconds, one way
@@ -58,11 +58,11 @@ const char *gp_sim_limit_name(gp_sim_limit limit);
 typedef struct gp_sim_result {
     double seconds;
     uint64_t versions, pushes;
-    double rows;                       // in pushes, with repetition
-    double waiting;                    // share of the workers' time
-    double server, line_in, line_out;  // share of the time that the server's CPU and line are busy
-    double used, age;                  // pushes in a version's sum, and their age, on average
-    double progress;                   // versions a second, each counted by what age leaves of its step
+    double rows;                      // in pushes, with repetition
+    double waiting;                   // share of the workers' time
+    double server, line_in, line_out; // share of the time that the server's CPU and line are busy
+    double used, age;                 // pushes in a version's sum, and their age, on average
+    double progress;                  // versions a second, each counted by what age leaves of its step
     double push_bytes, parameter_bytes;
     gp_sim_limit limit;
     double rmse;    // at the end; NaN without real gradients

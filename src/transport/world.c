@@ -585,8 +585,8 @@ static void run(world *w)
     }
     if (w->over || w->done) return; // else nothing will ever happen again
     if (!w->watch) {
-        fail_with(w, gp_fail(w->err, ADVGP_ECLUSTER, "the simulated run stands still at version %" PRIu64,
-                             w->out->version));
+        fail_with(
+            w, gp_fail(w->err, ADVGP_ECLUSTER, "the simulated run stands still at version %" PRIu64, w->out->version));
         return;
     }
     gp_watch_broken(w->watch, GP_LAW_PROGRESS);
