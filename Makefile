@@ -1,5 +1,5 @@
-# A thin face over CMake: make, make test, make asan, make tsan, make bench, make cover, make format, make clean.
-.PHONY: all test long asan tsan clang bench cover format clean
+# A thin face over CMake: make, make test, make asan, make tsan, make sim, make bench, make cover, make format, make clean.
+.PHONY: all test long asan tsan clang sim bench cover format clean
 all:
 	cmake --preset release >/dev/null
 	cmake --build --preset release
@@ -13,6 +13,10 @@ asan tsan clang:
 	cmake --preset $(if $(filter asan,$@),asan-ubsan,$@) >/dev/null
 	cmake --build --preset $(if $(filter asan,$@),asan-ubsan,$@)
 	ctest --preset $(if $(filter asan,$@),asan-ubsan,$@)
+
+# Simulated clusters: make sim, or one again: make sim SEED=17
+sim: all
+	$(if $(SEED),SIM_FIRST=$(SEED) SIM_SEEDS=1 SIM_SHOW=1 )OPENBLAS_NUM_THREADS=1 build/tests/sim_seeds
 
 bench: all
 	build/bench/gradient

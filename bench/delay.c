@@ -62,7 +62,7 @@ static setup setup_of(const char *train, const char *test)
     must(gp_sim_rows(rows, held_out, "y", 1, &s.shards, &s.schema, &err), &err);
     gp_source_free(rows);
     gp_source_free(held_out);
-    must(gp_inducing_choose(s.shards, M, true, &s.inducing, &m, &err), &err);
+    must(gp_inducing_choose(s.shards, M, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 1, &s.inducing, &m, &err), &err);
     const gp_learner_options lo = {.d = s.shards->d,
                                    .m = m,
                                    .components = 1,

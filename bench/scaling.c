@@ -43,7 +43,7 @@ static setup setup_of(size_t m, size_t d)
     must(gp_source_synthetic_open(CALIBRATION_ROWS, d, 1, &source, &err), &err);
     must(gp_sim_rows(source, NULL, "y", 1, &s.shards, &s.schema, &err), &err);
     gp_source_free(source);
-    must(gp_inducing_choose(s.shards, m, true, &s.inducing, &found, &err), &err);
+    must(gp_inducing_choose(s.shards, m, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 1, &s.inducing, &found, &err), &err);
     const gp_learner_options lo = {.d = d,
                                    .m = found,
                                    .components = 1,

@@ -22,6 +22,7 @@ target_link_libraries(advgp_blas INTERFACE PkgConfig::OPENBLAS ${LAPACKE_LIBRARY
 advgp_require(lbfgs lbfgs.h lbfgs liblbfgs-dev)
 advgp_require(jansson jansson.h jansson libjansson-dev)
 advgp_require(xxhash xxhash.h xxhash libxxhash-dev)
+advgp_require(zlib zlib.h z zlib1g-dev)
 
 # DuckDB: what scripts/setup fetched into deps/duckdb, or an unpacked official release named by DUCKDB_ROOT.
 set(DUCKDB_ROOT "${PROJECT_SOURCE_DIR}/deps/duckdb" CACHE PATH "Directory with duckdb.h and libduckdb.so")

@@ -3,7 +3,7 @@
 
   read_model.py MODEL TABLE.csv [LEVEL]    prints mean, sd_f, sd_y, lo, hi, as `advgp predict MODEL TABLE.csv` does
 
-For models of numeric columns with the map cholesky (the default), any kernel, any number of components, any trend."""
+For models of numeric columns, of every method and map."""
 import csv, json, sys
 import numpy as np
 
@@ -19,31 +19,61 @@ KERNELS = {'ard-rbf': lambda s: np.exp(-s / 2),
            'matern32': lambda s: (1 + np.sqrt(3 * s)) * np.exp(-np.sqrt(3 * s)),
            'matern52': lambda s: (1 + np.sqrt(5 * s) + 5 * s / 3) * np.exp(-np.sqrt(5 * s))}
 
+def kernel(name, ln_a0, ln_eta):
+    return lambda x, y: np.exp(2 * ln_a0) * KERNELS[name](((x[:, None] - y) ** 2 * np.exp(ln_eta)).sum(-1))
+
 def features(meta, t, X):  # phi (rows x M), and what the kernels have beyond phi
     blocks, residual, several = [], 0, len(meta['components']) > 1
     for b, c in enumerate(meta['components']):
-        z, ln_eta, ln_a0 = (t[name + f'.{b}' * several] for name in ('z', 'ln_eta', 'ln_a0'))
-        k = lambda x, y: np.exp(2 * ln_a0) * KERNELS[c['kernel']](((x[:, None] - y) ** 2 * np.exp(ln_eta)).sum(-1))
-        K = k(z, z) + t['jitter'][b] * np.exp(2 * ln_a0) * np.eye(len(z))
-        R = np.linalg.cholesky(K[::-1, ::-1])[::-1, ::-1]  # upper triangular, K = R R^T
-        phi = np.linalg.solve(R, k(z, X)).T
+        own = lambda name: t[name + f'.{b}' * several]
+        z, ln_a0 = own('z'), own('ln_a0')
+        k = kernel(c['kernel'], ln_a0, own('ln_eta'))
+        if c['map'] == 'cholesky':
+            K = k(z, z) + t['jitter'][b] * np.exp(2 * ln_a0) * np.eye(len(z))
+            R = np.linalg.cholesky(K[::-1, ::-1])[::-1, ::-1]  # upper triangular, K = R R^T
+            phi = np.linalg.solve(R, k(z, X)).T
+        elif c['map'] == 'rvm':
+            phi = k(X, z) * np.sqrt(1 / (1 + np.exp(-own('rho'))) / k(z, z).sum(1))
+        else:
+            phi = k(X, z) @ own('t')  # nystrom, ensemble: the file has T
         residual = residual + np.maximum(0, np.exp(2 * ln_a0) - (phi ** 2).sum(1))
         blocks.append(phi)
     if meta['trend'] != 'none': blocks.append(np.full((len(X), 1), np.exp(t['ln_trend'][0])))
     if meta['trend'] == 'linear': blocks.append(np.exp(t['ln_trend'][1]) * X)
     return np.hstack(blocks), residual
 
+# ---- the three forms: mean and latent variance at standardised inputs
+
+def weights(meta, t, X):
+    phi, residual = features(meta, t, X)
+    U = np.zeros((t['mu'].size,) * 2)
+    U[np.triu_indices(t['mu'].size)] = t['u']
+    return phi @ t['mu'], ((phi @ U.T) ** 2).sum(1) + residual
+
+def linear(meta, t, X):
+    phi = np.hstack([np.ones((len(X), 1)), X])[:, :t['coef'].size]
+    return phi @ t['coef'], (phi @ t['coef_cov'] * phi).sum(1)
+
+def exact(meta, t, X):
+    base, Z = kernel(meta['kernel'], t['ln_a0'], t['ln_eta']), t['x_train']
+    s = np.append(np.exp(2 * t['ln_trend']), 0) if meta['trend'] != 'none' else np.zeros(2)
+    k = lambda x, y: base(x, y) + s[0] + s[1] * x @ y.T
+    K = k(Z, Z) + np.diag(np.exp(2 * t['ln_sigma']) / t.get('w_train', np.ones(len(Z))))
+    K += t['jitter'][0] * np.diag(K).mean() * np.eye(len(Z))
+    cross = k(Z, X)
+    prior = np.exp(2 * t['ln_a0']) + s[0] + s[1] * (X ** 2).sum(1)
+    return cross.T @ t['alpha'], prior - (cross * np.linalg.solve(K, cross)).sum(0)
+
+FORMS = {'weights': weights, 'linear': linear, 'exact': exact}
+
 def predict(path, rows, level):
     meta, t = read(path)
     inputs = meta['schema']['inputs']
-    assert all(c['map'] == 'cholesky' for c in meta['components']), 'a map that is not shown here'
     assert all(i['encoding'] == 'number' and not i['indicator'] for i in inputs), 'a column that is no plain number'
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
-    phi, residual = features(meta, t, (X - t['x_mean']) / t['x_scale'])
-    U = np.zeros((t['mu'].size,) * 2)
-    U[np.triu_indices(t['mu'].size)] = t['u']
-    var_f = ((phi @ U.T) ** 2).sum(1) + residual
-    mean, sd_f = t['y_mean'] + t['y_scale'] * (phi @ t['mu']), t['y_scale'] * np.sqrt(var_f)
+    mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, (X - t['x_mean']) / t['x_scale'])
+    var_f = np.maximum(0, var_f)
+    mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)
     sd_y = t['y_scale'] * np.sqrt(var_f + np.exp(2 * t['ln_sigma']))
     s = np.interp(level, np.linspace(0, 1, 1001), t['calibration'])
     return np.column_stack([mean, sd_f, sd_y, mean - s * sd_y, mean + s * sd_y])

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Writes the kept seeds of the fuzzers of schemas, checkpoints and packed folders anew, with the program as it is.
+# Writes the kept seeds of the fuzzers of model files, schemas, checkpoints and packed folders anew, with the program as it is.
 #   fuzz/corpus.sh ADVGP
 set -euo pipefail
 advgp=$(realpath "$1") corpus=$(realpath "$(dirname "$0")")/corpus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-mkdir -p "$corpus"/{schema,checkpoint,packed}
+mkdir -p "$corpus"/{modelfile,schema,checkpoint,packed}
 
 awk 'BEGIN { srand(1); print "x1,x2,y"; for (i = 0; i < 20; i++) { a = rand(); b = rand(); printf "%.3f,%.3f,%.3f\n", a, b, a * b + a } }' >two.csv
 awk 'BEGIN { srand(2); print "n,flag,day,colour,shop,w,y"; for (i = 0; i < 60; i++)
@@ -18,6 +18,15 @@ sleep 1
 kill -INT $pid
 wait $pid || true
 head -c 300 "$corpus/checkpoint/run" >"$corpus/checkpoint/cut"
+
+# Every form and map of a model file.
+model() { # NAME ARGUMENTS...
+  "$advgp" train two.csv --target y -q -o m.safetensors "${@:2}" >/dev/null
+  cp m.safetensors "$corpus/modelfile/$1"
+}
+for map in cholesky nystrom ensemble rvm; do model $map --map $map -m 4 --components 2 --epochs 1; done
+for method in linear mean exact; do model $method --method $method; done
+head -c 700 "$corpus/modelfile/cholesky" >"$corpus/modelfile/cut"
 
 # A folder as one input: see fuzz_packed.c.
 pack() { # NAME ARGUMENTS...
@@ -32,4 +41,4 @@ pack() { # NAME ARGUMENTS...
 }
 pack two two.csv
 pack kinds kinds.csv --weights w --values float64 --encode shop=target
-ls -l "$corpus"/{schema,checkpoint,packed}
+ls -l "$corpus"/{modelfile,schema,checkpoint,packed}

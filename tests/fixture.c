@@ -1,6 +1,8 @@
 // fixture.c: fixture.h.
 #include "fixture.h"
 
+#include <lapacke.h>
+
 // ---- comparisons
 
 void check_close(double expected, double got, double tol, const char *label, const char *what, const char *file,
@@ -299,4 +301,17 @@ double smallest_eigenvalue(size_t n, const double *A_in)
     for (size_t i = 0; i < n; i++) smallest = fmin(smallest, A[i * n + i]);
     free(A);
     return smallest;
+}
+
+// ---- oracles
+
+void fixture_least_squares(size_t n, size_t p, const double *X, const double *y, double *coef)
+{
+    double *A = doubles(n * p), *b = doubles(n);
+    memcpy(A, X, n * p * sizeof *A);
+    memcpy(b, y, n * sizeof *b);
+    if (LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', (lapack_int)n, (lapack_int)p, 1, A, (lapack_int)p, b, 1) != 0)
+        fail_msg("dgels failed");
+    memcpy(coef, b, p * sizeof *coef);
+    free(A), free(b);
 }

@@ -50,6 +50,9 @@ __attribute__((format(printf, 6, 7))) void check_true(bool condition, const char
 
 double *doubles(size_t n); // zeroed, by calloc: not counted by gp_alloc; free with free
 
+// Least squares of X coef = y (X is n x p, row major) by LAPACK's dgels, which knows no normal equations.
+void fixture_least_squares(size_t n, size_t p, const double *X, const double *y, double *coef);
+
 // ---- random problems
 
 typedef struct problem_options {

@@ -13,12 +13,10 @@ dir=$(mktemp -d) && cd "$dir" && trap 'rm -rf "$dir"' EXIT
 awk 'BEGIN { srand(3); print "b,y,a"
   for (i = 0; i < 300; i++) { a = 1e4 + 3 * rand(); b = rand() / 1000; print b "," sin(a) + 900 * b + rand() / 5 "," a } }' > t.csv
 bad=0 n=0
-for kernel in ard-rbf matern32 matern52; do for trend in linear constant none; do for components in 1 3; do
-  what="$kernel, $trend trend, $components components"
-  "$make_model" t.csv y m.safetensors kernel=$kernel trend=$trend components=$components m=15 || exit 1
+check() { # WHAT: m.safetensors is read alike
   "$advgp" predict m.safetensors t.csv --interval 0.85 -o ours.csv || exit 1
   "$python" "$reader" m.safetensors t.csv 0.85 > theirs.csv || exit 1
-  "$python" - "$what" <<'P' || bad=1
+  "$python" - "$1" <<'P' || bad=1
 import csv, sys
 ours, theirs = (list(csv.reader(open(name))) for name in ('ours.csv', 'theirs.csv'))
 gap = max(abs(float(x) - float(y)) for a, b in zip(ours[1:], theirs[1:]) for x, y in zip(a, b))
@@ -26,6 +24,24 @@ if ours[0] != theirs[0] or len(ours) != 301 or len(theirs) != 301 or not gap <= 
     sys.exit(f'{sys.argv[1]}: they differ by {gap}, in {len(ours)} and {len(theirs)} lines')
 P
   n=$((n + 1))
+}
+for kernel in ard-rbf matern32 matern52; do for trend in linear constant none; do for components in 1 3; do
+  "$make_model" t.csv y m.safetensors kernel=$kernel trend=$trend components=$components m=15 || exit 1
+  check "$kernel, $trend trend, $components components"
 done; done; done
+train() { "$advgp" train t.csv --target y -o m.safetensors -q "$@" > /dev/null || exit 1; }
+for map in 'nystrom' 'nystrom --rank 8' 'ensemble --groups 2' 'rvm'; do for components in 1 3; do
+  # shellcheck disable=SC2086
+  train --map $map -m 15 --epochs 20 --components $components
+  check "map $map, $components components"
+done; done
+for method in linear mean 'exact' 'exact --trend none' 'exact --trend constant --kernel matern32'; do
+  # shellcheck disable=SC2086
+  train --method $method
+  check "method $method"
+done
+awk -F, -v OFS=, '{ print $0, NR == 1 ? "w" : NR % 3 + 1 }' t.csv > w.csv
+"$advgp" train w.csv --target y --weights w --method exact -o m.safetensors -q > /dev/null || exit 1
+check 'method exact, weighted'
 (( bad == 0 )) && echo "$n models read without advgp"
 exit $bad

@@ -31,8 +31,8 @@ while IFS=: read -r file line _; do echo "$file:$line: BLAS and LAPACK belong to
 done < <(grep -nE '#include <(cblas|lapacke)' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/linalg/" || true)
 while IFS=: read -r file line _; do echo "$file:$line: libLBFGS belongs to optim/lbfgs.c"; bad=1
 done < <(grep -nE '#include <lbfgs' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/optim/lbfgs.c" || true)
-while IFS=: read -r file line _; do echo "$file:$line: DuckDB belongs to data/duckdb.c"; bad=1
-done < <(grep -nE '#include <duckdb' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/data/duckdb.c" || true)
+while IFS=: read -r file line _; do echo "$file:$line: DuckDB belongs to data/duckdb*.c"; bad=1
+done < <(grep -nE '#include [<"](data/)?duckdb(_connect)?\.h' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/data/duckdb" || true)
 # Every room of src/ is in the order; a forgotten one would never be checked.
 for dir in "$root"/src/*/; do
   name=$(basename "$dir")

@@ -2,6 +2,7 @@
 #include "cli/answer.h"
 
 #include "base/alloc.h"
+#include "cli/load.h"
 #include "data/packed.h"
 
 #include <math.h>
@@ -107,10 +108,12 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
 
 // ---- opening --------------------------------------------------------------------------------------------------------
 
-static advgp_status open_data(gp_answers *a, const char *const *paths, size_t n, gp_encode_mode mode, advgp_error *err)
+static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_encode_mode mode, advgp_error *err)
 {
-    if (n == 1 && gp_packed_is(paths[0])) return open_packed(a, paths[0], err);
-    const gp_file_options files = {.paths = paths, .n_paths = n, .sql = a->model->sql};
+    if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
+    gp_file_options files = *data;
+    files.sql = a->model->sql;
+    files.memory_bytes = gp_reader_memory();
     advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
         (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
@@ -120,15 +123,15 @@ static advgp_status open_data(gp_answers *a, const char *const *paths, size_t n,
     return st == ADVGP_OK ? gp_encoder_new(a->model->schema, a->source, mode, NULL, &a->encoder, err) : st;
 }
 
-advgp_status gp_answers_open(const gp_model *model, const char *const *paths, size_t n_paths, gp_encode_mode mode,
-                             bool mean_only, gp_answers **out, advgp_error *err)
+advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
+                             gp_answers **out, advgp_error *err)
 {
     *out = NULL;
     gp_answers *a = gp_alloc(1, sizeof *a);
     if (!a) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
     a->model = model;
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
-    advgp_status st = open_data(a, paths, n_paths, mode, err);
+    advgp_status st = open_data(a, data, mode, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
     if (st == ADVGP_OK) st = gp_predict_work_new(a->predictor, 0, &a->work, err);
     if (st == ADVGP_OK)

@@ -16,6 +16,7 @@
     X(evaluate)         \
     X(inspect)          \
     X(pack)             \
+    X(compare)          \
     X(replay)           \
     X(simulate)         \
     X(info)

@@ -25,7 +25,7 @@ typedef struct figures {
     double y, yy, y_first;                     // for the variance of the target, about its first value
     double mean_square, linear_square;
     coverage calibrated[N_LEVELS], gaussian[N_LEVELS];
-    // Linear regression on the training rows, from the model's statistics: NULL without a linear trend.
+    // Linear regression on the training rows, from the model's statistics: NULL where it has none of a linear trend.
     double *linear; // [1 + d], of standardised inputs and target
     double linear_variance;
 } figures;
@@ -55,7 +55,7 @@ static bool solve_linear(figures *f, size_t n, double *A, double *R)
 static advgp_status fit_linear(figures *f, advgp_error *err)
 {
     const size_t n = f->model->spec.d + 1;
-    if (f->model->spec.trend != GP_TREND_LINEAR || !(f->model->stats.n > 0)) return ADVGP_OK;
+    if (f->model->spec.trend != GP_TREND_LINEAR || f->model->layout.M < n || !(f->model->stats.n > 0)) return ADVGP_OK;
     double *A = gp_alloc(n, n * sizeof *A), *R = gp_alloc(n, n * sizeof *R);
     f->linear = gp_alloc(n, sizeof *f->linear);
     const bool memory = A && R && f->linear;
@@ -202,8 +202,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
         f->calibrated[l].factor = gp_model_interval(f->model, levels[l]);
         f->gaussian[l].factor = gp_gaussian_interval(levels[l]);
     }
-    advgp_status st = gp_answers_open(f->model, options->operands + 1, options->n_operands - 1, GP_ENCODE_EVALUATE,
-                                      false, &in, err);
+    const gp_file_options data = {.paths = options->operands + 1, .n_paths = options->n_operands - 1};
+    advgp_status st = gp_answers_open(f->model, &data, GP_ENCODE_EVALUATE, false, &in, err);
     if (st == ADVGP_OK) st = fit_linear(f, err);
     if (st == ADVGP_OK) st = add_all(f, in, options, err);
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
@@ -220,6 +220,7 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
+    gp_blas_threads(1);
     advgp_status st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};

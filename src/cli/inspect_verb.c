@@ -1,7 +1,8 @@
 // inspect_verb.c: advgp inspect: what a model is, in the units of its table.
 #include "base/alloc.h"
 #include "cli/cli.h"
-#include "store/modelfile.h"
+#include "kernel/kernel.h"
+#include "store/form.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -11,30 +12,26 @@
 
 enum { COMPONENTS_SHOWN = 6 };
 static const double levels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
-static const char *const trends[] = {"none", "constant", "linear"};
 
 typedef struct view {
     const char *path;
     const gp_model *model;
-    gp_predictor *predictor;
-    const gp_features *f;
+    size_t n_kernels;
     double *slope, *relevance; // [d]
     size_t *order;             // [d]: columns by relevance
 } view;
 
 // ---- what the numbers mean ------------------------------------------------------------------------------------------
 
+static gp_kernel_view kernel_of(const view *v, size_t b)
+{
+    return v->model->form->kernel(v->model, b);
+}
+
 // In the column's own units: how far it must move for the component to forget.
 static double length_scale(const view *v, size_t b, size_t k)
 {
-    return v->model->schema->x_scale[k] / sqrt(v->f->components[b].eta[k]);
-}
-
-// The trend's part alone, standardised.
-static double trend_slope(const view *v, size_t k)
-{
-    if (v->f->trend != GP_TREND_LINEAR) return 0;
-    return v->f->s_l * v->model->theta[v->model->layout.n_rest + v->f->n_kernel_features + 1 + k];
+    return v->model->schema->x_scale[k] * exp(-0.5 * kernel_of(v, b).ln_eta[k]);
 }
 
 // Relevance: how steep the function is along a column, as a standard deviation, both standardised: the trend's slope
@@ -42,14 +39,18 @@ static double trend_slope(const view *v, size_t k)
 static void fill(view *v)
 {
     const gp_schema *s = v->model->schema;
+    v->n_kernels = v->model->form->n_kernels(v->model);
     for (size_t k = 0; k < s->d; k++) {
-        double sum = trend_slope(v, k) * trend_slope(v, k);
-        for (size_t b = 0; b < v->f->n_components; b++) {
-            const gp_component *c = &v->f->components[b];
-            sum += -2 * c->slope.p[0] * c->eta[k];
+        const double trend = v->model->form->slope(v->model, k);
+        double sum = trend * trend;
+        for (size_t b = 0; b < v->n_kernels; b++) {
+            const gp_kernel_view c = kernel_of(v, b);
+            double at_zero = 0, slope = 0;
+            gp_kernel_named(c.kernel)->eval(gp_mat_of(&at_zero, 1, 1), c.a0sq, &slope);
+            sum += -2 * slope * exp(c.ln_eta[k]);
         }
         v->relevance[k] = sqrt(sum);
-        v->slope[k] = trend_slope(v, k) * s->y_scale / s->x_scale[k];
+        v->slope[k] = trend * s->y_scale / s->x_scale[k];
         size_t at = k; // insertion, so that equals stay in the order of the table
         for (; at && v->relevance[v->order[at - 1]] < v->relevance[k]; at--) v->order[at] = v->order[at - 1];
         v->order[at] = k;
@@ -88,8 +89,7 @@ static json_t *columns_json(const view *v)
     for (size_t i = 0; i < s->d; i++) {
         const size_t k = v->order[i];
         json_t *lengths = json_array();
-        for (size_t b = 0; b < v->f->n_components; b++)
-            json_array_append_new(lengths, gp_json_real(length_scale(v, b, k)));
+        for (size_t b = 0; b < v->n_kernels; b++) json_array_append_new(lengths, gp_json_real(length_scale(v, b, k)));
         json_array_append_new(list,
                               json_pack("{s:s, s:f, s:f, s:o, s:o, s:o}", "name", s->x_names[k], "mean", s->x_mean[k],
                                         "scale", s->x_scale[k], "relevance", gp_json_real(v->relevance[k]), "slope",
@@ -101,12 +101,12 @@ static json_t *columns_json(const view *v)
 static json_t *components_json(const view *v)
 {
     json_t *list = json_array();
-    for (size_t b = 0; b < v->f->n_components; b++) {
-        const gp_component *c = &v->f->components[b];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:o, s:f}", "kernel", c->kernel->name, "map",
-                                              c->map->name, "inducing", (json_int_t)c->m, "features", (json_int_t)c->M,
-                                              "amplitude", gp_json_real(sqrt(c->a0sq) * v->model->schema->y_scale),
-                                              "jitter", c->rung.jitter));
+    for (size_t b = 0; b < v->n_kernels; b++) {
+        const gp_kernel_view c = kernel_of(v, b);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:I, s:I, s:o, s:f}", "kernel", c.kernel, "map", c.map, "inducing",
+                                        (json_int_t)c.m, "features", (json_int_t)c.M, "amplitude",
+                                        gp_json_real(sqrt(c.a0sq) * v->model->schema->y_scale), "jitter", c.jitter));
     }
     return list;
 }
@@ -134,7 +134,7 @@ static json_t *view_json(const view *v)
         s->target, "log_target", s->log_target, "weights", s->weights, "rows", (json_int_t)s->n_rows, "weight",
         s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale",
         s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "trend",
-        trends[m->spec.trend], "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy", m->stats.yy,
+        gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy", m->stats.yy,
         "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
         gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
         m->options);
@@ -169,19 +169,22 @@ static void add_inputs(const view *v, gp_buffer *out)
 
 static void add_components(const view *v, gp_buffer *out)
 {
-    gp_buffer_add(out, "\ncomponents, and a %s trend:\n", trends[v->model->spec.trend]);
-    for (size_t b = 0; b < v->f->n_components; b++) {
-        const gp_component *c = &v->f->components[b];
+    const gp_trend trend = v->model->spec.trend;
+    if (v->n_kernels)
+        gp_buffer_add(out, "\ncomponents, and a %s trend:\n", gp_trend_name(trend));
+    else
+        gp_buffer_add(out, "\nno kernel: %s\n", trend == GP_TREND_LINEAR ? "a line" : "a constant");
+    for (size_t b = 0; b < v->n_kernels; b++) {
+        const gp_kernel_view c = kernel_of(v, b);
         gp_buffer_add(out, "  %zu: %s, %s, %zu inducing inputs, %zu features, amplitude %.4g, jitter %g\n", b + 1,
-                      c->kernel->name, c->map->name, c->m, c->M, sqrt(c->a0sq) * v->model->schema->y_scale,
-                      c->rung.jitter);
+                      c.kernel, c.map, c.m, c.M, sqrt(c.a0sq) * v->model->schema->y_scale, c.jitter);
     }
 }
 
 static void add_columns(const view *v, gp_buffer *out)
 {
     const gp_schema *s = v->model->schema;
-    const size_t J = v->f->n_components, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
+    const size_t J = v->n_kernels, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
     gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s\n", "column, by relevance",
                   "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "");
     for (size_t i = 0; i < s->d; i++) {
@@ -241,13 +244,10 @@ advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
     v.relevance = gp_alloc(d, sizeof *v.relevance);
     v.order = gp_alloc(d, sizeof *v.order);
     if (!v.slope || !v.relevance || !v.order) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &v.predictor, err);
     if (st == ADVGP_OK) {
-        v.f = gp_predictor_features(v.predictor);
         fill(&v);
         st = show(&v, options, err);
     }
-    gp_predictor_free(v.predictor);
     gp_free(v.slope);
     gp_free(v.relevance);
     gp_free(v.order);

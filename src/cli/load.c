@@ -1,17 +1,18 @@
 // load.c: the data side of train and pack.
 #include "cli/load.h"
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 enum { FLOAT64_NUMBERS_MAX = 50000000 }; // up to 400 MB rows are kept as double, beyond that as float
 
@@ -52,6 +53,11 @@ static int tell(void *ctx, size_t rows)
     return gp_cli_stopped();
 }
 
+size_t gp_reader_memory(void)
+{
+    return (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes());
+}
+
 // ---- a source through its first pass --------------------------------------------------------------------------------
 
 typedef struct opened {
@@ -70,7 +76,10 @@ static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes
 {
     *out = (opened){0};
     gp_schema_options options;
-    const gp_file_options files = {.paths = o->operands, .n_paths = o->n_operands, .sql = gp_options_text(o, "sql")};
+    const gp_file_options files = {.paths = o->operands,
+                                   .n_paths = o->n_operands,
+                                   .sql = gp_options_text(o, "sql"),
+                                   .memory_bytes = gp_reader_memory()};
     advgp_status st = schema_options(o, &options, err);
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
@@ -121,7 +130,7 @@ static advgp_status add_validation_file(const opened *x, gp_memory_builder *buil
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1};
+    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
     gp_free(h.part);
@@ -133,7 +142,8 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
 {
     gp_memory_builder *builder = NULL;
     const gp_schema *schema = x->schema;
-    const bool float64 = schema->n_rows < FLOAT64_NUMBERS_MAX / (schema->d + 2);
+    const double numbers = (double)schema->n_rows * (double)(schema->d + 2);
+    const bool float64 = numbers < FLOAT64_NUMBERS_MAX && numbers * sizeof(double) < 0.25 * gp_memory_bytes();
     advgp_status st = gp_memory_builder_new(schema->d, gp_shards_suggest(schema->n_rows), schema->weights != NULL,
                                             float64, x->split.seed, &builder, err);
     if (st == ADVGP_OK)
@@ -149,46 +159,52 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
 
 // ---- by way of a packed folder --------------------------------------------------------------------------------------
 
-static double memory_bytes(void)
-{
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-}
-
-// A name for what these operands and options give, from what decides it: paths, sizes, times and every data option.
-static uint64_t fingerprint(const gp_options *o)
-{
-    XXH64_hash_t hash = 0;
-    for (size_t i = 0; i < o->n_operands; i++) {
-        struct stat s = {0};
-        (void)stat(o->operands[i], &s);
-        const long long facts[] = {(long long)s.st_size, (long long)s.st_mtime, (long long)s.st_ino};
-        hash = XXH3_64bits_withSeed(o->operands[i], strlen(o->operands[i]), hash);
-        hash = XXH3_64bits_withSeed(facts, sizeof facts, hash);
-    }
-    for (size_t i = 0; i < o->n_values; i++) {
-        const gp_option_value *v = &o->values[i];
-        const bool decides = v->option->group == GP_GROUP_DATA || !strcmp(v->option->name, "seed");
-        if (!decides || !v->present || !v->text) continue;
-        hash = XXH3_64bits_withSeed(v->option->name, strlen(v->option->name), hash);
-        hash = XXH3_64bits_withSeed(v->text, strlen(v->text), hash);
-    }
-    return hash;
-}
-
 static advgp_status open_packed(const char *dir, gp_loaded *out, advgp_error *err)
 {
     return gp_packed_open(dir, &out->shards, &out->schema, &out->sql, err);
 }
 
+// What an earlier run left in the cache, if it is whole; *found says so.
+static advgp_status from_cache(const char *dir, gp_loaded *out, bool *found, advgp_error *err)
+{
+    advgp_error why;
+    *found = false;
+    if (!gp_packed_is(dir)) return ADVGP_OK;
+    const advgp_status st = open_packed(dir, out, &why);
+    *found = st == ADVGP_OK;
+    if (st == ADVGP_OK) return gp_notes_add(&out->notes, err, 1, "rows taken from %s, packed earlier", dir);
+    if (st == ADVGP_EFILE) return gp_notes_add(&out->notes, err, 1, "packed again: %s", why.text);
+    if (err) *err = why;
+    return st;
+}
+
+// Could the rows be packed there? Nothing changes.
+static advgp_status try_cache(const char *cache, const char *dir, advgp_error *err)
+{
+    const bool made = mkdir(cache, 0777) == 0;
+    const advgp_status st = gp_pack_try(dir, err);
+    if (made) (void)rmdir(cache);
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "--cache");
+}
+
 static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, teller *t, gp_loaded *out,
                              advgp_error *err)
 {
+    const char *cache = gp_options_text(o, "cache");
+    gp_source *held_out = NULL;
+    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
+    advgp_status st = ADVGP_OK;
+    if (x->split.kind == GP_SPLIT_FILE) st = gp_source_files_open(&files, &out->notes, &held_out, err);
+    const bool made = st == ADVGP_OK && mkdir(cache, 0777) == 0;
     const gp_pack_options pack = {.dir = dir,
                                   .seed = x->split.seed,
                                   .validation = gp_options_text(o, "validation"),
-                                  .sql = gp_options_text(o, "sql")};
-    advgp_status st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, t, err);
+                                  .sql = gp_options_text(o, "sql"),
+                                  .held_out = held_out};
+    if (st == ADVGP_OK) st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, t, err);
+    if (st != ADVGP_OK && made) (void)rmdir(cache);
     if (st == ADVGP_OK) st = open_packed(dir, out, err);
+    gp_source_free(held_out);
     return st;
 }
 
@@ -223,22 +239,22 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
     }
     const char *cache = gp_options_text(o, "cache");
     if (cache) {
-        snprintf(dir, sizeof dir, "%s/advgp-%016llx", cache, (unsigned long long)fingerprint(o));
-        if (gp_packed_is(dir)) {
-            st = gp_notes_add(&out->notes, err, 1, "rows taken from %s, packed earlier", dir);
-            return st == ADVGP_OK ? open_packed(dir, out, err) : st;
-        }
+        bool steady, found = false;
+        snprintf(dir, sizeof dir, "%s/advgp-%016llx", cache, (unsigned long long)gp_fingerprint(o, &steady));
+        st = steady ? from_cache(dir, out, &found, err) : ADVGP_OK;
+        if (st == ADVGP_OK && !found) st = try_cache(cache, dir, err); // before the first pass, which may be long
+        if (st != ADVGP_OK || found) return st;
     }
     st = open_and_fit(o, &t, &out->notes, &x, err);
     if (st != ADVGP_OK) return st;
     const double bytes = (double)x.schema->n_rows * (double)(x.schema->d + 2) * sizeof(float);
-    if (!cache && bytes > 0.5 * memory_bytes()) {
+    if (!cache && bytes > 0.5 * gp_memory_bytes()) {
         st = gp_fail(
             err, ADVGP_EINVAL,
-            "%zu rows of %zu encoded columns do not fit into memory: name a folder with --cache DIR, where they are "
-            "packed once (%.0f GB), or use advgp pack",
-            x.schema->n_rows, x.schema->d, bytes / 1e9);
-    } else if (cache && x.split.kind != GP_SPLIT_FILE) {
+            "%zu rows of %zu encoded columns take %.2f GB, more than half of the %.2f GB of memory there is: name a "
+            "folder with --cache DIR, where they are packed once, or use advgp pack",
+            x.schema->n_rows, x.schema->d, bytes / 1e9, gp_memory_bytes() / 1e9);
+    } else if (cache) {
         st = by_cache(o, dir, &x, &t, out, err);
     } else {
         st = into_memory(&x, &t, out, err);
@@ -257,7 +273,7 @@ advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char 
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
     teller t = {0};
-    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql};
+    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);

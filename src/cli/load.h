@@ -20,5 +20,13 @@ advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char 
                            gp_notes *notes, gp_shards **out, advgp_error *err);
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
+// A name for what operands and options give, from what decides it: files, data options, seed, and the version of advgp,
+// whose rules for a table may change. *steady: all are files, which can be compared again; a pipe is read once and
+// gone.
+uint64_t gp_fingerprint(const gp_options *o, bool *steady);
+
+// For gp_file_options.memory_bytes: a gigabyte at most, and a quarter of what there is where that is little.
+size_t gp_reader_memory(void);
+
 // The data of pack: reads the operands and writes the folder of --output.
 advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err);

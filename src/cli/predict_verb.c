@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/tableout.h"
 #include "data/strings.h"
+#include "linalg/dense.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -53,15 +54,19 @@ static advgp_status open_output(job *j, advgp_error *err)
     const size_t n = j->n_keep + j->n_answers;
     const char **names = gp_alloc(n, sizeof *names);
     gp_column_type *types = gp_alloc(n, sizeof *types); // zeroed: GP_NUMBER
-    const bool ok = names && types;
+    bool *exact = gp_alloc(n, sizeof *exact);
+    const bool ok = names && types && exact;
     for (size_t i = 0; ok && i < n; i++) {
         names[i] = i < j->n_keep ? j->keep[i] : answers[i - j->n_keep];
-        if (i < j->n_keep) types[i] = gp_answers_source(j->in)->columns[j->columns[i]].type;
+        if (i >= j->n_keep) continue;
+        const gp_column *column = &gp_answers_source(j->in)->columns[j->columns[i]];
+        types[i] = column->type, exact[i] = column->exact;
     }
-    advgp_status st = ok ? gp_tableout_open(gp_options_text(j->options, "output"), names, types, n, &j->out, err)
+    advgp_status st = ok ? gp_tableout_open(gp_options_text(j->options, "output"), names, types, exact, n, &j->out, err)
                          : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     gp_free(names);
     gp_free(types);
+    gp_free(exact);
     return st;
 }
 
@@ -81,8 +86,12 @@ static void write_kept(job *j, const gp_chunk *chunk, size_t row)
             gp_tableout_time(j->out, v->number[row]);
             break;
         case GP_NUMBER:
-            gp_tableout_kept_number(j->out, v->number[row]);
-            j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+            if (source->columns[j->columns[i]].exact) {
+                gp_tableout_digits(j->out, v->text[row].p, v->text[row].n, v->number[row]);
+            } else {
+                gp_tableout_kept_number(j->out, v->number[row]);
+                j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+            }
             break;
         }
     }
@@ -135,8 +144,11 @@ static advgp_status tell(job *j, advgp_error *err)
 
 static advgp_status predict(job *j, advgp_error *err)
 {
-    advgp_status st = gp_answers_open(j->model, j->options->operands + 1, j->options->n_operands - 1, GP_ENCODE_PREDICT,
-                                      j->n_answers == 1, &j->in, err);
+    const gp_file_options data = {.paths = j->options->operands + 1,
+                                  .n_paths = j->options->n_operands - 1,
+                                  .exact = (const char *const *)j->keep,
+                                  .n_exact = j->n_keep};
+    advgp_status st = gp_answers_open(j->model, &data, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
     if (st == ADVGP_OK) st = stream(j, err);
@@ -149,6 +161,7 @@ static advgp_status predict(job *j, advgp_error *err)
 
 advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
 {
+    gp_blas_threads(1); // blocks are small: more would wait for each other
     if (gp_options_flag(options, "json") && strcmp(gp_options_text(options, "output"), "-") == 0)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;

@@ -91,8 +91,8 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
 
 static bool is_of_the_run(const char *key)
 {
-    static const char *const others[] = {"output",  "log",   "checkpoint", "checkpoint-every", "resume", "json",
-                                         "dry-run", "quiet", "time",       "workers"};
+    static const char *const others[] = {"output",  "log",   "checkpoint", "checkpoint-every", "resume",      "json",
+                                         "dry-run", "quiet", "time",       "workers",          "delay-worker"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;

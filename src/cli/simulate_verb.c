@@ -132,7 +132,8 @@ static advgp_status make_model(study *s, advgp_error *err)
     const gp_options *o = s->o;
     const gp_shards *shards = s->data.shards;
     size_t m = 0;
-    advgp_status st = gp_inducing_choose(shards, (size_t)gp_options_int(o, "inducing"), true, &s->inducing, &m, err);
+    advgp_status st = gp_inducing_choose(shards, (size_t)gp_options_int(o, "inducing"), 0, GP_START_KMEANS,
+                                         &gp_kernel_ard_rbf, 1, &s->inducing, &m, err);
     if (st != ADVGP_OK) return st;
     const size_t components = (size_t)gp_options_int(o, "components");
     const gp_learner_options lo = {.d = shards->d,

@@ -4,30 +4,32 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "data/coerce.h"
+#include "data/stage.h"
 #include "data/strings.h"
 #include "store/atomicfile.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { FLUSH_BYTES = 1 << 16 };
 typedef enum format { CSV, JSON_LINES, PARQUET } format;
+// What gp_tableout_digits has written into a column so far.
+typedef enum digit_kind { NO_DIGITS, LONG, WIDE, MIXED } digit_kind;
+enum { LONG_DIGITS = 18, WIDE_DIGITS = 38 }; // what a BIGINT and a DECIMAL hold in any case
 
 struct gp_tableout {
     format format;
     char *path;
     char **names;
     gp_column_type *types;
-    size_t n_columns, column, n_rows; // the column that comes next
-    gp_buffer text;                   // rows not yet written
-    gp_atomicfile *file;              // NULL: standard output
-    FILE *spool;                      // PARQUET: rows on their way
-    char *spool_path;
+    digit_kind *digits;
+    size_t n_columns, column; // the column that comes next
+    gp_buffer text;           // rows not yet written
+    gp_atomicfile *file;      // NULL: standard output
+    gp_stage *stage;          // PARQUET: rows on their way
 };
 
 // ---- opening --------------------------------------------------------------------------------------------------------
@@ -52,22 +54,17 @@ static advgp_status find_format(const char *path, format *out, advgp_error *err)
     return gp_fail(err, ADVGP_EINVAL, "the output '%.300s' ends with none of .csv, .parquet and .jsonl", path);
 }
 
-static advgp_status open_spool(gp_tableout *t, advgp_error *err)
+static advgp_status open_stage(gp_tableout *t, const bool *exact, advgp_error *err)
 {
-    const char *dir = getenv("TMPDIR");
-    gp_buffer path = {0};
-    gp_buffer_add(&path, "%s/advgp-rows-XXXXXX", dir && *dir ? dir : "/tmp");
-    if (path.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
-    const int fd = mkstemp(path.p);
-    if (fd < 0) {
-        (void)gp_fail(err, ADVGP_EIO, "cannot write the temporary file %.300s: %s; TMPDIR names another place", path.p,
-                      strerror(errno));
-        gp_buffer_fini(&path);
-        return ADVGP_EIO;
-    }
-    t->spool_path = path.p;
-    t->spool = fdopen(fd, "wb");
-    return t->spool ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a temporary file");
+    gp_stage_type *types = gp_alloc(t->n_columns, sizeof *types);
+    if (!types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", t->n_columns);
+    for (size_t i = 0; i < t->n_columns; i++)
+        types[i] = t->types[i] == GP_BOOLEAN                          ? GP_STAGE_BOOLEAN
+                   : t->types[i] == GP_NUMBER && !(exact && exact[i]) ? GP_STAGE_NUMBER
+                                                                      : GP_STAGE_TEXT;
+    const advgp_status st = gp_stage_open(types, t->n_columns, &t->stage, err);
+    gp_free(types);
+    return st;
 }
 
 static advgp_status copy_columns(gp_tableout *t, const char *path, const char *const *names,
@@ -76,7 +73,8 @@ static advgp_status copy_columns(gp_tableout *t, const char *path, const char *c
     t->path = gp_copy_text(path);
     t->names = gp_alloc(n, sizeof *t->names);
     t->types = gp_alloc(n, sizeof *t->types);
-    bool ok = t->path && t->names && t->types;
+    t->digits = gp_alloc(n, sizeof *t->digits);
+    bool ok = t->path && t->names && t->types && t->digits;
     for (size_t i = 0; ok && i < n; i++) {
         t->types[i] = types[i];
         t->names[i] = gp_copy_text(names[i]);
@@ -88,11 +86,11 @@ static advgp_status copy_columns(gp_tableout *t, const char *path, const char *c
 
 static void add_csv_text(gp_buffer *out, const char *p, size_t n);
 
-static advgp_status open_sink(gp_tableout *t, advgp_error *err)
+static advgp_status open_sink(gp_tableout *t, const bool *exact, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     if (t->path && strcmp(t->path, "-") != 0) st = gp_atomicfile_open(t->path, &t->file, err);
-    if (st == ADVGP_OK && t->format == PARQUET) st = open_spool(t, err);
+    if (st == ADVGP_OK && t->format == PARQUET) st = open_stage(t, exact, err);
     if (st != ADVGP_OK || t->format != CSV) return st;
     for (size_t i = 0; i < t->n_columns; i++) {
         if (i) gp_buffer_add(&t->text, ",");
@@ -102,8 +100,8 @@ static advgp_status open_sink(gp_tableout *t, advgp_error *err)
     return ADVGP_OK;
 }
 
-advgp_status gp_tableout_open(const char *path, const char *const *names, const gp_column_type *types, size_t n,
-                              gp_tableout **out, advgp_error *err)
+advgp_status gp_tableout_open(const char *path, const char *const *names, const gp_column_type *types,
+                              const bool *exact, size_t n, gp_tableout **out, advgp_error *err)
 {
     *out = NULL;
     format kind;
@@ -113,7 +111,7 @@ advgp_status gp_tableout_open(const char *path, const char *const *names, const 
     if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     t->format = kind;
     st = copy_columns(t, path, names, types, n, err);
-    if (st == ADVGP_OK) st = open_sink(t, err);
+    if (st == ADVGP_OK) st = open_sink(t, exact, err);
     if (st == ADVGP_OK)
         *out = t;
     else
@@ -156,67 +154,102 @@ static void add_json_text(gp_buffer *out, const char *p, size_t n)
     gp_buffer_bytes(out, "\"", 1);
 }
 
-static void begin_cell(gp_tableout *t)
+// A cell that is a text in its file; false where the row is staged.
+static bool begin_cell(gp_tableout *t)
 {
     const size_t column = t->column++;
+    if (t->stage) return false;
     if (t->format == CSV) {
         if (column) gp_buffer_bytes(&t->text, ",", 1);
-        return;
+        return true;
     }
     gp_buffer_bytes(&t->text, column ? "," : "{", 1);
     add_json_text(&t->text, t->names[column], strlen(t->names[column]));
     gp_buffer_bytes(&t->text, ":", 1);
+    return true;
 }
 
 static void add_missing(gp_tableout *t)
 {
-    if (t->format != CSV) gp_buffer_bytes(&t->text, "null", 4);
-}
-
-static void add_number(gp_tableout *t, const char *digits)
-{
-    gp_buffer_bytes(&t->text, digits, strlen(digits));
-    // Whoever guesses the type of a column from its first rows must not see whole numbers in it.
-    if (t->format == PARQUET && !strpbrk(digits, ".e")) gp_buffer_bytes(&t->text, ".0", 2);
+    if (begin_cell(t))
+        gp_buffer_bytes(&t->text, "null", t->format == CSV ? 0 : 4);
+    else
+        gp_stage_missing(t->stage);
 }
 
 void gp_tableout_number(gp_tableout *t, double value)
 {
     char digits[GP_NUMBER_TEXT_BYTES];
-    begin_cell(t);
-    snprintf(digits, sizeof digits, "%.17g", value);
-    if (isfinite(value))
-        add_number(t, digits);
-    else
+    if (!isfinite(value)) {
         add_missing(t);
+    } else if (begin_cell(t)) {
+        const int n = snprintf(digits, sizeof digits, "%.17g", value);
+        gp_buffer_bytes(&t->text, digits, (size_t)n);
+    } else {
+        gp_stage_number(t->stage, value);
+    }
 }
 
 void gp_tableout_kept_number(gp_tableout *t, double value)
 {
     char digits[GP_NUMBER_TEXT_BYTES];
-    begin_cell(t);
+    if (!isfinite(value)) {
+        add_missing(t);
+    } else if (begin_cell(t)) {
+        gp_write_number(value, digits);
+        gp_buffer_bytes(&t->text, digits, strlen(digits));
+    } else {
+        gp_stage_number(t->stage, value);
+    }
+}
+
+// The digits of a whole number without its sign; 0 where it is none, or is not written as JSON writes it.
+static size_t count_digits(const char *p, size_t n)
+{
+    const size_t sign = n && *p == '-';
+    for (size_t i = sign; i < n; i++)
+        if (p[i] < '0' || p[i] > '9') return 0;
+    return n - sign > 1 && p[sign] == '0' ? 0 : n - sign;
+}
+
+void gp_tableout_digits(gp_tableout *t, const char *p, size_t n, double value)
+{
+    char written[GP_NUMBER_TEXT_BYTES];
+    digit_kind *state = &t->digits[t->column];
+    const size_t count = p ? count_digits(p, n) : 0;
+    const bool whole = count && count <= WIDE_DIGITS;
+    const digit_kind now = !whole ? MIXED : count <= LONG_DIGITS ? LONG : WIDE;
     if (!isfinite(value)) {
         add_missing(t);
         return;
     }
-    gp_write_number(value, digits);
-    add_number(t, digits);
+    if (now > *state) *state = now;
+    if (!whole) {
+        gp_write_number(value, written);
+        p = written, n = strlen(written);
+    }
+    if (begin_cell(t))
+        gp_buffer_bytes(&t->text, p, n);
+    else // a text, which becomes a number when all of the column is known
+        gp_stage_text(t->stage, p, n);
 }
 
 void gp_tableout_boolean(gp_tableout *t, double value)
 {
-    begin_cell(t);
     if (isnan(value))
         add_missing(t);
-    else
+    else if (begin_cell(t))
         gp_buffer_add(&t->text, "%s", value != 0 ? "true" : "false");
+    else
+        gp_stage_boolean(t->stage, value != 0);
 }
 
 void gp_tableout_text(gp_tableout *t, const char *p, size_t n)
 {
-    begin_cell(t);
     if (!p)
         add_missing(t);
+    else if (!begin_cell(t))
+        gp_stage_text(t->stage, p, n);
     else if (t->format == CSV)
         add_csv_text(&t->text, p, n);
     else
@@ -263,17 +296,15 @@ static advgp_status flush(gp_tableout *t, advgp_error *err)
     const size_t n = t->text.n;
     t->text.n = 0;
     if (!n) return ADVGP_OK;
-    if (t->format != PARQUET && t->file) return gp_atomicfile_write(t->file, t->text.p, n, err);
-    FILE *to = t->format == PARQUET ? t->spool : stdout;
-    if (fwrite(t->text.p, 1, n, to) == n) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EIO, "cannot write to %.300s: %s", t->spool_path ? t->spool_path : "standard output",
-                   strerror(errno));
+    if (t->file) return gp_atomicfile_write(t->file, t->text.p, n, err);
+    if (fwrite(t->text.p, 1, n, stdout) == n) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
 advgp_status gp_tableout_end_row(gp_tableout *t, advgp_error *err)
 {
     t->column = 0;
-    t->n_rows++;
+    if (t->stage) return gp_stage_end_row(t->stage, err);
     if (t->format == CSV)
         gp_buffer_bytes(&t->text, "\n", 1);
     else
@@ -281,55 +312,26 @@ advgp_status gp_tableout_end_row(gp_tableout *t, advgp_error *err)
     return t->text.n >= FLUSH_BYTES || t->text.failed ? flush(t, err) : ADVGP_OK;
 }
 
-// An empty file has no columns: a row that the query leaves out shows them.
-static advgp_status close_spool(gp_tableout *t, advgp_error *err)
-{
-    const bool empty = t->n_rows == 0;
-    advgp_status st = ADVGP_OK;
-    if (empty) {
-        for (size_t i = 0; i < t->n_columns; i++) gp_tableout_text(t, NULL, 0);
-        st = gp_tableout_end_row(t, err);
-        t->n_rows = 0;
-    }
-    if (st == ADVGP_OK) st = flush(t, err);
-    FILE *spool = t->spool;
-    t->spool = NULL;
-    if (fclose(spool) != 0 && st == ADVGP_OK)
-        st = gp_fail(err, ADVGP_EIO, "cannot write to %.300s: %s", t->spool_path, strerror(errno));
-    return st;
-}
-
 // Types are told, not guessed: a text of digits stays a text.
 static advgp_status export_parquet(gp_tableout *t, advgp_error *err)
 {
     static const char *const sql_types[] = {
         [GP_NUMBER] = "DOUBLE", [GP_BOOLEAN] = "BOOLEAN", [GP_TIME] = "TIMESTAMP", [GP_TEXT] = "VARCHAR"};
-    gp_string sql = {0};
-    gp_string_add(&sql, "SELECT ");
-    for (size_t i = 0; i < t->n_columns; i++) {
-        gp_string_add(&sql, "%sCAST(", i ? ", " : "");
-        gp_string_quoted(&sql, t->names[i], '"');
-        gp_string_add(&sql, " AS %s) AS ", sql_types[t->types[i]]);
-        gp_string_quoted(&sql, t->names[i], '"');
-    }
-    gp_string_add(&sql, " FROM data%s", t->n_rows ? "" : " LIMIT 0");
-    const gp_file_options from = {.paths = (const char *const[]){t->spool_path}, .n_paths = 1, .sql = sql.p};
-    advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
-                                 : gp_files_export(&from, t->path, err);
-    gp_string_fini(&sql);
-    if (st == ADVGP_OK || st == ADVGP_ENOMEM) return st;
-    (void)gp_wrap(err, ADVGP_EIO, "cannot write %.200s", t->path);
-    return ADVGP_EIO;
+    static const char *const digit_types[] = {[LONG] = "BIGINT", [WIDE] = "DECIMAL(38, 0)", [MIXED] = "DOUBLE"};
+    const char **types = gp_alloc(t->n_columns, sizeof *types);
+    if (!types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", t->n_columns);
+    for (size_t i = 0; i < t->n_columns; i++)
+        types[i] = t->digits[i] ? digit_types[t->digits[i]] : sql_types[t->types[i]];
+    advgp_status st = gp_stage_export(t->stage, (const char *const *)t->names, types, gp_atomicfile_temporary(t->file),
+                                      err);
+    gp_free(types);
+    return st == ADVGP_EIO ? gp_wrap(err, st, "cannot write %.200s", t->path) : st;
 }
 
 advgp_status gp_tableout_commit(gp_tableout *t, advgp_error *err)
 {
-    advgp_status st = t->format == PARQUET ? close_spool(t, err) : flush(t, err);
-    if (st == ADVGP_OK && t->format == PARQUET) {
-        gp_atomicfile_abandon(t->file); // it held the place: the reader's writer makes a file beside on its own
-        t->file = NULL;
-        st = export_parquet(t, err);
-    } else if (st == ADVGP_OK && t->file) {
+    advgp_status st = t->stage ? export_parquet(t, err) : flush(t, err);
+    if (st == ADVGP_OK && t->file) {
         st = gp_atomicfile_commit(t->file, err);
         t->file = NULL;
     } else if (st == ADVGP_OK && fflush(stdout) != 0) {
@@ -343,12 +345,11 @@ void gp_tableout_abandon(gp_tableout *t)
 {
     if (!t) return;
     gp_atomicfile_abandon(t->file);
-    if (t->spool) fclose(t->spool);
-    if (t->spool_path) unlink(t->spool_path);
-    gp_free(t->spool_path);
+    gp_stage_free(t->stage);
     for (size_t i = 0; i < t->n_columns; i++) gp_free(t->names[i]);
     gp_free(t->names);
     gp_free(t->types);
+    gp_free(t->digits);
     gp_free(t->path);
     gp_buffer_fini(&t->text);
     gp_free(t);

@@ -8,10 +8,13 @@
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
+#include "train/account.h"
 #include "train/calibrate.h"
 #include "train/learner.h"
+#include "train/map_choice.h"
+#include "train/method.h"
 #include "train/pslog.h"
-#include "train/train.h"
+#include "train/warmstart.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,16 +40,34 @@ typedef struct report {
     size_t n_delays;
 } report;
 
-// ---- progress -------------------------------------------------------------------------------------------------------
+// ---- log ------------------------------------------------------------------------------------------------------------
 
-static void on_phase(void *ctx, const char *what)
+static advgp_status open_log(report *r, advgp_error *err)
 {
-    const report *r = ctx;
-    gp_cli_say(r->o, "%s", what);
+    const char *path = gp_options_text(r->o, "log");
+    if (!path) return ADVGP_OK;
+    json_t *files = json_array();
+    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(r->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
+                                 "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs",
+                                 files, "options", gp_json_options(r->o));
+    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
+                                                            : gp_runlog_create(path, manifest, &r->log, err);
+    json_decref(manifest);
+    return st;
+}
+
+// A log that was there is replaced when the training begins: whatever was wrong with data and options has been said by
+// then.
+static void start_log(report *r)
+{
+    if (!r->log && r->log_status == ADVGP_OK) r->log_status = open_log(r, &r->log_error);
 }
 
 static void log_event(report *r, const char *event, json_t *fields)
 {
+    start_log(r);
     if (!r->log) {
         json_decref(fields);
         return;
@@ -54,6 +75,15 @@ static void log_event(report *r, const char *event, json_t *fields)
     advgp_error err;
     const advgp_status st = gp_runlog_event_take(r->log, event, fields, &err);
     if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
+}
+
+// ---- progress -------------------------------------------------------------------------------------------------------
+
+static void on_phase(void *ctx, const char *what)
+{
+    report *r = ctx;
+    start_log(r);
+    gp_cli_say(r->o, "%s", what);
 }
 
 static double anonymous_memory(void)
@@ -136,14 +166,16 @@ static void on_eval(void *ctx, const gp_train_eval *e)
                         "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
                         gp_json_real(e->mnlp), "workers", workers_json(e)));
     const double now = gp_clock_wall();
-    if (r->quiet || (now < r->next_line && e->epoch < e->epochs)) return;
+    if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    char held_out[64] = "";
-    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "held-out RMSE %.5g  MNLP %.4f  ", e->rmse, e->mnlp);
-    char workers[512];
+    char held_out[64] = "", bound[48] = "", of[64] = "", left[48] = "", workers[512];
+    if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "  held-out RMSE %.5g  MNLP %.4f", e->rmse, e->mnlp);
+    if (!isnan(e->neg_elbo_per_row)) snprintf(bound, sizeof bound, "  -ELBO/row %.4f", e->neg_elbo_per_row);
+    if (e->epochs > 0) snprintf(of, sizeof of, " of %.1f", e->epochs);
+    if (e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
     describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_say(r->o, "epoch %.1f of %.1f  %.0f rows/s  -ELBO/row %.4f  %s%.0f s left%s", e->epoch, e->epochs,
-               e->rows_per_second, e->neg_elbo_per_row, held_out, e->seconds_left, workers);
+    gp_cli_say(r->o, "epoch %.1f%s  %.0f rows/s%s%s%s%s", e->epoch, of, e->rows_per_second, bound, held_out, left,
+               workers);
 }
 
 static int on_stop(void *ctx)
@@ -178,17 +210,23 @@ static json_t *result_json(const report *r, const char *path, const gp_model *mo
 static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
 {
     const char *where = t->held_out ? "held-out rows" : "training rows: too few to hold some out";
-    printf("%s: %zu component%s, %.0f training rows, %zu steps, stopped because %s\n\n", path, model->spec.n_components,
-           model->spec.n_components == 1 ? "" : "s", t->n_train, t->versions, t->stopped);
+    char what[48];
+    snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
+    printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+           model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
+           t->stopped);
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            where, model->baseline_mean, model->baseline_linear, t->rmse);
-    printf("MNLP %.4f   -ELBO %.1f\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ",
-           t->mnlp, t->neg_elbo);
+    printf("MNLP %.4f", t->mnlp);
+    if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
+    printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds: pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f",
-           t->wall, t->cpu, t->pilot_seconds, t->step_seconds, t->finish_seconds, t->last_seconds);
+    printf("\n\n%.1f s, %.1f CPU seconds", t->wall, t->cpu);
+    if (t->workers)
+        printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
+               t->step_seconds, t->finish_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
     printf("\n");
@@ -196,19 +234,53 @@ static void print_result(const char *path, const gp_model *model, const gp_train
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-static gp_train_options options_of(const gp_options *o, size_t n_rows)
+static const gp_method *method_of(const gp_options *o)
 {
-    const bool full = gp_options_is(o, "batch", "full"), patient = gp_options_is(o, "patience", "inf");
+    return gp_method_named(gp_options_text(o, "method"));
+}
+
+// An option that the method does not know, given all the same, would be a wish that nobody hears.
+advgp_status gp_cli_check_method(const gp_options *o, advgp_error *err)
+{
+    const gp_method *method = method_of(o);
+    for (size_t i = 0; i < o->n_values; i++) {
+        const gp_option_value *v = &o->values[i];
+        const gp_option_group group = v->option->group;
+        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN;
+        const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
+        if (its && !general && v->origin != GP_FROM_DEFAULT && !gp_method_takes(method, v->option->name))
+            return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
+                           v->option->name, method->name, gp_methods[0]->name);
+    }
+    if (!gp_method_takes(method, "map")) return ADVGP_OK;
+    const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
+                                  .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
+                                  .groups = (size_t)gp_options_int(o, "groups")}; // auto too
+    return gp_map_choice_check(choice, (size_t)gp_options_int(o, "inducing"), (size_t)gp_options_int(o, "components"),
+                               err);
+}
+
+static const char *const trends[] = {
+    [GP_TREND_NONE] = "none", [GP_TREND_CONSTANT] = "constant", [GP_TREND_LINEAR] = "linear"};
+
+gp_train_options gp_cli_train_options(const gp_options *o)
+{
+    const bool patient = gp_options_is(o, "patience", "inf");
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
-        .map = &gp_map_cholesky,
+        .map = gp_map_named(gp_options_text(o, "map")),
+        .rank = (size_t)gp_options_int(o, "rank"),
+        .groups = (size_t)gp_options_int(o, "groups"),
         .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
                  : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
                                                          : GP_TREND_NONE,
-        .start = gp_options_is(o, "start", "random") ? GP_START_RANDOM : GP_START_KMEANS,
-        .batch = full ? n_rows : (size_t)gp_options_int(o, "batch"),
+        .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
+                 : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
+                                                       : GP_START_KMEANS,
+        .start_rows = (size_t)gp_options_int(o, "start-rows"),
+        .batch = (size_t)gp_options_int(o, "batch"),
         .epochs = (double)gp_options_int(o, "epochs"),
         .step = gp_options_real(o, "step"),
         .seconds = gp_options_real(o, "time"),
@@ -226,7 +298,55 @@ static gp_train_options options_of(const gp_options *o, size_t n_rows)
     return t;
 }
 
-static void print_plan(const gp_options *o, const gp_loaded *data)
+// ---- starting from a model ------------------------------------------------------------------------------------------
+
+// The file of --start, or NULL where it names a way.
+static const char *start_path(const gp_options *o)
+{
+    static const char *const ways[] = {"kmeans", "greedy", "random"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (gp_options_is(o, "start", ways[i])) return NULL;
+    return gp_options_text(o, "start");
+}
+
+static advgp_status contradicts(const gp_options *o, const char *key, const char *has, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_EINVAL,
+                   "--%s %s: the model of --start %.200s has %s; leave the option out, or start another way", key,
+                   gp_options_text(o, key), start_path(o), has);
+}
+
+// What the user did not say is as in the model; what he said must be.
+static advgp_status adopt(const gp_options *o, const gp_model *model, gp_train_options *t, advgp_error *err)
+{
+    const size_t J = model->spec.n_components;
+    const gp_component_spec *c = model->components;
+    size_t m = 0;
+    for (size_t b = 0; b < J; b++) m += c[b].shape.m;
+    bool usual = strcmp(model->method, "advgp") == 0 && J >= 1 && J <= GP_COMPONENTS_MAX;
+    for (size_t b = 0; usual && b < J; b++)
+        usual = c[b].kernel == c->kernel && c[b].map == &gp_map_cholesky && c[b].shape.m == m / J + (b < m % J);
+    if (!usual) // the features of other maps are eigenvectors, which change with any number
+        return gp_fail(
+            err, ADVGP_EINVAL,
+            "--start %.200s: only a model of the method advgp with the map cholesky can be gone on from; start "
+            "another way",
+            start_path(o));
+    char has[64];
+    snprintf(has, sizeof has, "%zu inducing inputs", m);
+    if (gp_options_given(o, "inducing") && t->m != m) return contradicts(o, "inducing", has, err);
+    snprintf(has, sizeof has, "%zu component%s", J, J == 1 ? "" : "s");
+    if (gp_options_given(o, "components") && t->components && t->components != J)
+        return contradicts(o, "components", has, err);
+    if (gp_options_given(o, "kernel") && t->kernel != c->kernel) return contradicts(o, "kernel", c->kernel->name, err);
+    if (gp_options_given(o, "map") && t->map != c->map) return contradicts(o, "map", c->map->name, err);
+    if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
+        return contradicts(o, "trend", trends[model->spec.trend], err);
+    t->m = m, t->components = J, t->kernel = c->kernel, t->map = c->map, t->trend = model->spec.trend;
+    return ADVGP_OK;
+}
+
+static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
     const gp_schema *s = data->schema;
     printf(
@@ -237,25 +357,20 @@ static void print_plan(const gp_options *o, const gp_loaded *data)
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
-    printf("would train %s inducing inputs, components: %s, kernel: %s, trend: %s; model to %s\n",
-           gp_options_text(o, "inducing"), gp_options_text(o, "components"), gp_options_text(o, "kernel"),
-           gp_options_text(o, "trend"), gp_options_text(o, "output"));
-}
-
-static advgp_status open_log(report *r, advgp_error *err)
-{
-    const char *path = gp_options_text(r->o, "log");
-    if (!path) return ADVGP_OK;
-    json_t *files = json_array();
-    for (size_t i = 0; i < r->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(r->o->operands[i]));
-    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "train", "version", advgp_version(),
-                                 "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs",
-                                 files, "options", gp_json_options(r->o));
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
-    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
-                                                            : gp_runlog_create(path, manifest, &r->log, err);
-    json_decref(manifest);
-    return st;
+    char m[24], components[24] = "auto";
+    snprintf(m, sizeof m, "%zu", t->m);
+    if (t->components) snprintf(components, sizeof components, "%zu", t->components);
+    const gp_method *method = method_of(o);
+    printf("would train with the method %s", method->name);
+    const char *const said[][2] = {{"inducing", m},
+                                   {"components", components},
+                                   {"kernel", t->kernel->name},
+                                   {"map", gp_options_text(o, "map")},
+                                   {"trend", trends[t->trend]},
+                                   {"start", gp_options_text(o, "start")}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (gp_method_takes(method, said[i][0])) printf(", %s: %s", said[i][0], said[i][1]);
+    printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
 // The rows of --test FILE, read before the training: a slip in its name must not cost the run. NULL without the option.
@@ -271,12 +386,15 @@ static advgp_status load_test(const gp_options *o, gp_loaded *data, gp_shards **
 }
 
 // Final figures on these rows take the place of those on held-out rows.
-static advgp_status score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
+advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
 {
     gp_reader reader = {0};
     gp_score score;
+    gp_predictor *predictor = NULL;
     advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&model->spec, model->theta, &reader, GP_STOP, 0, model->schema, &score, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
+    gp_predictor_free(predictor);
     if (st == ADVGP_OK)
         st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
     if (st == ADVGP_OK)
@@ -312,11 +430,12 @@ static bool same_file(const char *a, const char *b)
 // Nothing that is written may be something that is read, and it must have a place: both are known before the work.
 static advgp_status check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
 {
-    static const char *const read[] = {"test", "validation", "config"};
+    static const char *const read[] = {"test", "validation", "config", "start"};
+    const bool model = strcmp(option, "output") == 0; // it may take the place of the one it started from
     const char *clash = NULL;
     for (size_t i = 0; i < o->n_operands; i++)
         if (same_file(path, o->operands[i])) clash = o->operands[i];
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    for (size_t i = 0; i < sizeof read / sizeof *read - model; i++) {
         const char *other = gp_options_text(o, read[i]);
         if (other && same_file(path, other)) clash = other;
     }
@@ -342,17 +461,17 @@ static advgp_status check_outputs(const gp_options *o, advgp_error *err)
 // What two runs that are the same have in common: a hash of parameters, statistics and calibration.
 static uint64_t bits_of(const gp_model *m)
 {
+    if (!m->spec.n_components) return 0; // nothing that steps have made
     uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
     return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
 }
 
-static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, advgp_error *err)
+static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_train_options options, advgp_error *err)
 {
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
-    gp_train_options options = options_of(o, gp_shards_rows(data->shards, GP_TRAIN));
     char checkpoint[4096];
     options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {
@@ -362,7 +481,8 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
-    advgp_status st = gp_train(data->shards, data->schema, data->sql, &options, &events, &notes, &model, &result, err);
+    advgp_status st = method_of(o)->train(data->shards, data->schema, data->sql, &options, &events, &notes, &model,
+                                          &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
         return st;
@@ -372,7 +492,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    if (test) st = score_test(test, model, &result, err);
+    if (test) st = gp_cli_score_test(test, model, &result, err);
     if (st == ADVGP_OK) st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
@@ -383,7 +503,9 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
         snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
         if (done) json_object_set_new(done, "bits", json_string(bits));
         log_event(r, "done", done);
-        if (result.interrupted)
+        if (result.interrupted && !method_of(o)->resumes)
+            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
+        else if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
         else if (options.checkpoint == checkpoint)
@@ -391,6 +513,27 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, adv
     }
     gp_model_free(model);
     gp_notes_fini(&notes);
+    return st;
+}
+
+// Everything that is read, and the options that follow from it. *theta is where a model of --start says to begin.
+static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **test, gp_train_options *options,
+                            double **theta, advgp_error *err)
+{
+    gp_model *start = NULL;
+    advgp_status st = start_path(o) ? gp_model_load(start_path(o), &start, err) : ADVGP_OK;
+    if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start is neither kmeans, greedy nor random, and as a model");
+    *options = gp_cli_train_options(o);
+    if (st == ADVGP_OK && start) st = adopt(o, start, options, err); // before the data, which may take long
+    if (st == ADVGP_OK) st = gp_load_training(o, data, err);
+    if (st == ADVGP_OK) st = load_test(o, data, test, err);
+    if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
+    if (st == ADVGP_OK && start) {
+        st = gp_warmstart(start, start_path(o), data->schema, theta, err);
+        options->theta = *theta;
+        if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start");
+    }
+    gp_model_free(start);
     return st;
 }
 
@@ -424,20 +567,23 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
     gp_loaded data = {0};
+    gp_train_options options;
+    double *theta = NULL;
     gp_blas_threads(1);
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = dry ? ADVGP_OK : check_outputs(o, err);
+    advgp_status st = gp_cli_check_method(o, err);
+    if (st == ADVGP_OK && !dry) st = check_outputs(o, err);
     if (st == ADVGP_OK) st = read_delays(&r, err);
-    if (st == ADVGP_OK) st = gp_load_training(o, &data, err);
-    if (st == ADVGP_OK) st = load_test(o, &data, &test, err);
+    if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
-        print_plan(o, &data);
+        print_plan(o, &options, &data);
     } else {
-        if (st == ADVGP_OK) st = open_log(&r, err);
-        if (st == ADVGP_OK) st = train(&r, &data, test, err);
+        if (st == ADVGP_OK && gp_options_text(o, "resume"))
+            st = open_log(&r, err); // goes on with the log that is there
+        if (st == ADVGP_OK) st = train(&r, &data, test, options, err);
         if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
             st = r.log_status;
             if (err) *err = r.log_error;
@@ -445,6 +591,7 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     }
     if (bits) *bits = r.bits;
     gp_runlog_close(r.log);
+    gp_free(theta);
     gp_free(r.delays);
     gp_shards_free(test);
     gp_loaded_fini(&data);

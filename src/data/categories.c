@@ -66,7 +66,7 @@ advgp_status gp_categories_add(gp_categories *c, gp_text text, long *index, advg
         c->overflowed = true;
         return ADVGP_OK;
     }
-    char *copy = gp_copy_bytes(text.p, text.n);
+    char *copy = gp_text_copy(text.p, text.n);
     if (!copy || (c->n == c->capacity && !grow(c))) {
         gp_free(copy);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", c->n + 1);

@@ -17,18 +17,18 @@ void gp_file_columns_fini(gp_file_columns *list)
     *list = (gp_file_columns){0};
 }
 
-static bool is_whole_number(const char *type)
+bool gp_file_type_is_whole(const char *type)
 {
     static const char *const names[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT", "HUGEINT",
                                         "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i]) == 0) return true;
-    return false;
+    return strncmp(type, "DECIMAL", 7) == 0 && strstr(type, ",0)");
 }
 
 bool gp_file_type_is_numeric(const char *type)
 {
-    return is_whole_number(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
+    return gp_file_type_is_whole(type) || strcmp(type, "DOUBLE") == 0 || strcmp(type, "FLOAT") == 0 ||
            strncmp(type, "DECIMAL", 7) == 0 || strcmp(type, "UHUGEINT") == 0;
 }
 
@@ -84,14 +84,14 @@ gp_column_type gp_file_type_classify(const char *type, const char **cast)
 
 char *gp_file_cast(const char *format, const char *name)
 {
-    gp_string quoted = {0}, cast = {0};
-    gp_string_quoted(&quoted, name, '"');
+    gp_buffer quoted = {0}, cast = {0};
+    gp_buffer_quoted(&quoted, name, '"');
     const char *gap = strstr(format, "%s");
-    gp_string_bytes(&cast, format, (size_t)(gap - format));
-    if (quoted.p) gp_string_bytes(&cast, quoted.p, quoted.n);
-    gp_string_add(&cast, "%s", gap + 2);
+    gp_buffer_bytes(&cast, format, (size_t)(gap - format));
+    if (quoted.p) gp_buffer_bytes(&cast, quoted.p, quoted.n);
+    gp_buffer_add(&cast, "%s", gap + 2);
     bool failed = quoted.failed || cast.failed;
-    gp_string_fini(&quoted);
-    if (failed) gp_string_fini(&cast);
+    gp_buffer_fini(&quoted);
+    if (failed) gp_buffer_fini(&cast);
     return cast.p;
 }

@@ -101,6 +101,100 @@ static void latin1_deep_in_a_file_is_read_on(void **state)
     ASSERT_OK(read_all(path, NULL, &notes, err));
     assert_int_equal(notes.n, 1);
     gp_notes_fini(&notes);
+    // Under SQL too, whether rows stream or are sorted first, and where the column of the culprit is not read.
+    ASSERT_OK(read_all(path, "SELECT y FROM data", NULL, err));
+    expect_row(path, "SELECT name, y FROM data WHERE y % 2 = 0", 50000, "name", 0, "caf\xc3\xa9");
+    expect_row(path, "SELECT name, y FROM data ORDER BY y DESC", 0, "name", 0, "caf\xc3\xa9");
+    expect_row(path, "SELECT name, y FROM data ORDER BY y DESC", 100000, "y", 0, NULL);
+}
+
+static void a_first_line_of_numbers_is_a_row(void **state)
+{
+    (void)state;
+    const char *path = write_text("bare.csv", "1.5,2,3\n4,5,6\n");
+    expect_row(path, NULL, 0, "c1", 1.5, NULL);
+    expect_row(path, NULL, 1, "c3", 6, NULL);
+    expect_row(path, "SELECT c2 FROM data", 0, "c2", 2, NULL);
+    expect_row(write_text("gap.csv", ",-2e-3\n4,5\n"), NULL, 0, "c2", -2e-3, NULL);
+    expect_row(write_text("tabs.txt", "1.5\t2\n4\t5\n"), NULL, 0, "c1", 1.5, NULL);
+    // Whole numbers are names: a data frame of an unnamed array has 0, 1, 2, and a table of years has years.
+    expect_row(write_text("frame.csv", ",0,1\n0,0.5,7\n1,0.25,8\n"), NULL, 0, "1", 7, NULL);
+    expect_row(write_text("years.csv", "2019,2020\n1,2\n3,4\n"), NULL, 0, "2020", 2, NULL);
+    expect_row(write_text("quoted.csv", "\"1.5\",\"2.5\"\n1,2\n3,4\n"), NULL, 0, "2.5", 2, NULL);
+    gp_notes notes = {0};
+    gp_source *source = NULL;
+    size_t i;
+    ASSERT_OK(open_one(path, NULL, &notes, &source, err));
+    assert_int_equal(notes.n, 1);
+    assert_non_null(strstr(notes.items[0].text, "no header line: its columns are called c1 to c3"));
+    ASSERT_FAILS(gp_source_require(source, "y", "the target", &i, err), ADVGP_EDATA, "c1, c2, c3; use these names");
+    gp_source_free(source);
+    gp_notes_fini(&notes);
+}
+
+static void a_column_of_infinities_is_missing_and_no_date(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"inf", "-inf", "Inf", "-Infinity", "INF"};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        char text[128];
+        snprintf(text, sizeof text, "x,y\n%s,1\n,2\n%s,3\n", ways[k], ways[k]);
+        gp_source *source = NULL;
+        ASSERT_OK(open_one(write_text("inf.csv", text), NULL, NULL, &source, err));
+        assert_int_not_equal(source->columns[0].type, GP_TIME);
+        gp_source_free(source);
+    }
+    expect_row(write_text("some.csv", "x,y\n1.5,1\n-inf,2\n"), NULL, 1, "x", NAN, NULL);
+}
+
+// A copy of the file without its last `less` bytes.
+static const char *cut_copy(const char *from, const char *to, size_t less)
+{
+    static char bytes[1 << 20];
+    FILE *f = fopen(from, "rb");
+    assert_non_null(f);
+    const size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_in_range(n, less + 1, sizeof bytes - 1);
+    return write_file(to, bytes, n - less);
+}
+
+static void a_compressed_file_that_is_cut_off_is_refused(void **state)
+{
+    (void)state;
+    const gp_file_options rows = {.sql = "SELECT i AS x, i * 0.37 AS y FROM range(20000) t(i)"};
+    const char *path = in_folder("whole.csv.gz");
+    ASSERT_OK(gp_files_export(&rows, path, err));
+    static const size_t less[] = {1, 4, 8, 9, 20, 1000, 30000};
+    for (size_t k = 0; k < sizeof less / sizeof *less; k++)
+        ASSERT_FAILS(read_all(cut_copy(path, "part.csv.gz", less[k]), NULL, NULL, err), ADVGP_EDATA,
+                     "part.csv.gz is cut off");
+    const char *lines = in_folder("whole.jsonl.gz");
+    ASSERT_OK(gp_files_export(&rows, lines, err));
+    ASSERT_FAILS(read_all(cut_copy(lines, "part.jsonl.gz", 500), NULL, NULL, err), ADVGP_EDATA, "is cut off");
+    char command[512];
+    snprintf(command, sizeof command, "cd '%s' && cat whole.csv.gz whole.csv.gz > two.csv.gz", folder);
+    assert_int_equal(system(command), 0);
+    ASSERT_FAILS(read_all(cut_copy(in_folder("two.csv.gz"), "part.csv.gz", 5), NULL, NULL, err), ADVGP_EDATA,
+                 "cut off");
+    // "x,y\n1,2\n3,4\n" by zstd, with its checksum
+    static const char zstd[] = "\x28\xb5\x2f\xfd\x24\x0c\x61\x00\x00x,y\n1,2\n3,4\n\x00\x00\x00\x00";
+    for (size_t n = 5; n < sizeof zstd - 1; n++)
+        ASSERT_FAILS(read_all(write_file("part.csv.zst", zstd, n), NULL, NULL, err), ADVGP_EDATA,
+                     "part.csv.zst is cut");
+}
+
+static void twin_columns_of_parquet_are_refused(void **state)
+{
+    (void)state;
+    const char *path = in_folder("twins.parquet");
+    ASSERT_OK(gp_files_export(
+        &(gp_file_options){.sql = "SELECT {'one': 1, 'xa1': 2} AS s, [1] AS l, 1 AS xa1, 2 AS xa2"}, path, err));
+    ASSERT_OK(read_all(path, NULL, NULL, err)); // a name inside a structure is another name
+    char command[512];
+    snprintf(command, sizeof command, "LC_ALL=C sed -i s/xa2/XA1/g '%s'", path);
+    assert_int_equal(system(command), 0);
+    ASSERT_FAILS(read_all(path, NULL, NULL, err), ADVGP_EDATA, "columns 3 and 4 are both named 'XA1'");
 }
 
 static void types_are_found(void **state)
@@ -270,7 +364,8 @@ static void bad_files_name_the_culprit(void **state)
     ASSERT_FAILS(read_all(write_text("no.parquet", "x,y\n1,2\n"), NULL, NULL, err), ADVGP_EDATA,
                  "no.parquet is damaged or no Parquet");
     ASSERT_FAILS(read_all(write_file("cut.csv.gz", "\x1f\x8b\x08\0\0\0\0\0\0\3", 10), NULL, NULL, err), ADVGP_EDATA,
-                 "cut.csv.gz");
+                 "cut.csv.gz is cut off");
+    ASSERT_FAILS(read_all(write_text("blank.csv", "\n\n\n"), NULL, NULL, err), ADVGP_EDATA, "blank.csv holds no line");
     ASSERT_FAILS(read_all(write_text("bad.jsonl", "{\"a\":1}\n{\"a\":2,,}\n"), NULL, NULL, err), ADVGP_EDATA,
                  "bad.jsonl is not JSON");
     ASSERT_OK(read_all(write_text("header.csv", "a,b,y\n"), NULL, NULL, err));
@@ -317,6 +412,10 @@ int main(void)
         cmocka_unit_test(any_delimiter_and_quoting_is_read),
         cmocka_unit_test(encodings_are_recognised_with_a_note),
         cmocka_unit_test(latin1_deep_in_a_file_is_read_on),
+        cmocka_unit_test(a_first_line_of_numbers_is_a_row),
+        cmocka_unit_test(a_column_of_infinities_is_missing_and_no_date),
+        cmocka_unit_test(a_compressed_file_that_is_cut_off_is_refused),
+        cmocka_unit_test(twin_columns_of_parquet_are_refused),
         cmocka_unit_test(types_are_found),
         cmocka_unit_test(whole_numbers_may_turn_into_fractions_after_the_sample),
         cmocka_unit_test(parquet_json_and_gzip_are_read),

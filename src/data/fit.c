@@ -36,6 +36,10 @@ static advgp_status check_lists(const gp_fit *f, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be both target and weights", o->target);
     if (is_listed(o->exclude, o->n_exclude, o->target))
         return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be excluded", o->target);
+    for (size_t i = 0; i < o->n_features; i++)
+        if (is_listed(o->exclude, o->n_exclude, o->features[i]))
+            return gp_fail(err, ADVGP_EINVAL, "'%s' is in both --features and --exclude; take it out of one of them",
+                           o->features[i]);
     return ADVGP_OK;
 }
 
@@ -73,7 +77,7 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
         if (strcmp(equals + 1, gp_encoding_name((gp_encoding)e)) == 0) chosen = e;
     if (chosen < 0)
         return gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of onehot, target, number", spec, equals + 1);
-    char *name = gp_copy_bytes(spec, (size_t)(equals - spec));
+    char *name = gp_text_copy(spec, (size_t)(equals - spec));
     if (!name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
     size_t index = 0;
     advgp_status st = gp_source_require(f->source, name, "encode", &index, err);

@@ -79,8 +79,8 @@ static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp
     size_t n = read_head(fd, head);
     if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
     gp_sniff_kind(file, head, n);
-    if (file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return ADVGP_OK;
-    advgp_status st = ADVGP_OK;
+    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, err);
+    if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
     gp_utf16 utf16 = gp_sniff_utf16(head, n);
     if (utf16 != GP_NOT_UTF16) {
         int copy = -1;
@@ -90,13 +90,13 @@ static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp
         if (st == ADVGP_OK) st = gp_notes_add(notes, err, 1, "%s is read as UTF-16", file->shown);
         if (st != ADVGP_OK) return st;
         n = read_head(file->spool, head);
-    } else if (!gp_is_utf8(head, n, n == GP_HEAD_BYTES)) {
+    } else if (!gp_text_is_utf8((const char *)head, n == GP_HEAD_BYTES ? gp_utf8_whole(head, n) : n)) {
         if (!memchr(head, 0, n)) { // with zero bytes it is no text in any encoding; gp_sniff_csv says so
             file->latin1 = true;
             st = gp_notes_add(notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
         }
     }
-    if (st == ADVGP_OK) st = gp_sniff_csv(file, head, n, err);
+    if (st == ADVGP_OK) st = gp_sniff_csv(file, head, n, notes, err);
     return st;
 }
 
@@ -157,11 +157,11 @@ static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, 
     if (n < 0) return gp_fail(err, ADVGP_EDATA, "cannot read the folder %s: %s", path, strerror(errno));
     advgp_status st = ADVGP_OK;
     for (int i = 0; i < n; i++) {
-        gp_string child = {0};
+        gp_buffer child = {0};
         struct stat info;
         const char *name = entries[i]->d_name;
         if (st == ADVGP_OK && name[0] != '.') {
-            gp_string_add(&child, "%s/%s", path, name);
+            gp_buffer_add(&child, "%s/%s", path, name);
             if (child.failed)
                 st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
             else if (stat(child.p, &info) == 0 && S_ISDIR(info.st_mode) && depth < FOLDER_DEPTH_MAX)
@@ -169,7 +169,7 @@ static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, 
             else if (is_data_file(name))
                 st = take_file(inputs, child.p, options, notes, err);
         }
-        gp_string_fini(&child);
+        gp_buffer_fini(&child);
         free(entries[i]);
     }
     free(entries);
@@ -216,7 +216,7 @@ static char *stem_of(const char *path)
     while (start && path[start - 1] != '/') start--;
     if (n - start == 1 && path[start] == '-') return gp_copy_text("stdin");
     const char *dot = memchr(path + start + 1, '.', n - start - 1); // a leading dot belongs to the name
-    return gp_copy_bytes(path + start, (dot ? (size_t)(dot - path) : n) - start);
+    return gp_text_copy(path + start, (dot ? (size_t)(dot - path) : n) - start);
 }
 
 advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err)

@@ -132,9 +132,11 @@ static advgp_status read_schema(const json_t *o, gp_manifest *m, advgp_error *er
     advgp_status st = gp_schema_from_json(text, strlen(text), &m->schema, err);
     free(text);
     if (st == ADVGP_OK && m->schema->d != m->d) st = bad(err, "the schema has another number of columns");
-    size_t rows = 0; // no sum of 2^46 by 4098 overflows
-    for (size_t k = 0; k < m->n_train + 2; k++) rows += m->rows[k];
-    if (st == ADVGP_OK && m->schema->n_rows != rows) st = bad(err, "the schema has another number of rows");
+    size_t rows = 0, held_out = m->rows[m->n_train] + m->rows[m->n_train + 1]; // no sum of 2^46 by 4098 overflows
+    for (size_t k = 0; k < m->n_train; k++) rows += m->rows[k];
+    // Held-out rows are among those of the schema, or all come from another file.
+    if (st == ADVGP_OK && m->schema->n_rows != rows + held_out && m->schema->n_rows != rows)
+        st = bad(err, "the schema has another number of rows");
     return st;
 }
 

@@ -27,6 +27,7 @@ typedef struct packer {
     size_t stride;           // elements a row
     size_t element, row_bytes;
     size_t dealt;
+    bool apart; // the present rows are all held out
     size_t buffer_rows;
     unsigned char *buffers; // buffer_rows rows a shard
     size_t *buffered;       // rows in each
@@ -102,7 +103,7 @@ static advgp_status deal_rows(void *ctx, const gp_rows *rows, advgp_error *err)
     packer *p = ctx;
     gp_manifest *m = &p->m;
     for (size_t i = 0; i < rows->n; i++) {
-        unsigned part = rows->part[i];
+        unsigned part = p->apart ? gp_split_half(m->seed, rows->source_row[i]) : rows->part[i];
         size_t shard = part == GP_TRAIN ? gp_shuffle_deal(m->seed, p->dealt++, m->n_train)
                                         : m->n_train + (part == GP_CALIBRATE);
         unsigned char *row = p->buffers + (shard * p->buffer_rows + p->buffered[shard]++) * p->row_bytes;
@@ -386,6 +387,18 @@ static advgp_status finish(packer *p, gp_progress progress, void *ctx, size_t ro
     return st == ADVGP_OK ? sync_folder(p->dir, err) : st;
 }
 
+static advgp_status deal_held_out(packer *p, gp_source *source, gp_notes *notes, gp_progress progress, void *ctx,
+                                  advgp_error *err)
+{
+    gp_encoder *encoder = NULL;
+    p->apart = true;
+    advgp_status st = gp_encoder_new(p->schema, source, GP_ENCODE_EVALUATE, NULL, &encoder, err);
+    if (st == ADVGP_OK) st = gp_encode_all(encoder, source, deal_rows, p, progress, ctx, err);
+    if (st == ADVGP_OK) st = gp_encoder_notes(encoder, notes, err);
+    gp_encoder_free(encoder);
+    return st;
+}
+
 advgp_status gp_pack_try(const char *dir, advgp_error *err)
 {
     packer *p = gp_alloc(1, sizeof *p);
@@ -408,6 +421,7 @@ advgp_status gp_pack(gp_source *source, const gp_schema *schema, const gp_split 
     if (st == ADVGP_OK) st = gp_encoder_new(schema, source, GP_ENCODE_TRAIN, split, &encoder, err);
     if (st == ADVGP_OK) st = make_folder(p, options->dir, err);
     if (st == ADVGP_OK) st = gp_encode_all(encoder, source, deal_rows, p, progress, ctx, err);
+    if (st == ADVGP_OK && options->held_out) st = deal_held_out(p, options->held_out, notes, progress, ctx, err);
     if (st == ADVGP_OK) st = finish(p, progress, ctx, gp_encoder_counts(encoder).n_read, err);
     if (st == ADVGP_OK) st = gp_encoder_notes(encoder, notes, err);
     if (st == ADVGP_OK) st = move_in(p, options->dir, err);

@@ -71,11 +71,11 @@ static advgp_status open_shard(packed_shards *p, const gp_manifest *m, size_t sh
     if (!gp_shard_plan(&map->layout, m->d + 1 + m->weighted, m->float64 ? 8 : 4, m->block_rows, m->rows[shard]))
         return gp_fail(err, ADVGP_EFILE, "%s: the manifest gives impossible sizes for %s", p->dir, name);
     map->checked = gp_alloc(map->layout.n_blocks, sizeof *map->checked);
-    gp_string path = {0};
-    gp_string_add(&path, "%s/%s", p->dir, name);
+    gp_buffer path = {0};
+    gp_buffer_add(&path, "%s/%s", p->dir, name);
     advgp_status st = map->checked && !path.failed ? map_file(map, path.p, m, shard, err)
                                                    : gp_fail(err, ADVGP_ENOMEM, "no memory for a shard");
-    gp_string_fini(&path);
+    gp_buffer_fini(&path);
     p->base.rows[shard] = m->rows[shard];
     p->base.weight[shard] = m->weight[shard];
     return st;
@@ -205,11 +205,11 @@ advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema
 {
     *out = NULL;
     gp_manifest m = {0};
-    gp_string path = {0};
-    gp_string_add(&path, "%s/manifest.json", dir);
+    gp_buffer path = {0};
+    gp_buffer_add(&path, "%s/manifest.json", dir);
     advgp_status st = path.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a file name") : ADVGP_OK;
     if (st == ADVGP_OK) st = gp_manifest_read(path.p, &m, err);
-    gp_string_fini(&path);
+    gp_buffer_fini(&path);
     if (st != ADVGP_OK) return st;
     packed_shards *p = gp_alloc(1, sizeof *p);
     if (!p) {

@@ -56,6 +56,7 @@ typedef struct gp_pack_options {
     uint64_t seed;
     const char *validation; // as typed, kept in the manifest; may be NULL
     const char *sql;        // likewise
+    gp_source *held_out;    // a source of all held-out rows, where they are not among the others; may be NULL
 } gp_pack_options;
 
 // May packed data go there? EIO where dir is something else, or cannot be made. Nothing changes. gp_pack asks too.

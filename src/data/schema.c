@@ -68,8 +68,8 @@ static size_t count_encoded(const gp_input *input)
 
 static char *make_name(const char *name, const char *before, const char *more, const char *after)
 {
-    gp_string s = {0};
-    gp_string_add(&s, "%s%s%s%s", name, before, more, after);
+    gp_buffer s = {0};
+    gp_buffer_add(&s, "%s%s%s%s", name, before, more, after);
     return s.p;
 }
 

@@ -4,6 +4,7 @@
 #include "data/inputs.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,26 +18,6 @@ gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n)
     if (even == 0 && odd * 10 >= pairs * 9) return GP_UTF16_LE; // Latin letters: every second byte is 0
     if (odd == 0 && even * 10 >= pairs * 9) return GP_UTF16_BE;
     return GP_NOT_UTF16;
-}
-
-bool gp_is_utf8(const unsigned char *p, size_t n, bool cut)
-{
-    size_t i = 0;
-    while (i < n) {
-        unsigned char c = p[i];
-        size_t more = c < 0x80                 ? 0
-                      : c >= 0xc2 && c <= 0xdf ? 1
-                      : (c & 0xf0) == 0xe0     ? 2
-                      : c >= 0xf0 && c <= 0xf4 ? 3
-                                               : 4;
-        if (more == 4) return false;
-        for (size_t k = 1; k <= more; k++) {
-            if (i + k >= n) return cut;
-            if ((p[i + k] & 0xc0) != 0x80) return false;
-        }
-        i += more + 1;
-    }
-    return true;
 }
 
 static bool has_magic(const unsigned char *head, size_t n, const char *magic, size_t length)
@@ -120,17 +101,38 @@ static bool all_digits(const unsigned char *p, size_t n)
     return n > 0;
 }
 
+// The next field from *from on, as far as delimiters and line ends tell, without a minus; NULL after the last.
+static const unsigned char *next_field(const unsigned char *head, size_t n, char delimiter, size_t *from,
+                                       size_t *length)
+{
+    size_t end = *from;
+    while (end < n && head[end] != (unsigned char)delimiter && head[end] != '\n' && head[end] != '\r') end++;
+    if (end >= n) return NULL;
+    const unsigned char *field = head + *from;
+    *length = end - *from;
+    *from = end + 1;
+    if (*length && *field == '-') field++, (*length)--;
+    return field;
+}
+
+const char *const gp_infinities[] = {"inf", "Inf", "INF", "infinity", "Infinity"};
+const size_t gp_infinities_size = sizeof gp_infinities / sizeof *gp_infinities;
+
+static bool sees_infinities(const unsigned char *head, size_t n, char delimiter)
+{
+    size_t from = 0, length;
+    for (const unsigned char *field; (field = next_field(head, n, delimiter, &from, &length));)
+        for (size_t i = 0; (*field == 'i' || *field == 'I') && i < gp_infinities_size; i++)
+            if (strlen(gp_infinities[i]) == length && memcmp(field, gp_infinities[i], length) == 0) return true;
+    return false;
+}
+
 // Do fields look like 1,5 and none like 1.5?
 static bool sees_decimal_comma(const unsigned char *head, size_t n, char delimiter)
 {
     if (delimiter == ',') return false;
-    size_t commas = 0, from = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (head[i] != (unsigned char)delimiter && head[i] != '\n' && head[i] != '\r') continue;
-        const unsigned char *field = head + from;
-        size_t length = i - from;
-        from = i + 1;
-        if (length && *field == '-') field++, length--;
+    size_t commas = 0, from = 0, length;
+    for (const unsigned char *field; (field = next_field(head, n, delimiter, &from, &length));) {
         const unsigned char *mark = memchr(field, ',', length);
         if (mark && all_digits(field, (size_t)(mark - field)) &&
             all_digits(mark + 1, length - (size_t)(mark - field) - 1))
@@ -181,7 +183,27 @@ static advgp_status refuse_duplicates(const gp_input_file *file, const unsigned 
     return ADVGP_OK;
 }
 
-advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, advgp_error *err)
+// Is the first line a row already? Then every cell is a number (or empty), and not all of them are whole ones: names
+// like 0, 1, 2 and 2019, 2020 are names.
+static bool is_row(const unsigned char *line, size_t n, char delimiter)
+{
+    bool any = false;
+    if (memchr(line, '"', n)) return false;
+    for (size_t from = 0; from <= n;) {
+        char cell[NAME_BYTES], *end;
+        from = next_name(line, n, from, delimiter, cell) + 1;
+        if (!*cell) continue;
+        char *comma = delimiter == ',' ? NULL : strchr(cell, ',');
+        if (comma) *comma = '.';
+        if (!strchr("+-.0123456789", *cell) || strpbrk(cell, "xX")) return false;
+        (void)strtod(cell, &end);
+        if (*end) return false;
+        any = any || strpbrk(cell, ".eE");
+    }
+    return any;
+}
+
+advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (memchr(head, 0, n))
         return gp_fail(err, ADVGP_EDATA,
@@ -195,9 +217,15 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
     size_t second_end = line_end(head, n, second);
     const unsigned char *header = head + start;
     size_t length = end - start;
+    if (length == 0)
+        return gp_fail(err, ADVGP_EDATA, "%s holds no line of text; a header line and rows are expected", file->shown);
     file->delimiter = choose_delimiter(header, length, head + second, second_end - second);
     file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
     file->plain_quotes = !memchr(head, '"', n) && (n == 0 || *header != '\'');
     file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);
-    return refuse_duplicates(file, header, length, err);
+    file->infinities = sees_infinities(head, n, file->delimiter);
+    file->no_header = is_row(header, length, file->delimiter);
+    if (!file->no_header) return refuse_duplicates(file, header, length, err);
+    return gp_notes_add(notes, err, 1, "%s has no header line: its columns are called c1 to c%zu", file->shown,
+                        file->n_header);
 }

@@ -76,16 +76,22 @@ static advgp_status fail_without(const gp_source *source, const char *name, cons
     const char **names = gp_alloc(source->n_columns, sizeof *names);
     for (size_t i = 0; names && i < source->n_columns; i++) names[i] = source->columns[i].name;
     const char *near = names ? gp_nearest_name(name, names, source->n_columns) : NULL;
-    gp_string list = {0};
+    gp_buffer list = {0};
     for (size_t i = 0; i < source->n_columns && i < 8; i++)
-        gp_string_add(&list, "%s%s", i ? ", " : "", source->columns[i].name);
-    if (source->n_columns > 8) gp_string_add(&list, ", ... (%zu in all)", source->n_columns);
-    advgp_status st = near ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label,
-                                     name, role, near)
-                           : gp_fail(err, ADVGP_EDATA,
-                                     "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
-                                     source->label, name, role, list.p ? list.p : "unknown");
-    gp_string_fini(&list);
+        gp_buffer_add(&list, "%s%s", i ? ", " : "", source->columns[i].name);
+    if (source->n_columns > 8) gp_buffer_add(&list, ", ... (%zu in all)", source->n_columns);
+    const char *all = list.p ? list.p : "unknown";
+    advgp_status st =
+        source->unnamed ? gp_fail(err, ADVGP_EDATA,
+                                  "%s has no column '%s' (%s): its first line is a row of numbers, so that its columns "
+                                  "are called %s; use these names, or put a header line before it",
+                                  source->label, name, role, all)
+        : near
+            ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label, name, role,
+                      near)
+            : gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
+                      source->label, name, role, all);
+    gp_buffer_fini(&list);
     gp_free(names);
     return st;
 }

@@ -18,6 +18,7 @@ typedef enum gp_column_type {
 typedef struct gp_column {
     char *name;
     gp_column_type type;
+    bool exact; // a number column that comes as text too
 } gp_column;
 
 typedef struct gp_text {
@@ -26,7 +27,7 @@ typedef struct gp_text {
 } gp_text;
 
 // One column of a chunk: numbers for every type but text. A missing value is NaN; an infinity may appear and counts as
-// missing.
+// missing. A number column may have its numbers as text beside them (gp_file_options.exact).
 typedef struct gp_values {
     const double *number;
     const gp_text *text;
@@ -56,6 +57,7 @@ struct gp_source {
     size_t n_columns;
     bool *wanted; // n_columns, all true at first. A caller may clear some before a pass: the column is then not read.
     char *label;  // how messages call it: the file, or "3 files in DIR"
+    bool unnamed; // there is no header line: columns are called c1, c2, ...
 };
 
 // The members of the family, for tests and `advgp info`; ends with NULL.
@@ -101,6 +103,8 @@ typedef struct gp_file_options {
     size_t n_paths;
     const char
         *sql; // NULL: all paths are one table. Else each path is a table named by its stem, a single one also "data".
+    const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
+    size_t n_exact;
     size_t memory_bytes;   // DuckDB's own limit; 0: 1 GiB
     size_t threads;        // 0: 1
     const char *temporary; // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp

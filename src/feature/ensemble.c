@@ -75,6 +75,26 @@ static advgp_status ensemble_make(const gp_map_shape *shape, gp_cmat K, double a
     return st;
 }
 
+static advgp_status ensemble_take(const gp_map_shape *shape, gp_cmat K, double a0sq, const gp_rung *rung, gp_cmat T,
+                                  double *scratch, advgp_error *err)
+{
+    const double scale = 1 / sqrt((double)shape->n_groups);
+    for (size_t l = 0, row = 0, col = 0; l < shape->n_groups; l++) {
+        const size_t m = shape->group_m[l], rank = group_rank(shape, l);
+        bool good = gp_eigen_group_is(gp_cmat_part(K, row, row, m, m), a0sq, rung->jitter, scale,
+                                      gp_cmat_part(T, row, col, m, rank), scratch);
+        for (size_t i = row; i < row + m; i++)
+            for (size_t j = 0; j < T.cols; j++)
+                if ((j < col || j >= col + rank) && T.p[i * T.ld + j] != 0) good = false; // groups never meet
+        if (!good)
+            return gp_fail(err, ADVGP_EINVAL,
+                           "the given map is not made of eigenvectors of the %zu inducing inputs of group %zu", m,
+                           l + 1);
+        row += m, col += rank;
+    }
+    return ADVGP_OK;
+}
+
 static void ensemble_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
                           double *g_rho, double *scratch)
 {
@@ -84,7 +104,7 @@ static void ensemble_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_ma
     for (size_t l = 0, row = 0, col = 0; l < shape->n_groups; l++) {
         const size_t m = shape->group_m[l], rank = group_rank(shape, l);
         gp_eigen_group_pull(gp_cmat_part(T, row, col, m, rank), gp_mat_part(D, row, col, m, rank), scale,
-                            gp_mat_part(G, row, row, m, m), scratch);
+                            shape->follows, gp_mat_part(G, row, row, m, m), scratch);
         row += m, col += rank, scratch += gp_eigen_group_scratch(m);
     }
 }
@@ -93,8 +113,10 @@ const gp_map gp_map_ensemble = {
     .name = "ensemble",
     .summary =
         "groups of inducing inputs (--groups of them), each with eigenvectors of its own: many inducing inputs cheaply",
+    .has_groups = true,
     .features = ensemble_features,
     .scratch = ensemble_scratch,
     .make = ensemble_make,
+    .take = ensemble_take,
     .pull = ensemble_pull,
 };

@@ -62,6 +62,7 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
 {
     gp_component *list = gp_carve_bytes(carve, spec->n_components, sizeof *list);
     size_t m_max = 0;
+    const double *maps = spec->maps;
     f->components = list;
     f->n_cols = f->M = 0;
     f->n_params = 1; // ln sigma
@@ -74,6 +75,12 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
         size_t *group_m = copy_sizes(carve, s->shape.group_m, s->shape.n_groups);
         size_t *group_rank = copy_sizes(carve, s->shape.group_rank, s->shape.n_groups);
         if (carve->base) c.shape.group_m = group_m, c.shape.group_rank = group_rank;
+        if (maps && c.map->take) {
+            double *given = gp_carve_doubles(carve, c.m * c.M);
+            if (given) memcpy(given, maps, c.m * c.M * sizeof *given);
+            c.given = given;
+            maps += c.m * c.M;
+        }
         plan_component(&c, spec->d, carve);
         if (list) list[b] = c;
         f->n_params += 1 + spec->d + c.m * spec->d + (c.map->has_rho ? c.m : 0);
@@ -183,6 +190,10 @@ static advgp_status set_component(gp_component *c, size_t d, const double *theta
     set_distances(c, d);
     set_K(c, d);
     c->rung = (gp_rung){.jitter = c->jitter};
+    if (c->given) {
+        memcpy(c->T.p, c->given, c->m * c->M * sizeof *c->given);
+        return c->map->take(&c->shape, gp_ro(c->K), c->a0sq, &c->rung, gp_ro(c->T), c->scratch, err);
+    }
     return c->map->make(&c->shape, gp_ro(c->K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
 }
 

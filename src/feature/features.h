@@ -27,6 +27,9 @@ typedef struct gp_feature_spec {
     double jitter; // relative; the first rung of the ladder, 1e-6 unless there is a reason
     // [n_components], where a saved model knows which rung each needed and starts there; 0, or NULL: jitter as above
     const double *rungs;
+    // Where a saved model has them: T (m x M, row by row) of every component whose map takes one, one after the other.
+    // NULL: gp_features_set makes them.
+    const double *maps;
 } gp_feature_spec;
 
 typedef struct gp_component {
@@ -35,6 +38,7 @@ typedef struct gp_component {
     gp_map_shape shape;  // its arrays are owned here
     size_t m, M;         // inducing inputs, features
     double jitter;       // the first rung
+    const double *given; // T of a saved model, owned here; or NULL
     size_t param;        // theta[param] is ln a0; then ln eta (d), Z (m x d, row major), rho (m, if the map has it)
     size_t col, feature; // where its columns and features start
 
@@ -70,7 +74,7 @@ void gp_features_free(gp_features *f);
 
 // Reads ln a0, ln eta, Z, rho, ln s_c, ln s_l from theta and makes K_mm and T of every component. Fails with
 // ADVGP_ENUMERIC if a parameter is out of range or a ladder ends. Afterwards f may be read by many threads (not by
-// gp_features_pull).
+// gp_features_pull). A given T that is no map of these inducing inputs is ADVGP_EINVAL.
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err);
 
 // Columns of a block of rows. X1 is B x (d+2): [1 x .], its last column is overwritten. Xsq is B x d: x squared. K (B x

@@ -20,6 +20,9 @@ typedef struct gp_map_shape {
     size_t n_groups;          // ensemble: at least 1
     const size_t *group_m;    // [n_groups], adds up to m
     const size_t *group_rank; // [n_groups], or NULL: full
+    // Maps of eigenvectors: q(w) is carried along when they turn (model/turning.h), so pull() is to give the
+    // derivative along with it. That one has no small gaps of eigenvalues in its denominators.
+    bool follows;
 } gp_map_shape;
 
 typedef struct gp_map {
@@ -27,6 +30,8 @@ typedef struct gp_map {
     const char *summary; // one line of help
     bool lower;          // T is square and lower triangular: products with it cost half
     bool has_rho;        // m further parameters rho
+    bool has_rank;       // shape.rank counts
+    bool has_groups;     // shape.n_groups, group_m and group_rank count
 
     // Checks the shape and gives M, the number of features.
     advgp_status (*features)(const gp_map_shape *shape, size_t *M, advgp_error *err);
@@ -37,6 +42,13 @@ typedef struct gp_map {
     // T (m x M, contiguous) from K = K_mm without jitter (m x m, contiguous, diagonal a0sq). rung->jitter is the
     // relative jitter to start with; on return it says which one held. Fails with ADVGP_ENUMERIC if the ladder ends.
     advgp_status (*make)(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung, gp_mat T,
+                         double *scratch, advgp_error *err);
+
+    // For maps whose T is one of many: eigenvectors are arbitrary where eigenvalues nearly coincide, and another BLAS
+    // may find others than those a model was computed with. So a model file keeps T, and take() stands in for make():
+    // T is given, and only asked whether it is such a map of K at rung->jitter (docs/model-format.md). ADVGP_EINVAL if
+    // not. NULL for maps that follow from K alone. After take() there is no pull().
+    advgp_status (*take)(const gp_map_shape *shape, gp_cmat K, double a0sq, const gp_rung *rung, gp_cmat T,
                          double *scratch, advgp_error *err);
 
     // D = dF/dT (m x M) for any scalar F. Writes G = dF/dK_mm (m x m, contiguous; not symmetrised, the diagonal may be

@@ -314,6 +314,58 @@ static void equal_eigenvalues_stay_finite(void **state)
             }
 }
 
+// Any rotation among eigenvectors of equal eigenvalues is as good as any other: a file may hold it. What breaks the
+// bound, or belongs to other inducing inputs, is refused.
+static void a_given_map_is_taken_whatever_its_rotation_and_checked(void **state)
+{
+    (void)state;
+    static const double corners[] = {1, 1, 1, -1, -1, 1, -1, -1};
+    for (const gp_map *const *map = gp_maps; *map; map++) {
+        if (!(*map)->take) continue;
+        problem p;
+        gp_features *made = NULL, *taken = NULL;
+        advgp_error err = {0};
+        problem_init(&p, 77,
+                     (problem_options){.n = 5,
+                                       .d = 2,
+                                       .n_components = 1,
+                                       .m = 4,
+                                       .kernel = &gp_kernel_ard_rbf,
+                                       .map = &gp_map_nystrom,
+                                       .full_rank = true});
+        const size_t m = 4;
+        p.components[0].map = *map;
+        p.components[0].shape = (gp_map_shape){.m = 4, .n_groups = 1, .group_m = &m};
+        memcpy(p.theta + 4, corners, sizeof corners);
+        p.theta[2] = p.theta[3] = 0; // equal length-scales: eigenvalues 1 and 2 coincide
+        features_of(&p, &made);
+        double T[16];
+        memcpy(T, made->components[0].T.p, sizeof T);
+        for (size_t i = 0; i < 4; i++) {
+            const double a = T[4 * i + 1], b = T[4 * i + 2];
+            T[4 * i + 1] = 0.6 * a - 0.8 * b, T[4 * i + 2] = 0.8 * a + 0.6 * b;
+        }
+        p.spec.maps = T;
+        features_of(&p, &taken);
+        CHECK_BITS(16, T, taken->components[0].T.p, p.label);
+        gp_features_free(taken);
+        for (size_t i = 0; i < 16; i++) {
+            const double held = T[i];
+            T[i] += 1e-3;
+            CHECK_OK(gp_features_new(&p.spec, &taken, &err), p.label);
+            CHECK_FAILS(ADVGP_EINVAL, gp_features_set(taken, p.theta, &err), "an entry was changed");
+            T[i] = held;
+            gp_features_free(taken);
+        }
+        p.theta[4] += 0.01; // another inducing input
+        CHECK_OK(gp_features_new(&p.spec, &taken, &err), p.label);
+        CHECK_FAILS(ADVGP_EINVAL, gp_features_set(taken, p.theta, &err), "of other inducing inputs");
+        gp_features_free(taken);
+        gp_features_free(made);
+        problem_fini(&p);
+    }
+}
+
 // ---- shapes and specifications
 
 static void bad_shapes_are_refused_with_a_message(void **state)
@@ -431,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_matrix_beyond_the_ladder_is_refused_with_a_message),
         cmocka_unit_test(the_rvm_map_uses_no_jitter_and_says_so),
         cmocka_unit_test(equal_eigenvalues_stay_finite),
+        cmocka_unit_test(a_given_map_is_taken_whatever_its_rotation_and_checked),
         cmocka_unit_test(bad_shapes_are_refused_with_a_message),
         cmocka_unit_test(bad_specifications_are_refused_with_a_message),
         cmocka_unit_test(the_spec_is_copied),

@@ -28,18 +28,27 @@ static advgp_status nystrom_make(const gp_map_shape *shape, gp_cmat K, double a0
                    shape->m, T.cols, rung->jitter);
 }
 
+static advgp_status nystrom_take(const gp_map_shape *shape, gp_cmat K, double a0sq, const gp_rung *rung, gp_cmat T,
+                                 double *scratch, advgp_error *err)
+{
+    if (gp_eigen_group_is(K, a0sq, rung->jitter, 1, T, scratch)) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "the given map is not made of eigenvectors of its %zu inducing inputs", shape->m);
+}
+
 static void nystrom_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
                          double *g_rho, double *scratch)
 {
-    (void)shape, (void)K, (void)rho, (void)g_rho;
-    gp_eigen_group_pull(T, D, 1, G, scratch);
+    (void)K, (void)rho, (void)g_rho;
+    gp_eigen_group_pull(T, D, 1, shape->follows, G, scratch);
 }
 
 const gp_map gp_map_nystrom = {
     .name = "nystrom",
     .summary = "largest eigenvectors of K_mm (--rank of them): fewer features than inducing inputs",
+    .has_rank = true,
     .features = nystrom_features,
     .scratch = nystrom_scratch,
     .make = nystrom_make,
+    .take = nystrom_take,
     .pull = nystrom_pull,
 };

@@ -101,3 +101,31 @@ bool gp_eigen(gp_mat A, double *lambda, double *work)
     return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, A.p, (lapack_int)n, lambda, work,
                               (lapack_int)gp_eigen_work(n)) == 0;
 }
+
+size_t gp_semidefinite_scratch(size_t n)
+{
+    return n * n + 2 * n + gp_eigen_work(n);
+}
+
+// C = Q diag(lambda) Q^T = S^T S with S = diag(lambda)^1/2 Q^T, and S = (orthogonal) U: U^T U = C.
+bool gp_semidefinite_factor(gp_cmat C, gp_mat U, double *scratch)
+{
+    const size_t n = C.rows;
+    gp_mat S = gp_mat_of(scratch, n, n); // in LAPACK's order in the end: its columns are our rows
+    double *lambda = scratch + n * n, *tau = lambda + n, *work = tau + n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (C.p[i * C.ld + j] != C.p[j * C.ld + i]) return false;
+    gp_mat_copy(C, U);
+    if (!n) return true;
+    if (U.ld != n || !gp_eigen(U, lambda, work)) return false;
+    if (!(lambda[0] >= -1e-9 * fabs(lambda[n - 1]))) return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) S.p[j * n + i] = sqrt(fmax(0, lambda[i])) * U.p[i * n + j];
+    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)n, S.p, (lapack_int)n, tau, work,
+                            (lapack_int)gp_eigen_work(n)) != 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) U.p[i * n + j] = j < i ? 0 : S.p[j * n + i];
+    return gp_all_finite(n * n, U.p);
+}

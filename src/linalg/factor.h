@@ -33,3 +33,9 @@ bool gp_cholesky_ladder(gp_cmat K, double scale, gp_rung *rung, gp_mat R);
 // the j-th eigenvector. work has gp_eigen_work(n) doubles. False if the iteration failed or A is not finite.
 size_t gp_eigen_work(size_t n);
 bool gp_eigen(gp_mat A, double *lambda, double *work);
+
+// U upper triangular, zeros below, with C = U^T U for a symmetric C that may be singular, by eigenvectors. Eigenvalues
+// below 0 by no more than rounding count as 0; false where C has a negative direction or is not symmetric or finite.
+// scratch has gp_semidefinite_scratch(n) doubles.
+size_t gp_semidefinite_scratch(size_t n);
+bool gp_semidefinite_factor(gp_cmat C, gp_mat U, double *scratch);

@@ -167,6 +167,38 @@ static void eigenvectors_are_rows_orthonormal_and_ascending(void **state)
     assert_false(gp_eigen(gp_mat_of(A, 2, 2), lambda, work));
 }
 
+// Of any rank: what it is multiplied out is C again, and a C with a negative direction has none.
+static void a_semidefinite_matrix_has_a_factor(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    double *scratch = doubles(gp_semidefinite_scratch(N));
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        gp_rng rng = gp_rng_seeded(seed, 9);
+        const size_t rank = seed % (N + 1);
+        double W[N * N] = {0}, C[N * N] = {0}, U[N * N], back[N * N] = {0};
+        char label[32];
+        snprintf(label, sizeof label, "seed %d", (int)seed);
+        for (size_t i = 0; i < rank * N; i++) W[i] = gp_rng_normal(&rng);
+        gp_syrk_upper(gp_cmat_of(W, N, N), 0, gp_mat_of(C, N, N));
+        gp_mat_mirror_upper(gp_mat_of(C, N, N));
+        CHECK(gp_semidefinite_factor(gp_cmat_of(C, N, N), gp_mat_of(U, N, N), scratch), label, "no factor of rank %zu",
+              rank);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < i; j++) CHECK(U[i * N + j] == 0, label, "not upper triangular");
+        gp_syrk_upper(gp_cmat_of(U, N, N), 0, gp_mat_of(back, N, N));
+        gp_mat_mirror_upper(gp_mat_of(back, N, N));
+        CHECK_ARRAY(N * N, C, back, 1e-12, label);
+        C[seed % N * (N + 1)] -= 100;
+        CHECK(!gp_semidefinite_factor(gp_cmat_of(C, N, N), gp_mat_of(U, N, N), scratch), label, "a negative direction");
+        C[seed % N * (N + 1)] = NAN;
+        CHECK(!gp_semidefinite_factor(gp_cmat_of(C, N, N), gp_mat_of(U, N, N), scratch), label, "not a number");
+    }
+    double lopsided[4] = {1, 0.5, 0.4, 1}, U[4];
+    assert_false(gp_semidefinite_factor(gp_cmat_of(lopsided, 2, 2), gp_mat_of(U, 2, 2), scratch));
+    free(scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +207,7 @@ int main(void)
         cmocka_unit_test(the_ladder_climbs_by_tens_up_to_a_hundredth),
         cmocka_unit_test(the_ladder_stops_at_the_first_rung_that_holds),
         cmocka_unit_test(eigenvectors_are_rows_orthonormal_and_ascending),
+        cmocka_unit_test(a_semidefinite_matrix_has_a_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

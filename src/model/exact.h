@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "feature/features.h"
 #include "model/pass.h"
+#include "model/predict.h"
 
 enum { GP_EXACT_MAX_ROWS = 20000 }; // 3 n^2 doubles are 10 GB there
 
@@ -27,7 +28,30 @@ void gp_exact_free(gp_exact *exact);
 advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlml, double *grad, double *jitter,
                                advgp_error *err);
 
+// Makes the model ready to predict at hyper without its targets, from the weights alpha = K^-1 y that an earlier one
+// had (n entries, below) and the jitter it needed: what a model file holds.
+advgp_status gp_exact_restore(gp_exact *exact, const double *hyper, double jitter, const double *alpha,
+                              advgp_error *err);
+const double *gp_exact_weights(const gp_exact *exact); // [n rows of positive weight], of the last success
+
 // Mean, latent variance and variance of an observation of weight 1, at the hyper of the last successful
 // gp_exact_evidence.
 advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, double *var_f, double *var_y,
                               advgp_error *err);
+
+// One block of it, for whoever has memory and has checked: X is B x d, finite; k and scratch are n x B; var may be
+// NULL.
+void gp_exact_block(const gp_exact *exact, gp_cmat X, gp_mat k, gp_mat scratch, double *mean, double *var);
+
+// All that predictions of an exact model with one kernel need. Arrays are borrowed.
+typedef struct gp_exact_fit {
+    const gp_kernel *kernel;
+    gp_trend trend;
+    gp_cmat X;                   // n x d, the training rows
+    const double *w;             // [n], their weights, all positive; NULL: ones
+    const double *hyper, *alpha; // [n_hyper], [n]
+    double jitter;               // relative, the rung that held
+} gp_exact_fit;
+size_t gp_exact_fit_n_hyper(size_t d, gp_trend trend);
+// Copies them; one factorisation, n^3 / 3 flops.
+advgp_status gp_exact_predictor_new(const gp_exact_fit *fit, gp_predictor **out, advgp_error *err);

@@ -283,6 +283,63 @@ static void the_exact_variance_is_never_negative(void **state)
     assert_true(clamped > 0); // else rounding was never met and this test says nothing
 }
 
+// What a file keeps is enough: the predictor says what the process said, and the leave-one-out formulas that
+// calibration takes from it are those of the process without the row.
+static void the_predictor_is_the_process_without_its_targets(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 700; seed < 712; seed++) {
+        exact_problem e;
+        advgp_error err = {0};
+        exact_problem_init(&e, seed,
+                           (problem_options){.n = 14,
+                                             .d = 2,
+                                             .n_components = 1,
+                                             .kernel = gp_kernels[seed % 3],
+                                             .trend = (gp_trend)(seed % 3),
+                                             .weighted = seed % 2});
+        for (size_t i = 0; e.p.w && i < 14; i++) e.p.w[i] += 0.5;
+        gp_exact *exact = exact_of(&e), *without = NULL;
+        double want[3][14], got[3][14], spread[14], residual[14], jitter;
+        CHECK_OK(gp_exact_evidence(exact, e.hyper, NULL, NULL, &jitter, &err), e.p.label);
+        CHECK_OK(gp_exact_predict(exact, e.p.rows.X, want[0], want[1], want[2], &err), e.p.label);
+        const gp_exact_fit fit = {.kernel = e.spec.kernels[0],
+                                  .trend = e.spec.trend,
+                                  .X = e.p.rows.X,
+                                  .w = e.p.w,
+                                  .hyper = e.hyper,
+                                  .alpha = gp_exact_weights(exact),
+                                  .jitter = jitter};
+        gp_predictor *predictor = NULL;
+        gp_predict_work *work = NULL;
+        CHECK_OK(gp_exact_predictor_new(&fit, &predictor, &err), e.p.label);
+        CHECK_OK(gp_predict_work_new(predictor, 5, &work, &err), e.p.label);
+        CHECK_OK(gp_predict(predictor, work, e.p.rows.X, got[0], got[1], got[2], &err), e.p.label);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t i = 0; i < 14; i++)
+                CHECK(fabs(got[k][i] - want[k][i]) <= 1e-12 * (1 + fabs(want[k][i])), e.p.label, "row %zu: %g, not %g",
+                      i, got[k][i], want[k][i]);
+        CHECK_OK(gp_predict_parts(predictor, work, e.p.rows.X, got[0], spread, residual, &err), e.p.label);
+        const gp_cmat rest = gp_cmat_of(e.p.X + 2, 13, 2); // all but the first row
+        CHECK_OK(
+            gp_exact_new(&e.spec, (gp_batch){.X = rest, .y = e.p.y + 1, .w = e.p.w ? e.p.w + 1 : NULL}, &without, &err),
+            e.p.label);
+        CHECK_OK(gp_exact_evidence(without, e.hyper, NULL, NULL, NULL, &err), e.p.label);
+        double mean, var_f;
+        CHECK_OK(gp_exact_predict(without, gp_cmat_of(e.p.X, 1, 2), &mean, &var_f, NULL, &err), e.p.label);
+        const double h = (e.p.w ? e.p.w[0] : 1) * spread[0] / gp_predictor_noise(predictor);
+        CHECK(fabs((e.p.y[0] - got[0][0]) / (1 - h) - (e.p.y[0] - mean)) <= 1e-8, e.p.label, "left out: the mean");
+        CHECK(fabs(spread[0] / (1 - h) - var_f) <= 1e-8 * (1 + var_f) && residual[0] == 0, e.p.label,
+              "left out: %g, %g", spread[0] / (1 - h), var_f);
+        assert_null(gp_predictor_features(predictor));
+        gp_predict_work_free(work);
+        gp_predictor_free(predictor);
+        gp_exact_free(exact);
+        gp_exact_free(without);
+        exact_problem_fini(&e);
+    }
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -363,6 +420,7 @@ int main(void)
         cmocka_unit_test(the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows),
         cmocka_unit_test(the_bound_never_falls_below_the_evidence),
         cmocka_unit_test(the_exact_variance_is_never_negative),
+        cmocka_unit_test(the_predictor_is_the_process_without_its_targets),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

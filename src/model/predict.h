@@ -1,28 +1,72 @@
-// predict.h: mean and both variances at new inputs, in blocks. docs/math.md 6. A predictor is made once from theta and
-// never changes, so any number of threads may share it; each brings a workspace, and predicting allocates nothing.
+// predict.h: mean and both variances at new inputs, in blocks, for any kind of model. docs/math.md 6. A predictor is
+// made once and never changes, so any number of threads may share it; each brings a workspace, and predicting allocates
+// nothing.
+//
+// A new kind of model is one file that makes a predictor (weight_predictor.c, exact_predictor.c); whoever predicts,
+// scores or calibrates knows gp_predictor alone.
 #pragma once
+#include "base/alloc.h"
 #include "base/status.h"
 #include "feature/features.h"
 
 typedef struct gp_predictor gp_predictor;
 typedef struct gp_predict_work gp_predict_work;
 
-// spec as for gp_features_new; theta is copied.
+// ---- making one -----------------------------------------------------------------------------------------------------
+
+// Weight space: q(w) of theta over the features of spec (as for gp_features_new); theta is copied.
 advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, gp_predictor **out, advgp_error *err);
-void gp_predictor_free(gp_predictor *predictor);
-const gp_features *gp_predictor_features(const gp_predictor *predictor); // as set by theta
+void gp_predictor_free(gp_predictor *predictor);                         // of any kind; NULL is fine
+const gp_features *gp_predictor_features(const gp_predictor *predictor); // as set by theta; NULL: not in weight space
 
 // block_rows 0 chooses.
 advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_rows, gp_predict_work **out,
                                  advgp_error *err);
 void gp_predict_work_free(gp_predict_work *work);
 
+// ---- asking it ------------------------------------------------------------------------------------------------------
+
 // For every row of X (n x d): mean[n], the variance of the latent function var_f[n], and of a new observation var_y[n]
-// = var_f + sigma^2. var_f and var_y may both be NULL: the mean alone costs a fraction. var_f >= phi^T Sigma phi >= 0
-// always: a sum of squares and a clamped residual, never a difference.
+// = var_f + sigma^2. var_f and var_y may both be NULL: the mean alone costs a fraction. Variances are never negative.
 advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err);
 
-// Features phi (n x M) and residuals (n, or NULL) of the rows of X, for whoever needs them as such.
+// The same with var_f in its two parts: spread[n], which the training rows have narrowed (phi^T Sigma phi), and
+// residual[n], in which they have no say (what the kernels have beyond the features; 0 for an exact model).
+advgp_status gp_predict_parts(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean,
+                              double *spread, double *residual, advgp_error *err);
+double gp_predictor_noise(const gp_predictor *predictor); // sigma^2
+
+// Features phi (n x M) and residuals (n, or NULL) of the rows of X, for whoever needs them as such; EINVAL where the
+// predictor is not in weight space.
 advgp_status gp_predict_features(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, gp_mat phi,
                                  double *residual, advgp_error *err);
+
+// ---- being one ------------------------------------------------------------------------------------------------------
+
+enum { GP_PREDICT_VIEWS = 5 };
+
+typedef struct gp_predictor_ops {
+    // The arrays that a block of B rows needs, cut from carve into views (alloc.h: called twice).
+    void (*plan)(const gp_predictor *self, size_t B, gp_carve *carve, gp_mat views[GP_PREDICT_VIEWS]);
+    // One block of at most B finite rows. spread and residual are both NULL, or both asked for; neither may come out
+    // negative. Cannot fail: what overflows becomes a number that is not finite.
+    void (*block)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
+                  double *spread, double *residual);
+    void (*free)(gp_predictor *self);
+} gp_predictor_ops;
+
+struct gp_predictor { // the first member of every kind
+    const gp_predictor_ops *ops;
+    size_t d;     // inputs
+    double noise; // sigma^2
+};
+
+struct gp_predict_work {
+    size_t block_rows;
+    gp_mat views[GP_PREDICT_VIEWS];
+    double *spread, *residual; // [block_rows]
+};
+
+// Checks what every caller promises: both given, rows of d finite inputs.
+advgp_status gp_predict_check(const gp_predictor *predictor, const gp_predict_work *work, gp_cmat X, advgp_error *err);

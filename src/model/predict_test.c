@@ -223,6 +223,32 @@ static void the_variance_is_never_negative(void **state)
     }
 }
 
+static void the_parts_of_the_variance_add_up(void **state)
+{
+    (void)state;
+    problem p;
+    advgp_error err = {0};
+    problem_init(&p, 6, (problem_options){.n = 21, .d = 2, .n_components = 2, .trend = GP_TREND_LINEAR});
+    gp_predictor *predictor = NULL;
+    gp_predict_work *work = NULL;
+    CHECK_OK(gp_predictor_new(&p.spec, p.theta, &predictor, &err), p.label);
+    CHECK_OK(gp_predict_work_new(predictor, 8, &work, &err), p.label);
+    double mean[2][21], var_f[21], var_y[21], spread[21], residual[21];
+    CHECK_OK(gp_predict(predictor, work, p.rows.X, mean[0], var_f, var_y, &err), p.label);
+    CHECK_OK(gp_predict_parts(predictor, work, p.rows.X, mean[1], spread, residual, &err), p.label);
+    CHECK_BITS(21, mean[0], mean[1], p.label);
+    for (size_t i = 0; i < 21; i++) {
+        CHECK(spread[i] >= 0 && residual[i] >= 0, p.label, "row %zu: %g, %g", i, spread[i], residual[i]);
+        CHECK(spread[i] + residual[i] == var_f[i], p.label, "row %zu: %g, not %g", i, spread[i] + residual[i],
+              var_f[i]);
+        CHECK(var_f[i] + gp_predictor_noise(predictor) == var_y[i], p.label, "row %zu: noise", i);
+    }
+    CHECK_FAILS(ADVGP_EINVAL, gp_predict_parts(predictor, work, p.rows.X, mean[1], NULL, residual, &err), "no spread");
+    gp_predict_work_free(work);
+    gp_predictor_free(predictor);
+    problem_fini(&p);
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -291,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_mean_alone_is_the_same_mean),
         cmocka_unit_test(prediction_is_exact_where_inducing_inputs_are_the_rows),
         cmocka_unit_test(the_variance_is_never_negative),
+        cmocka_unit_test(the_parts_of_the_variance_add_up),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

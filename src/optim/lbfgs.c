@@ -6,7 +6,10 @@
 #include <lbfgs.h>
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
+
+enum { PAST = 5 };
 
 typedef struct run {
     gp_objective objective;
@@ -16,6 +19,9 @@ typedef struct run {
     double *start_gradient; // where the present line starts
     double start_value;     // infinite until the function was finite once
     size_t iterations, evaluations;
+    double value_tol;
+    double past[PAST];   // values of the last iterations, as a ring
+    bool settled;        // they fell by less than value_tol
     advgp_status status; // not OK: the objective failed for good
     advgp_error *err;
 } run;
@@ -68,7 +74,11 @@ static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatva
     run *r = instance;
     r->iterations = (size_t)k;
     start_line(r, n, fx, g);
-    return r->status != ADVGP_OK;
+    // libLBFGS has such a test, and it takes every negative value for the end.
+    double *then = &r->past[k % PAST];
+    r->settled = r->value_tol > 0 && k > PAST && *then - fx < r->value_tol * fmax(1, fabs(fx));
+    *then = fx;
+    return r->settled || r->status != ADVGP_OK;
 }
 
 static const char *reason(int code)
@@ -97,10 +107,13 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
     param.m = o->memory ? (int)o->memory : 10;
     param.max_iterations = (int)o->max_iterations;
     param.epsilon = o->gradient_tol > 0 ? o->gradient_tol : 1e-5;
-    param.delta = o->value_tol;
-    param.past = o->value_tol > 0 ? 5 : 0;
 
-    run r = {.objective = objective, .ctx = ctx, .best_value = HUGE_VAL, .start_value = HUGE_VAL, .err = err};
+    run r = {.objective = objective,
+             .ctx = ctx,
+             .best_value = HUGE_VAL,
+             .start_value = HUGE_VAL,
+             .value_tol = o->value_tol,
+             .err = err};
     advgp_status st = ADVGP_OK;
     lbfgsfloatval_t *at = lbfgs_malloc((int)n); // libLBFGS wants its own alignment
     r.best_x = gp_alloc(n, 2 * sizeof *r.best_x);
@@ -120,8 +133,10 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
     else if (!isfinite(r.best_value))
         st = gp_fail(err, ADVGP_ENUMERIC, "lbfgs: the function is not finite at the start");
     if (result)
-        *result = (gp_lbfgs_result){
-            .value = r.best_value, .iterations = r.iterations, .evaluations = r.evaluations, .stopped = reason(code)};
+        *result = (gp_lbfgs_result){.value = r.best_value,
+                                    .iterations = r.iterations,
+                                    .evaluations = r.evaluations,
+                                    .stopped = r.settled ? "converged" : reason(code)};
 done:
     gp_free(r.best_x);
     lbfgs_free(at);

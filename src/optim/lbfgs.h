@@ -13,7 +13,7 @@ typedef struct gp_lbfgs_options {
     size_t max_iterations; // 0: until it converges
     size_t memory;         // corrections kept; 0: 10
     double gradient_tol;   // stop when |gradient| <= this * max(1, |x|); 0: 1e-5
-    double value_tol;      // stop when the value fell by less than this, relatively, over 5 iterations; 0: off
+    double value_tol;      // stop when the value fell by less than this * max(1, |value|) over 5 iterations; 0: off
 } gp_lbfgs_options;
 
 typedef struct gp_lbfgs_result {

@@ -158,6 +158,29 @@ static void a_start_outside_is_refused(void **state)
     assert_true(x == -1);
 }
 
+// A function below zero is as good as one above: the test of the last values must not end it early, and must end it.
+static advgp_status deep(void *ctx, const double *x, size_t n, double *value, double *g, advgp_error *err)
+{
+    const advgp_status st = rosenbrock(NULL, x, n, value, g, err);
+    *value -= *(const double *)ctx;
+    return st;
+}
+
+static void the_test_of_values_knows_negative_ones(void **state)
+{
+    (void)state;
+    static const double depths[] = {0, 30, 1000};
+    for (size_t i = 0; i < 3; i++) {
+        advgp_error err = {0};
+        double x[2] = {-1.2, 1}, ones[2] = {1, 1}, depth = depths[i];
+        gp_lbfgs_result result;
+        const gp_lbfgs_options options = {.gradient_tol = 1e-300, .value_tol = 1e-12};
+        CHECK_OK(gp_lbfgs(deep, &depth, 2, x, &options, &result, &err), "deep");
+        CHECK_ARRAY(2, ones, x, 1e-3, "deep");
+        assert_string_equal(result.stopped, "converged");
+    }
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -179,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_value_that_is_not_finite_counts_as_outside),
         cmocka_unit_test(a_failure_ends_the_run_with_its_status_its_text_and_the_best_point),
         cmocka_unit_test(a_start_outside_is_refused),
+        cmocka_unit_test(the_test_of_values_knows_negative_ones),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ static gp_message message_for(const gp_server *s, gp_message_kind kind, uint32_t
 
 static void say(gp_server *s, size_t peer, const gp_message *message)
 {
-    if (s->n_notes == s->max_notes) s->first_note = (s->first_note + 1) % s->max_notes, s->n_notes--;
+    if (s->n_notes && s->n_notes == s->max_notes) s->first_note = (s->first_note + 1) % s->max_notes, s->n_notes--;
     s->notes[(s->first_note + s->n_notes++) % s->max_notes] = (note){peer, *message};
 }
 
@@ -353,9 +353,12 @@ static const char *try_step(gp_server *s, size_t n_used, double age, double shri
     const char *bad = judge_value(s, n_used);
     if (bad) return bad;
     const gp_step_terms terms = {.n = s->total, .shrink = shrink, .age = age};
+    double *before = s->values; // free between two answers
+    memcpy(before, s->theta, s->range.count * sizeof(double));
     if (s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err) != ADVGP_OK) return "the step failed";
     if (!gp_all_finite(s->range.count, s->theta)) return "a parameter is not finite";
-    if (s->o.check && s->o.check(s->o.check_ctx, s->theta, err) != ADVGP_OK) return "no step can start from there";
+    if (s->o.check && s->o.check(s->o.check_ctx, before, s->theta, err) != ADVGP_OK)
+        return "no step can start from there";
     return NULL;
 }
 
@@ -485,7 +488,8 @@ static gp_crew crew(const gp_server *s)
 static void note_shards(gp_server *s)
 {
     for (uint32_t k = 0; k < s->o.workers_max; k++)
-        s->members[k].seen.has_shards = s->live[k] && gp_shard_table_has(&s->table, k);
+        s->members[k].seen.has_shards = s->live[k] &&
+                                        gp_shard_table_weight(&s->table, k) > 0; // empty ones do not count
 }
 
 // The run begins, or goes on after a restart: every shard has a live owner, and everybody has some.
@@ -678,6 +682,7 @@ static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
         return;
     }
     wait_for(m, now, 0);
+    tell(s, &(gp_ps_event){.kind = GP_EVENT_PULL, .worker = pull->worker, .incarnation = pull->incarnation});
 }
 
 // NULL: a push to be used. Else why it is not.

@@ -35,6 +35,7 @@ typedef enum gp_ps_event_kind {
     GP_EVENT_BEGUN,    // the first deal
     GP_EVENT_PUSH,     // push; `dropped` says why, if it was
     GP_EVENT_ADVANCE,  // version is the new one; used, age, shrink, value, rolled_back
+    GP_EVENT_PULL,     // worker, incarnation: its first request; all others are in its pushes
     GP_EVENT_AGAIN,    // worker: it asked a second time and gets a second answer, of the present version
     GP_EVENT_COLLECT,  // version is the new one, which has the parameters of a collection; flags, rows
     GP_EVENT_COLLECTED // all that was asked for is there; used
@@ -79,8 +80,9 @@ typedef struct gp_server_options {
     uint32_t epoch;
     double lost_after; // seconds without a word; 0: never
     double jump;       // a rise of the bound per row that is rolled back; 0: none is
-    // May a step start from theta? ENUMERIC: the step that led there is rolled back. NULL: always.
-    advgp_status (*check)(void *ctx, const double *theta, advgp_error *err);
+    // May a step start from theta, to which one has led from `before`? ENUMERIC: it is rolled back. May express q(w) in
+    // the features of the new parameters. NULL: always.
+    advgp_status (*check)(void *ctx, const double *before, double *theta, advgp_error *err);
     void *check_ctx;
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;

@@ -71,15 +71,15 @@ static bool is_there(gp_crew crew, uint32_t worker)
     return worker < crew.n_workers && crew.live[worker];
 }
 
-// The live worker with the least (or most) rows; the first of equals.
-static uint32_t extreme(const gp_shard_table *table, gp_crew crew, bool most)
+// The live worker with the least rows; the first of equals.
+static uint32_t least_laden(const gp_shard_table *table, gp_crew crew)
 {
     uint32_t best = GP_NOBODY;
     double best_weight = 0;
     for (uint32_t k = 0; k < crew.n_workers; k++) {
         if (!crew.live[k]) continue;
         const double weight = gp_shard_table_weight(table, k);
-        if (best == GP_NOBODY || (most ? weight > best_weight : weight < best_weight)) best = k, best_weight = weight;
+        if (best == GP_NOBODY || weight < best_weight) best = k, best_weight = weight;
     }
     return best;
 }
@@ -88,22 +88,33 @@ void gp_shard_table_reassign(gp_shard_table *table, gp_crew crew, gp_shard_moved
 {
     for (size_t s = 0; s < table->n; s++) {
         if (table->owner[s] == GP_NOBODY || is_there(crew, table->owner[s])) continue;
-        const uint32_t to = extreme(table, crew, false);
+        const uint32_t to = least_laden(table, crew);
         if (to != GP_NOBODY) give(table, s, to, moved, ctx);
     }
+}
+
+// The last shard of `from` that makes it and the newcomer more equal; n if there is none.
+static size_t spare_shard(const gp_shard_table *table, uint32_t from, double from_weight, double newcomer_weight)
+{
+    for (size_t s = table->n; s-- > 0;)
+        if (table->owner[s] == from && from_weight - table->weight[s] >= newcomer_weight + table->weight[s]) return s;
+    return table->n;
 }
 
 void gp_shard_table_join(gp_shard_table *table, uint32_t newcomer, gp_crew crew, gp_shard_moved moved, void *ctx)
 {
     for (;;) {
-        const uint32_t from = extreme(table, crew, true);
-        if (from == GP_NOBODY || from == newcomer) return;
-        size_t last = table->n;
-        for (size_t s = 0; s < table->n; s++)
-            if (table->owner[s] == from) last = s;
-        if (last == table->n) return; // nobody has any
-        const double w = table->weight[last];
-        if (gp_shard_table_weight(table, from) - w < gp_shard_table_weight(table, newcomer) + w) return;
-        give(table, last, newcomer, moved, ctx);
+        const double own = gp_shard_table_weight(table, newcomer);
+        size_t best = table->n;
+        double best_weight = 0;
+        for (uint32_t k = 0; k < crew.n_workers; k++) {
+            if (!crew.live[k] || k == newcomer) continue;
+            const double weight = gp_shard_table_weight(table, k);
+            if (best < table->n && !(weight > best_weight)) continue;
+            const size_t spare = spare_shard(table, k, weight, own);
+            if (spare < table->n) best = spare, best_weight = weight;
+        }
+        if (best == table->n) return;
+        give(table, best, newcomer, moved, ctx);
     }
 }

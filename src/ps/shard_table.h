@@ -36,5 +36,6 @@ typedef struct gp_crew {
 void gp_shard_table_deal(gp_shard_table *table, gp_crew crew, gp_shard_moved moved, void *ctx);
 // Shards of whoever is not there go, one by one, to whoever has least; nothing moves where nobody is there.
 void gp_shard_table_reassign(gp_shard_table *table, gp_crew crew, gp_shard_moved moved, void *ctx);
-// A newcomer takes from whoever has most, as long as that makes the two more equal.
+// A newcomer takes from whoever has most and a shard to spare: one that makes the two more equal. So where anybody has
+// two, the newcomer has one.
 void gp_shard_table_join(gp_shard_table *table, uint32_t newcomer, gp_crew crew, gp_shard_moved moved, void *ctx);

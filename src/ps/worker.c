@@ -102,7 +102,9 @@ static void on_welcome(gp_worker *w, const gp_message *m)
 static bool fits(const gp_worker *w, const gp_message *m)
 {
     const bool full = m->flags & GP_FLAG_FULL;
-    if (m->n_shards > w->o.n_shards) return false;
+    if (!m->n_shards || m->n_shards > w->o.n_shards) return false;
+    for (size_t i = 0; i < m->n_shards; i++)
+        if (m->shards[i] >= w->o.n_shards) return false;
     if (full) return m->n_values == w->o.size;
     if (m->n_masked != w->o.size) return false;
     size_t set = 0;

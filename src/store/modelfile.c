@@ -2,10 +2,9 @@
 #include "store/modelfile.h"
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "store/form.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +32,6 @@ static gp_component_spec *plan_components(const gp_feature_spec *spec, gp_carve 
 
 static advgp_status copy_spec(gp_model *m, const gp_feature_spec *spec, advgp_error *err)
 {
-    gp_features *f = NULL; // the room of features knows what a good specification is, and its sizes
-    advgp_status st = gp_features_new(spec, &f, err);
-    if (st != ADVGP_OK) return st;
-    m->layout = gp_theta_layout_of(f);
-    gp_features_free(f);
     gp_carve carve = {0};
     (void)plan_components(spec, &carve);
     if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
@@ -48,44 +42,99 @@ static advgp_status copy_spec(gp_model *m, const gp_feature_spec *spec, advgp_er
     if (!m->rungs) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
     for (size_t b = 0; spec->rungs && b < spec->n_components; b++) m->rungs[b] = spec->rungs[b];
     m->spec.rungs = m->rungs;
+    m->spec.maps = NULL; // a model makes its own, or is loaded with them
     return ADVGP_OK;
 }
 
-static advgp_status fill(gp_model *m, const gp_feature_spec *spec, const char *sql, advgp_error *err)
+static advgp_status check(const gp_schema *schema, size_t d, advgp_error *err)
 {
-    advgp_status st = copy_spec(m, spec, err);
+    if (!schema) return gp_fail(err, ADVGP_EINVAL, "model: no specification or no schema given");
+    if (d != schema->d) return gp_fail(err, ADVGP_EINVAL, "model: %zu inputs, and a schema of %zu", d, schema->d);
+    return ADVGP_OK;
+}
+
+static advgp_status new_weights(const gp_model_form *form, const gp_feature_spec *spec, const char *sql, gp_model **out,
+                                advgp_error *err)
+{
+    gp_features *f = NULL; // the room of features knows what a good specification is, and its sizes
+    advgp_status st = gp_features_new(spec, &f, err);
     if (st != ADVGP_OK) return st;
-    const size_t M = m->layout.M;
-    m->theta = gp_alloc(m->layout.size, sizeof *m->theta);
+    const gp_theta_layout layout = gp_theta_layout_of(f);
+    gp_features_free(f);
+    st = gp_model_alloc(form, layout.size, sql, out, err);
+    if (st != ADVGP_OK) return st;
+    gp_model *m = *out;
+    const size_t M = layout.M;
+    m->layout = layout;
     m->stats.A = gp_mat_of(gp_alloc(M, M * sizeof(double)), M, M);
     m->stats.b = gp_alloc(M, sizeof *m->stats.b);
-    m->sql = sql ? gp_text_copy(sql, strlen(sql)) : NULL;
-    m->record = json_object();
-    m->options = json_object();
-    m->baseline_mean = m->baseline_linear = NAN;
-    memcpy(m->method, "advgp", sizeof "advgp");
-    snprintf(m->writer, sizeof m->writer, "%s", advgp_version());
-    bool ok = m->theta && m->stats.A.p && m->stats.b && (m->sql || !sql) && m->record && m->options;
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a model of %zu features", M);
+    if (!m->stats.A.p || !m->stats.b) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model of %zu features", M);
+    return copy_spec(m, spec, err);
+}
+
+// The end of every constructor: on success the schema is the model's.
+static advgp_status settle(advgp_status st, gp_schema *schema_take, gp_model **model)
+{
+    if (st == ADVGP_OK) {
+        (*model)->schema = schema_take;
+    } else {
+        gp_model_free(*model);
+        *model = NULL;
+    }
+    return st;
 }
 
 advgp_status gp_model_new(const gp_feature_spec *spec, gp_schema *schema_take, const char *sql, gp_model **out,
                           advgp_error *err)
 {
     *out = NULL;
-    if (!spec || !schema_take) return gp_fail(err, ADVGP_EINVAL, "model: no specification or no schema given");
-    if (spec->d != schema_take->d)
-        return gp_fail(err, ADVGP_EINVAL, "model: %zu inputs, and a schema of %zu", spec->d, schema_take->d);
-    gp_model *m = gp_alloc(1, sizeof *m);
-    if (!m) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
-    advgp_status st = fill(m, spec, sql, err);
-    if (st != ADVGP_OK) {
-        gp_model_free(m);
-        return st;
-    }
-    m->schema = schema_take;
-    *out = m;
+    if (!spec) return gp_fail(err, ADVGP_EINVAL, "model: no specification or no schema given");
+    advgp_status st = check(schema_take, spec->d, err);
+    if (st == ADVGP_OK) st = new_weights(&gp_form_weights, spec, sql, out, err);
+    return settle(st, schema_take, out);
+}
+
+advgp_status gp_model_new_linear(size_t d, gp_trend trend, gp_schema *schema_take, const char *sql, gp_model **out,
+                                 advgp_error *err)
+{
+    *out = NULL;
+    const gp_feature_spec spec = {.d = d, .trend = trend};
+    advgp_status st = check(schema_take, d, err);
+    if (st == ADVGP_OK) st = new_weights(&gp_form_linear, &spec, sql, out, err);
+    return settle(st, schema_take, out);
+}
+
+static advgp_status make_exact(gp_model *m, const gp_kernel *kernel, size_t n, bool weighted, advgp_error *err)
+{
+    const size_t d = m->spec.d;
+    m->x_train = gp_alloc(n, d * sizeof *m->x_train);
+    m->alpha = gp_alloc(n, sizeof *m->alpha);
+    m->w_train = weighted ? gp_alloc(n, sizeof *m->w_train) : NULL;
+    if (!m->x_train || !m->alpha || (weighted && !m->w_train))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu training rows", n);
+    m->exact = (gp_exact_fit){.kernel = kernel,
+                              .trend = m->spec.trend,
+                              .X = gp_cmat_of(m->x_train, n, d),
+                              .w = m->w_train,
+                              .hyper = m->theta,
+                              .alpha = m->alpha};
     return ADVGP_OK;
+}
+
+advgp_status gp_model_new_exact(const gp_kernel *kernel, gp_trend trend, size_t n, bool weighted,
+                                gp_schema *schema_take, const char *sql, gp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!kernel || !schema_take || !n)
+        return gp_fail(err, ADVGP_EINVAL, "model: an exact process needs a kernel, a schema and rows");
+    const size_t d = schema_take->d, n_hyper = gp_exact_fit_n_hyper(d, trend);
+    advgp_status st = gp_model_alloc(&gp_form_exact, n_hyper, sql, out, err);
+    if (st == ADVGP_OK) {
+        (*out)->layout = (gp_theta_layout){.n_rest = n_hyper, .U = n_hyper, .size = n_hyper};
+        (*out)->spec = (gp_feature_spec){.d = d, .trend = trend};
+        st = make_exact(*out, kernel, n, weighted, err);
+    }
+    return settle(st, schema_take, out);
 }
 
 void gp_model_free(gp_model *m)
@@ -93,6 +142,10 @@ void gp_model_free(gp_model *m)
     if (!m) return;
     gp_free(m->components);
     gp_free(m->rungs);
+    gp_free(m->maps);
+    gp_free(m->x_train);
+    gp_free(m->w_train);
+    gp_free(m->alpha);
     gp_free(m->theta);
     gp_free(m->stats.A.p);
     gp_free(m->stats.b);
@@ -106,7 +159,7 @@ void gp_model_free(gp_model *m)
 
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
-    return gp_predictor_new(&model->spec, model->theta, out, err);
+    return model->form->predictor(model, out, err);
 }
 
 // ---- intervals ------------------------------------------------------------------------------------------------------

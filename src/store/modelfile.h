@@ -1,11 +1,13 @@
 // modelfile.h: a trained model, in memory and as a safetensors file (docs/model-format.md). Everything that a
 // prediction needs is in it: schema and scales, parameters, calibration; and what later arithmetic needs: the additive
-// statistics.
+// statistics. What kind of parameters is its form (form.h); callers ask for a predictor and need not know.
 #pragma once
 #include "base/status.h"
 #include "data/schema.h"
+#include "model/exact.h"
 #include "model/pass.h"
 #include "model/predict.h"
+#include "model/theta.h"
 
 #include <jansson.h>
 
@@ -14,20 +16,28 @@ enum {
     GP_CALIBRATION_LEVELS = 1001,
     GP_GOLDEN_ROWS = 8,
     GP_MODEL_COMPONENTS_MAX = 1024,
-    GP_MODEL_INDUCING_MAX = 20000, // in all components; a file that claims more is refused before memory is taken
+    GP_MODEL_INDUCING_MAX = 20000,  // in all components; a file that claims more is refused before memory is taken
+    GP_MODEL_EXACT_ROWS_MAX = 5000, // of an exact model: n^3 / 3 flops at every load, 3 n^2 numbers of memory
 };
 
 typedef struct gp_model {
-    gp_feature_spec spec;          // its arrays are those below
+    const struct gp_model_form *form;
+    // theta is ln sigma and what follows. Form `weights`: the whole vector of theta.h; `linear`: the same with a trend
+    // of scale 1 and no components; `exact`: the hyper-parameters of exact.h.
+    double *theta;                 // [layout.size]
+    gp_theta_layout layout;        // exact: M = 0
+    gp_feature_spec spec;          // its arrays are those below; exact: d and trend count
     gp_component_spec *components; // owned, with their groups
     double *rungs;                 // [components]: the jitter that each needed, once the model was loaded; before, 0
-    gp_theta_layout layout;
-    double *theta; // [layout.size]
+    double *maps;                  // the T that were loaded, as spec.maps has them; NULL: none
+    gp_exact_fit exact;            // form `exact`; its arrays are theta and the next three
+    double *x_train, *w_train, *alpha;
     gp_schema *schema;
     char *sql;       // the query of --sql, applied at predict too; NULL if none
     char method[32]; // what fitted it: "advgp", unless somebody writes another name here
     char writer[32]; // version of the advgp that wrote the file
-    // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first.
+    // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first. An
+    // exact model has yy and n.
     gp_stats stats;
     // calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000 of new rows (split conformal,
     // docs/math.md 6); see gp_model_calibrate. NULL: not calibrated, all Gaussian.
@@ -44,6 +54,13 @@ typedef struct gp_model {
 // start at 0, record and options as empty objects. EINVAL where spec and schema differ in their inputs.
 advgp_status gp_model_new(const gp_feature_spec *spec, gp_schema *schema_take, const char *sql, gp_model **out,
                           advgp_error *err);
+// Least squares: coefficients of 1, and with a linear trend of every input, are the mu of theta, their covariance is
+// U^T U; the trend's scales are 1.
+advgp_status gp_model_new_linear(size_t d, gp_trend trend, gp_schema *schema_take, const char *sql, gp_model **out,
+                                 advgp_error *err);
+// An exact process of n training rows with room for hyper-parameters (theta), x_train, alpha and, if weighted, w_train.
+advgp_status gp_model_new_exact(const gp_kernel *kernel, gp_trend trend, size_t n, bool weighted,
+                                gp_schema *schema_take, const char *sql, gp_model **out, advgp_error *err);
 void gp_model_free(gp_model *model); // NULL is fine
 
 // Fills `calibration` from n scores |y - mean| / sd_y of rows that training did not see (docs/math.md 6); sorts them.
@@ -65,5 +82,5 @@ advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
 double gp_model_interval(const gp_model *model, double p);
 double gp_gaussian_interval(double p); // the s for which a normal variable lies within +- s with probability p
 
-// A predictor for standardised inputs: gp_predictor_new of spec and theta.
+// A predictor for standardised inputs, whatever the form.
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err);

@@ -1,22 +1,14 @@
 // modelfile_read.c: a model out of a file that anybody may have made. What the metadata claims is checked against the
 // tensors before memory is taken for it; at the end the model must predict its golden rows.
 #include "base/alloc.h"
-#include "base/text.h"
-#include "linalg/dense.h"
-#include "store/modelimage.h"
+#include "store/form.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 24 };
 static const double golden_tolerance = 1e-6; // of sd_y
-
-static advgp_status bad(advgp_error *err, const char *what)
-{
-    return gp_fail(err, ADVGP_EFILE, "the metadata is damaged: %s", what);
-}
 
 // ---- metadata -------------------------------------------------------------------------------------------------------
 
@@ -33,7 +25,7 @@ static advgp_status read_metadata(const gp_tensorfile *file, json_t **out, advgp
                        "format version %" JSON_INTEGER_FORMAT " is newer than this advgp (%s, which reads %d): use a "
                        "newer advgp",
                        json_integer_value(format), advgp_version(), GP_MODEL_FORMAT);
-    return json_integer_value(format) == GP_MODEL_FORMAT ? ADVGP_OK : bad(err, "its format version");
+    return json_integer_value(format) == GP_MODEL_FORMAT ? ADVGP_OK : gp_metadata_bad(err, "its format version");
 }
 
 static advgp_status check_sums(const gp_tensorfile *file, const json_t *o, advgp_error *err)
@@ -41,10 +33,10 @@ static advgp_status check_sums(const gp_tensorfile *file, const json_t *o, advgp
     const char *text = file->metadata, *told = json_string_value(json_object_get(o, "xxh3"));
     const size_t n = strlen(text);
     char tail[GP_TEXT_TAIL_BYTES + 1], hex[17];
-    if (n < GP_TEXT_TAIL_BYTES) return bad(err, "it has no checksum");
+    if (n < GP_TEXT_TAIL_BYTES) return gp_metadata_bad(err, "it has no checksum");
     gp_model_text_tail(text, n - GP_TEXT_TAIL_BYTES, tail);
     if (strcmp(tail, text + n - GP_TEXT_TAIL_BYTES) != 0)
-        return bad(err, "its checksum differs; restore the file, or train again");
+        return gp_metadata_bad(err, "its checksum differs; restore the file, or train again");
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)file->xxh3);
     if (!told || strcmp(told, hex) != 0)
         return gp_fail(err, ADVGP_EFILE,
@@ -54,125 +46,10 @@ static advgp_status check_sums(const gp_tensorfile *file, const json_t *o, advgp
     return ADVGP_OK;
 }
 
-static bool read_size(const json_t *o, size_t most, size_t *out)
-{
-    if (!json_is_integer(o) || json_integer_value(o) < 0) return false;
-    *out = (size_t)json_integer_value(o);
-    return *out <= most;
-}
-
-static advgp_status read_sizes(const json_t *list, size_t **out, size_t *n, advgp_error *err)
-{
-    *n = json_array_size(list);
-    if (!json_is_array(list) || *n == 0 || *n > GP_MODEL_INDUCING_MAX) return bad(err, "the groups of a component");
-    gp_free(*out);
-    *out = gp_alloc(*n, sizeof **out);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of a component");
-    for (size_t i = 0; i < *n; i++)
-        if (!read_size(json_array_get(list, i), GP_MODEL_INDUCING_MAX, &(*out)[i]))
-            return bad(err, "the groups of a component");
-    return ADVGP_OK;
-}
-
-// What gp_model_new copies; the arrays of groups are freed by spec_fini.
-typedef struct claims {
-    gp_feature_spec spec;
-    gp_component_spec *components;
-    size_t **group_m, **group_rank; // one a component
-    size_t M;                       // features
-} claims;
-
-static void claims_fini(claims *c)
-{
-    for (size_t b = 0; c->group_m && b < c->spec.n_components; b++) gp_free(c->group_m[b]);
-    for (size_t b = 0; c->group_rank && b < c->spec.n_components; b++) gp_free(c->group_rank[b]);
-    gp_free(c->group_m);
-    gp_free(c->group_rank);
-    gp_free(c->components);
-}
-
-static advgp_status read_component(const json_t *o, claims *c, size_t b, advgp_error *err)
-{
-    gp_component_spec *to = &c->components[b];
-    const char *kernel = json_string_value(json_object_get(o, "kernel"));
-    const char *map = json_string_value(json_object_get(o, "map"));
-    const json_t *groups = json_object_get(o, "groups"), *ranks = json_object_get(o, "group_ranks");
-    if (!kernel || !map) return bad(err, "a component without kernel or map");
-    to->kernel = gp_kernel_named(kernel);
-    to->map = gp_map_named(map);
-    if (!to->kernel || !to->map)
-        return gp_fail(err, ADVGP_EFILE, "kernel '%.40s' or map '%.40s' is not known to this advgp (%s)", kernel, map,
-                       advgp_version());
-    if (!read_size(json_object_get(o, "m"), GP_MODEL_INDUCING_MAX, &to->shape.m) ||
-        !read_size(json_object_get(o, "rank"), GP_MODEL_INDUCING_MAX, &to->shape.rank))
-        return bad(err, "the size of a component");
-    size_t n_ranks = 0;
-    advgp_status st = groups ? read_sizes(groups, &c->group_m[b], &to->shape.n_groups, err) : ADVGP_OK;
-    if (st == ADVGP_OK && ranks) st = read_sizes(ranks, &c->group_rank[b], &n_ranks, err);
-    if (st != ADVGP_OK) return st;
-    if (ranks && n_ranks != to->shape.n_groups) return bad(err, "a component with more or fewer ranks than groups");
-    to->shape.group_m = c->group_m[b];
-    to->shape.group_rank = c->group_rank[b];
-    size_t M = 0;
-    st = to->map->features(&to->shape, &M, err);
-    c->M += M;
-    return st == ADVGP_EINVAL ? gp_wrap(err, ADVGP_EFILE, "component %zu", b) : st;
-}
-
-static advgp_status read_components(const json_t *list, claims *c, advgp_error *err)
-{
-    const size_t n = json_array_size(list);
-    if (!json_is_array(list) || n > GP_MODEL_COMPONENTS_MAX) return bad(err, "its list of components");
-    c->components = gp_alloc(n, sizeof *c->components);
-    c->group_m = gp_alloc(n, sizeof *c->group_m);
-    c->group_rank = gp_alloc(n, sizeof *c->group_rank);
-    if (!c->components || !c->group_m || !c->group_rank)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", n);
-    c->spec.components = c->components;
-    c->spec.n_components = n;
-    size_t m = 0;
-    for (size_t b = 0; b < n; b++) {
-        advgp_status st = read_component(json_array_get(list, b), c, b, err);
-        if (st != ADVGP_OK) return st;
-        m += c->components[b].shape.m;
-    }
-    return m <= GP_MODEL_INDUCING_MAX ? ADVGP_OK : bad(err, "too many inducing inputs");
-}
-
-static advgp_status read_claims(const json_t *o, claims *c, advgp_error *err)
-{
-    const char *trend = json_string_value(json_object_get(o, "trend"));
-    const json_t *jitter = json_object_get(o, "jitter");
-    if (!read_size(json_object_get(o, "d"), 1000000, &c->spec.d) || !c->spec.d) return bad(err, "its number of inputs");
-    if (!trend || !json_is_number(jitter)) return bad(err, "its trend or jitter");
-    c->spec.jitter = json_number_value(jitter);
-    if (strcmp(trend, "linear") == 0)
-        c->spec.trend = GP_TREND_LINEAR;
-    else if (strcmp(trend, "constant") == 0)
-        c->spec.trend = GP_TREND_CONSTANT;
-    else if (strcmp(trend, "none") != 0)
-        return bad(err, "its trend");
-    c->M = c->spec.trend == GP_TREND_LINEAR ? 1 + c->spec.d : c->spec.trend == GP_TREND_CONSTANT ? 1 : 0;
-    return read_components(json_object_get(o, "components"), c, err);
-}
-
-// The tensors that cost a writer as much as a reader: whoever claims a size must have sent it.
-static advgp_status check_claims(const gp_tensorfile *file, const claims *c, advgp_error *err)
-{
-    const gp_tensor *t;
-    advgp_status st = gp_tensorfile_need(file, "u", GP_F64, 1, (size_t[]){c->M * (c->M + 1) / 2}, &t, err);
-    for (size_t b = 0; st == ADVGP_OK && b < c->spec.n_components; b++) {
-        char name[NAME_BYTES];
-        snprintf(name, sizeof name, c->spec.n_components > 1 ? "z.%zu" : "z", b);
-        st = gp_tensorfile_need(file, name, GP_F64, 2, (size_t[]){c->components[b].shape.m, c->spec.d}, &t, err);
-    }
-    return st;
-}
-
 static advgp_status read_schema(const json_t *o, gp_schema **out, advgp_error *err)
 {
     char *text = json_dumps(json_object_get(o, "schema"), JSON_COMPACT | JSON_REAL_PRECISION(17));
-    if (!text) return bad(err, "it has no schema");
+    if (!text) return gp_metadata_bad(err, "it has no schema");
     advgp_status st = gp_schema_from_json(text, strlen(text), out, err);
     free(text);
     return st;
@@ -189,12 +66,12 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
     json_t *record = json_object_get(o, "record"), *options = json_object_get(o, "options");
     const char *method = json_string_value(json_object_get(o, "method"));
     const char *writer = json_string_value(json_object_get(o, "writer"));
-    if (!method || strlen(method) >= sizeof model->method) return bad(err, "its method");
-    if (!writer || strlen(writer) >= sizeof model->writer) return bad(err, "its writer");
+    if (!method || strlen(method) >= sizeof model->method) return gp_metadata_bad(err, "its method");
+    if (!writer || strlen(writer) >= sizeof model->writer) return gp_metadata_bad(err, "its writer");
     if (!json_is_object(record) || !json_is_object(options) || !json_is_object(baseline))
-        return bad(err, "record, options or baseline");
-    if (!read_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
-        return bad(err, "n_calibration");
+        return gp_metadata_bad(err, "record, options or baseline");
+    if (!gp_metadata_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
+        return gp_metadata_bad(err, "n_calibration");
     memcpy(model->method, method, strlen(method) + 1);
     memcpy(model->writer, writer, strlen(writer) + 1);
     json_decref(model->record);
@@ -208,16 +85,16 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
 
 static advgp_status make_model(const gp_tensorfile *file, const json_t *o, gp_model **out, advgp_error *err)
 {
-    claims c = {0};
     gp_schema *schema = NULL;
-    const json_t *sql = json_object_get(o, "sql");
-    advgp_status st = read_claims(o, &c, err);
-    if (st == ADVGP_OK) st = check_claims(file, &c, err);
-    if (st == ADVGP_OK) st = read_schema(o, &schema, err);
-    if (st == ADVGP_OK && !json_is_string(sql) && !json_is_null(sql)) st = bad(err, "sql");
-    if (st == ADVGP_OK) st = gp_model_new(&c.spec, schema, json_string_value(sql), out, err);
-    if (st != ADVGP_OK) gp_schema_free(schema); // gp_model_new takes it on success only
-    claims_fini(&c);
+    const json_t *sql = json_object_get(o, "sql"), *name = json_object_get(o, "form");
+    const gp_model_form *form = name ? gp_model_form_named(json_string_value(name)) : &gp_form_weights;
+    if (!form)
+        return gp_fail(err, ADVGP_EFILE, "a form of model that this advgp (%s) does not know: use a newer advgp",
+                       advgp_version());
+    advgp_status st = read_schema(o, &schema, err);
+    if (st == ADVGP_OK && !json_is_string(sql) && !json_is_null(sql)) st = gp_metadata_bad(err, "sql");
+    if (st == ADVGP_OK) st = form->claim(file, o, schema, json_string_value(sql), out, err);
+    if (st != ADVGP_OK) gp_schema_free(schema); // it is taken on success only
     return st == ADVGP_OK ? read_words(o, *out, err) : st;
 }
 
@@ -255,9 +132,6 @@ static advgp_status check_values(const gp_model *model, const gp_model_image *im
             return gp_fail(err, ADVGP_EFILE, "its calibration falls at level %zu", i);
     if (!(model->stats.n >= 0 && model->stats.yy >= 0))
         return gp_fail(err, ADVGP_EFILE, "its statistics are of no data: n %g, yy %g", model->stats.n, model->stats.yy);
-    for (size_t b = 0; b < model->spec.n_components; b++)
-        if (!(image->jitter[b] >= 0 && image->jitter[b] <= 1e-2))
-            return gp_fail(err, ADVGP_EFILE, "the jitter of component %zu is %g", b, image->jitter[b]);
     return ADVGP_OK;
 }
 
@@ -267,11 +141,7 @@ static advgp_status read_tensors(const gp_tensorfile *file, gp_model *model, gp_
     for (size_t i = 0; st == ADVGP_OK && i < image->n; i++) st = copy_tensor(file, &image->list[i], err);
     if (st == ADVGP_OK) st = refuse_unknown(file, image, err);
     if (st == ADVGP_OK) st = check_values(model, image, err);
-    if (st != ADVGP_OK) return st;
-    gp_upper_unpack(model->layout.M, image->stat_a, model->stats.A);
-    gp_mat_mirror_upper(model->stats.A);
-    for (size_t b = 0; b < model->spec.n_components; b++) model->rungs[b] = image->jitter[b];
-    return ADVGP_OK;
+    return st == ADVGP_OK ? model->form->unpack(image, model, err) : st;
 }
 
 // ---- the proof ------------------------------------------------------------------------------------------------------

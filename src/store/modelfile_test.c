@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "fixture.h"
-#include "store/modelimage.h"
+#include "store/form.h"
 #include "store/scratch_test.h"
 
 #include <fcntl.h>
@@ -59,23 +59,77 @@ static gp_model *make_model(const problem *p, bool calibrated, const char *sql)
     return model;
 }
 
-static gp_model *sample_model(void)
+static gp_model *sample_of(const gp_map *map)
 {
     problem p;
-    problem_init(&p, 4, (problem_options){.n = 12, .d = 2, .n_components = 2, .trend = GP_TREND_LINEAR});
+    problem_init(&p, 4,
+                 (problem_options){.n = 12, .d = 2, .m = 5, .n_components = 2, .map = map, .trend = GP_TREND_LINEAR});
     gp_model *model = make_model(&p, true, "SELECT 1");
     problem_fini(&p);
     return model;
 }
 
-static const char *sample_file(void) // with the sample model in it
+static gp_model *sample_model(void)
+{
+    return sample_of(&gp_map_cholesky);
+}
+
+static gp_model *sample_nystrom(void)
+{
+    return sample_of(&gp_map_nystrom);
+}
+
+static void set_method(gp_model *model, const char *name)
+{
+    snprintf(model->method, sizeof model->method, "%s", name);
+    model->stats.n = 12, model->stats.yy = 11;
+}
+
+// Coefficients whose covariance has rank 2 of 3, as collinear columns leave it.
+static gp_model *sample_linear(void)
+{
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_new_linear(2, GP_TREND_LINEAR, make_schema(2, false, false), NULL, &model, &err), "linear");
+    static const double coef[] = {0.1, -0.5, 2}, U[] = {0.3, 0.1, -0.1, 0.2, 0.4, 0};
+    model->theta[0] = -1;
+    memcpy(model->theta + model->layout.n_rest, coef, sizeof coef);
+    memcpy(model->theta + model->layout.U, U, sizeof U);
+    for (size_t i = 0; i < 3; i++) model->stats.A.p[4 * i] = 12;
+    set_method(model, "linear");
+    return model;
+}
+
+static gp_model *sample_exact(void)
+{
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_model_new_exact(&gp_kernel_matern52, GP_TREND_LINEAR, 6, true, make_schema(2, true, false), NULL,
+                                &model, &err),
+             "exact");
+    gp_rng rng = gp_rng_seeded(8, 0);
+    for (size_t i = 0; i < 12; i++) model->x_train[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < 6; i++) model->alpha[i] = gp_rng_normal(&rng), model->w_train[i] = 1 + (double)i;
+    for (size_t i = 0; i < model->layout.size; i++) model->theta[i] = 0.1 * gp_rng_normal(&rng) - 0.5;
+    set_method(model, "exact");
+    return model;
+}
+
+typedef gp_model *(*sampler)(void);
+
+static const char *file_of(sampler make)
 {
     const char *path = scratch_path("sample.safetensors");
     advgp_error err = {0};
-    gp_model *model = sample_model();
+    gp_model *model = make();
     CHECK_OK(gp_model_save(model, path, &err), "sample");
     gp_model_free(model);
     return path;
+}
+
+static const char *sample_file(void) // with the sample model in it
+{
+    return file_of(sample_model);
 }
 
 // ---- round trips ----------------------------------------------------------------------------------------------------
@@ -154,6 +208,56 @@ static void a_model_comes_back_as_it_was(void **state)
                     problem_fini(&p);
                 }
     unlink(path);
+}
+
+static void check_close_predictions(const gp_model *a, const gp_model *b, const char *label)
+{
+    static const double X[] = {0, 0, 1, -1, 0.5, 2};
+    const gp_model *models[2] = {a, b};
+    double got[2][9];
+    for (int k = 0; k < 2; k++) {
+        gp_predictor *predictor = NULL;
+        gp_predict_work *work = NULL;
+        advgp_error err = {0};
+        CHECK_OK(gp_model_predictor(models[k], &predictor, &err), label);
+        CHECK_OK(gp_predict_work_new(predictor, 2, &work, &err), label);
+        CHECK_OK(gp_predict(predictor, work, gp_cmat_of(X, 3, 2), got[k], got[k] + 3, got[k] + 6, &err), label);
+        gp_predict_work_free(work);
+        gp_predictor_free(predictor);
+    }
+    CHECK_ARRAY(9, got[0], got[1], 1e-13, label);
+}
+
+// Every form: saved, loaded, saved and loaded once more.
+static void every_form_comes_back(void **state)
+{
+    (void)state;
+    static const sampler samplers[] = {sample_model, sample_nystrom, sample_linear, sample_exact};
+    for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++) {
+        gp_model *model = samplers[i](), *once = NULL, *twice = NULL;
+        const char *label = model->form->name, *path = scratch_path("form.safetensors");
+        advgp_error err = {0};
+        CHECK_OK(gp_model_save(model, path, &err), label);
+        CHECK_OK(gp_model_load(path, &once, &err), label);
+        CHECK_OK(gp_model_save(once, path, &err), label);
+        CHECK_OK(gp_model_load(path, &twice, &err), label);
+        CHECK(once->form == model->form && twice->form == model->form, label, "another form");
+        CHECK(!strcmp(twice->method, model->method), label, "another method");
+        CHECK(twice->stats.n == model->stats.n && twice->stats.yy == model->stats.yy, label, "other statistics");
+        CHECK_BITS(model->layout.n_rest + model->layout.M, model->theta, twice->theta, label);
+        check_close_predictions(model, twice, label);
+        CHECK(model->form->n_kernels(model) == twice->form->n_kernels(twice), label, "other kernels");
+        for (size_t k = 0; k < 2; k++)
+            CHECK_CLOSE(model->form->slope(model, k), twice->form->slope(twice, k), 1e-12, label);
+        for (size_t b = 0; b < model->form->n_kernels(model); b++) {
+            const gp_kernel_view x = model->form->kernel(model, b), y = twice->form->kernel(twice, b);
+            CHECK(!strcmp(x.kernel, y.kernel) && !strcmp(x.map, y.map) && x.m == y.m && x.M == y.M, label, "kernel");
+        }
+        gp_model_free(model);
+        gp_model_free(once);
+        gp_model_free(twice);
+        unlink(path);
+    }
 }
 
 static void a_trend_alone_is_a_model(void **state)
@@ -313,6 +417,74 @@ static void rewrite(const char *path, const edit *e)
     gp_tensorfile_free(file);
 }
 
+static void expect_edit_refused(sampler make, const edit *e, size_t i)
+{
+    const char *path = file_of(make);
+    rewrite(path, e);
+    char label[200];
+    snprintf(label, sizeof label, "edit %zu (%s, %s)", i, e->tensor ? e->tensor : "metadata", e->to ? e->to : "");
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    advgp_status st = gp_model_load(path, &model, &err);
+    CHECK(st == ADVGP_EFILE, label, "%s %s", advgp_status_name(st), err.text);
+    CHECK(strstr(err.text, e->expected), label, "'%s' is not in: %s", e->expected, err.text);
+    unlink(path);
+}
+
+static void a_forged_file_of_any_form_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        sampler make;
+        edit edit;
+    } cases[] = {
+        {sample_nystrom, {.tensor = "t.1", .element = 3, .value = 0.3, .expected = "not made of eigenvectors"}},
+        {sample_nystrom, {.tensor = "t.0", .drop = true, .expected = "tensor 't.0' is missing"}},
+        {sample_nystrom, {.tensor = "t.0", .value = NAN, .expected = "'t.0'"}},
+        {sample_nystrom, {.tensor = "z.0", .value = 3, .expected = "not made of eigenvectors"}},
+        {sample_nystrom,
+         {.from = "\"form\":\"weights\"", .to = "\"form\":\"linear\"", .expected = "'coef_cov' is missing"}},
+        {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":\"exact\"", .expected = "is not known"}},
+        {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":\"forest\"", .expected = "a newer advgp"}},
+        {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":7", .expected = "a newer advgp"}},
+        {sample_linear, {.tensor = "coef", .element = 1, .value = 3, .expected = "golden row"}},
+        {sample_linear, {.tensor = "coef", .drop = true, .expected = "tensor 'coef' is missing"}},
+        {sample_linear, {.tensor = "coef_cov", .element = 4, .value = 3, .expected = "golden row"}},
+        {sample_linear, {.tensor = "coef_cov", .element = 4, .value = -3, .expected = "no covariance"}},
+        {sample_linear, {.tensor = "coef_cov", .element = 1, .value = 1, .expected = "no covariance"}},
+        {sample_linear, {.tensor = "coef_cov", .value = INFINITY, .expected = "'coef_cov'"}},
+        {sample_linear, {.tensor = "ln_sigma", .value = 900, .expected = "the noise is out of range"}},
+        {sample_linear, {.tensor = "stat_a", .drop = true, .expected = "tensor 'stat_a' is missing"}},
+        {sample_linear,
+         {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"none\"", .expected = "coefficients of nothing"}},
+        {sample_linear, {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"constant\"", .expected = "was expected"}},
+        {sample_linear, {.from = "\"d\":2", .to = "\"d\":999999", .expected = "was expected"}},
+        {sample_linear, {.from = "\"form\":\"linear\"", .to = "\"form\":\"weights\"", .expected = "jitter"}},
+        {sample_exact, {.tensor = "x_train", .element = 2, .value = 9, .expected = "golden row"}},
+        {sample_exact, {.tensor = "alpha", .element = 2, .value = 9, .expected = "golden row"}},
+        {sample_exact, {.tensor = "alpha", .element = 2, .value = NAN, .expected = "'alpha'"}},
+        {sample_exact, {.tensor = "w_train", .element = 2, .value = 70, .expected = "golden row"}},
+        {sample_exact, {.tensor = "w_train", .element = 2, .value = 0, .expected = "row 2 has the weight 0"}},
+        {sample_exact, {.tensor = "w_train", .element = 2, .value = -1, .expected = "row 2 has the weight -1"}},
+        {sample_exact, {.tensor = "w_train", .drop = true, .expected = "tensor 'w_train' is missing"}},
+        {sample_exact, {.tensor = "jitter", .value = 1, .expected = "its jitter"}},
+        {sample_exact, {.tensor = "ln_sigma", .value = -900, .expected = "no Cholesky factor"}},
+        {sample_exact, {.tensor = "ln_a0", .value = 900, .expected = "no Cholesky factor"}},
+        {sample_exact, {.tensor = "ln_eta", .element = 1, .value = 3, .expected = "golden row"}},
+        {sample_exact, {.tensor = "ln_trend", .element = 1, .value = 3, .expected = "golden row"}},
+        {sample_exact, {.from = "\"weighted\":true", .to = "\"weighted\":false", .expected = "'w_train' has no place"}},
+        {sample_exact, {.from = "\"weighted\":true", .to = "\"weighted\":1", .expected = "weighted"}},
+        {sample_exact, {.from = "\"train_rows\":6", .to = "\"train_rows\":7", .expected = "was expected"}},
+        {sample_exact, {.from = "\"train_rows\":6", .to = "\"train_rows\":0", .expected = "number of training rows"}},
+        {sample_exact,
+         {.from = "\"train_rows\":6", .to = "\"train_rows\":6000000", .expected = "number of training rows"}},
+        {sample_exact, {.from = "\"kernel\":\"", .to = "\"kernel\":\"x", .expected = "is not known to this advgp"}},
+        {sample_exact, {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"none\"", .expected = "no place"}},
+        {sample_exact, {.from = "\"d\":2", .to = "\"d\":3", .expected = "number of inputs"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_edit_refused(cases[i].make, &cases[i].edit, i);
+}
+
 static void a_forged_file_is_refused(void **state)
 {
     (void)state;
@@ -353,7 +525,7 @@ static void a_forged_file_is_refused(void **state)
         {.from = "\"components\":[", .to = "\"components\":[7,", .expected = "without kernel or map"},
         {.from = "\"components\":[", .to = "\"parts\":[", .expected = "list of components"},
         {.from = "\"kernel\":\"", .to = "\"kernel\":\"x", .expected = "is not known to this advgp"},
-        {.from = "\"m\":", .to = "\"m\":9", .expected = "inducing inputs of 9"},
+        {.from = "\"m\":", .to = "\"m\":9", .expected = "was expected"},
         {.from = "\"m\":", .to = "\"m\":99999", .expected = "the size of a component"},
         {.from = "\"m\":", .to = "\"m\":-", .expected = "the size of a component"},
         {.from = "\"schema\":{", .to = "\"schema\":{\"version\":2,\"old\":{", .expected = ""},
@@ -363,19 +535,7 @@ static void a_forged_file_is_refused(void **state)
         {.from = "\"method\":\"advgp\"", .to = "\"method\":7", .expected = "its method"},
         {.from = "\"options\":{", .to = "\"options\":7,\"o\":{", .expected = "record, options or baseline"},
     };
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
-        const char *path = sample_file();
-        rewrite(path, &edits[i]);
-        char label[200];
-        snprintf(label, sizeof label, "edit %zu (%s, %s)", i, edits[i].tensor ? edits[i].tensor : "metadata",
-                 edits[i].to ? edits[i].to : "");
-        gp_model *model = NULL;
-        advgp_error err = {0};
-        advgp_status st = gp_model_load(path, &model, &err);
-        CHECK(st == ADVGP_EFILE, label, "%s %s", advgp_status_name(st), err.text);
-        CHECK(strstr(err.text, edits[i].expected), label, "'%s' is not in: %s", edits[i].expected, err.text);
-        unlink(path);
-    }
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) expect_edit_refused(sample_model, &edits[i], i);
     const char *path = sample_file();
     rewrite(path, &(edit){0}); // the forger's tools work: unchanged, it loads
     gp_model *model = NULL;
@@ -423,10 +583,9 @@ static void a_model_that_cannot_predict_is_not_written(void **state)
 
 // ---- exhausted memory -----------------------------------------------------------------------------------------------
 
-static void exhausted_memory_is_survived_at_every_allocation(void **state)
+static void exhaust(sampler make)
 {
-    (void)state;
-    const char *path = sample_file();
+    const char *path = file_of(make);
     gp_model *model = NULL;
     advgp_error err = {0};
     const long before = gp_alloc_count().live;
@@ -455,6 +614,15 @@ static void exhausted_memory_is_survived_at_every_allocation(void **state)
     CHECK(gp_alloc_count().live == before, "free", "%ld blocks left", gp_alloc_count().live - before);
     unlink(path);
     unlink(other);
+}
+
+static void exhausted_memory_is_survived_at_every_allocation(void **state)
+{
+    (void)state;
+    exhaust(sample_model);
+    exhaust(sample_nystrom);
+    exhaust(sample_linear);
+    exhaust(sample_exact);
 }
 
 // ---- intervals ------------------------------------------------------------------------------------------------------
@@ -497,11 +665,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_comes_back_as_it_was),
+        cmocka_unit_test(every_form_comes_back),
         cmocka_unit_test(a_trend_alone_is_a_model),
         cmocka_unit_test(the_jitter_that_held_is_in_the_file),
         cmocka_unit_test(no_beginning_of_a_file_is_a_model),
         cmocka_unit_test(no_flipped_bit_goes_unnoticed),
         cmocka_unit_test(a_forged_file_is_refused),
+        cmocka_unit_test(a_forged_file_of_any_form_is_refused),
         cmocka_unit_test(a_foreign_file_is_refused),
         cmocka_unit_test(a_model_that_cannot_predict_is_not_written),
         cmocka_unit_test(exhausted_memory_is_survived_at_every_allocation),

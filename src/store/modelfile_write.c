@@ -2,8 +2,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "linalg/dense.h"
-#include "model/theta.h"
-#include "store/modelimage.h"
+#include "store/form.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -12,31 +11,6 @@
 #include <string.h>
 
 // ---- metadata -------------------------------------------------------------------------------------------------------
-
-static json_t *sizes_json(const size_t *sizes, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_integer((json_int_t)sizes[i]));
-    return list;
-}
-
-static json_t *component_json(const gp_component_spec *c)
-{
-    json_t *o = json_pack("{s:s, s:s, s:I, s:I}", "kernel", c->kernel->name, "map", c->map->name, "m",
-                          (json_int_t)c->shape.m, "rank", (json_int_t)c->shape.rank);
-    if (o && c->shape.group_m) json_object_set_new(o, "groups", sizes_json(c->shape.group_m, c->shape.n_groups));
-    if (o && c->shape.group_rank)
-        json_object_set_new(o, "group_ranks", sizes_json(c->shape.group_rank, c->shape.n_groups));
-    return o;
-}
-
-static json_t *components_json(const gp_model *model)
-{
-    json_t *list = json_array();
-    for (size_t b = 0; b < model->spec.n_components; b++)
-        json_array_append_new(list, component_json(&model->components[b]));
-    return list;
-}
 
 static json_t *schema_json(const gp_schema *schema)
 {
@@ -48,24 +22,28 @@ static json_t *schema_json(const gp_schema *schema)
 
 static json_t *metadata_json(const gp_model *model, uint64_t xxh3)
 {
-    static const char *const trends[] = {"none", "constant", "linear"};
     char hex[17];
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)xxh3);
-    return json_pack("{s:i, s:s, s:s, s:I, s:s, s:f, s:o, s:o, s:s?, s:O, s:O, s:{s:o, s:o}, s:I, s:s}", "format",
-                     GP_MODEL_FORMAT, "writer", advgp_version(), "method", model->method, "d",
-                     (json_int_t)model->spec.d, "trend", trends[model->spec.trend], "jitter", model->spec.jitter,
-                     "components", components_json(model), "schema", schema_json(model->schema), "sql", model->sql,
-                     "options", model->options, "record", model->record, "baseline", "mean",
-                     gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear),
-                     "n_calibration", (json_int_t)model->n_calibration, "xxh3", hex);
+    json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:I, s:s}", "format", GP_MODEL_FORMAT, "writer", advgp_version(),
+                          "method", model->method, "form", model->form->name, "d", (json_int_t)model->spec.d, "trend",
+                          gp_trend_name(model->spec.trend));
+    json_t *rest = json_pack("{s:o, s:s?, s:O, s:O, s:{s:o, s:o}, s:I, s:s}", "schema", schema_json(model->schema),
+                             "sql", model->sql, "options", model->options, "record", model->record, "baseline", "mean",
+                             gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear),
+                             "n_calibration", (json_int_t)model->n_calibration, "xxh3", hex);
+    if (!o || !rest || !model->form->describe(model, o) || json_object_update(o, rest) < 0) {
+        json_decref(o);
+        o = NULL;
+    }
+    json_decref(rest);
+    return o;
 }
 
 // The text with its own checksum at the end. Free with gp_free; NULL: no memory.
 static char *metadata_text(const gp_model *model, uint64_t xxh3)
 {
     json_t *o = metadata_json(model, xxh3);
-    bool whole = o && json_array_size(json_object_get(o, "components")) == model->spec.n_components;
-    char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     gp_buffer out = {0};
     if (text) {
         size_t n = strlen(text) - 1; // without the last }
@@ -88,15 +66,13 @@ static advgp_status fill_image(gp_model_image *image, const gp_model *model, adv
     gp_predictor *predictor = NULL;
     advgp_status st = gp_model_predictor(model, &predictor, err);
     if (st != ADVGP_OK) return st;
-    const gp_features *f = gp_predictor_features(predictor);
-    for (size_t b = 0; b < f->n_components; b++) image->jitter[b] = f->components[b].rung.jitter;
     memcpy(image->x_mean, s->x_mean, s->d * sizeof *s->x_mean);
     memcpy(image->x_scale, s->x_scale, s->d * sizeof *s->x_scale);
     image->y_mean = s->y_mean;
     image->y_scale = s->y_scale;
-    gp_upper_pack(gp_ro(model->stats.A), image->stat_a);
     gp_model_image_golden_x(image, model);
-    st = gp_model_image_golden_y(image, model, predictor, image->golden_y, err);
+    st = model->form->pack(image, model, predictor, err);
+    if (st == ADVGP_OK) st = gp_model_image_golden_y(image, model, predictor, image->golden_y, err);
     gp_predictor_free(predictor);
     return st;
 }

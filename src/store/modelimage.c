@@ -3,13 +3,15 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "store/form.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { PER_COMPONENT = 4, OTHERS = 20 };
+enum { COMMON = 11 }; // tensors that every form has
 
 // ---- the list -------------------------------------------------------------------------------------------------------
 
@@ -21,14 +23,19 @@ static gp_model_tensor *add(gp_model_image *image, const char *name, double *dat
     return t;
 }
 
-static void add_vector(gp_model_image *image, const char *name, size_t n, double *data)
+void gp_image_scalar(gp_model_image *image, const char *name, double *data)
+{
+    (void)add(image, name, data);
+}
+
+void gp_image_vector(gp_model_image *image, const char *name, size_t n, double *data)
 {
     gp_model_tensor *t = add(image, name, data);
     t->rank = 1;
     t->shape[0] = n;
 }
 
-static void add_matrix(gp_model_image *image, const char *name, size_t rows, size_t cols, double *data)
+void gp_image_matrix(gp_model_image *image, const char *name, size_t rows, size_t cols, double *data)
 {
     gp_model_tensor *t = add(image, name, data);
     t->rank = 2;
@@ -36,66 +43,31 @@ static void add_matrix(gp_model_image *image, const char *name, size_t rows, siz
     t->shape[1] = cols;
 }
 
-// "z" alone, "z.0", "z.1", .. where there are several components.
-static const char *numbered(char out[24], const char *name, const gp_model *model, size_t b)
+static void list_common(gp_model_image *image, gp_model *model)
 {
-    snprintf(out, 24, model->spec.n_components > 1 ? "%s.%zu" : "%s", name, b);
-    return out;
-}
-
-static double *add_component(gp_model_image *image, const gp_model *model, size_t b, double *theta)
-{
-    const gp_component_spec *c = &model->components[b];
-    const size_t d = model->spec.d, m = c->shape.m;
-    char name[24];
-    (void)add(image, numbered(name, "ln_a0", model, b), theta);
-    add_vector(image, numbered(name, "ln_eta", model, b), d, theta + 1);
-    add_matrix(image, numbered(name, "z", model, b), m, d, theta + 1 + d);
-    theta += 1 + d + m * d;
-    if (c->map->has_rho) add_vector(image, numbered(name, "rho", model, b), m, theta);
-    return theta + (c->map->has_rho ? m : 0);
-}
-
-static void add_parameters(gp_model_image *image, const gp_model *model)
-{
-    const gp_theta_layout *l = &model->layout;
-    double *theta = model->theta + 1;
-    (void)add(image, "ln_sigma", model->theta);
-    for (size_t b = 0; b < model->spec.n_components; b++) theta = add_component(image, model, b, theta);
-    const size_t n_trend = (size_t)(model->theta + l->n_rest - theta); // s_c, s_l: those the trend has
-    if (n_trend) add_vector(image, "ln_trend", n_trend, theta);
-    add_vector(image, "mu", l->M, model->theta + l->n_rest);
-    add_vector(image, "u", l->M * (l->M + 1) / 2, model->theta + l->U);
-    if (model->spec.n_components) add_vector(image, "jitter", model->spec.n_components, image->jitter);
-}
-
-static void add_rest(gp_model_image *image, gp_stats *stats, const gp_model *model)
-{
-    const size_t d = model->spec.d, M = model->layout.M;
-    add_vector(image, "x_mean", d, image->x_mean);
-    add_vector(image, "x_scale", d, image->x_scale);
-    (void)add(image, "y_mean", &image->y_mean);
-    (void)add(image, "y_scale", &image->y_scale);
-    if (model->calibration) add_vector(image, "calibration", GP_CALIBRATION_LEVELS, model->calibration);
-    add_vector(image, "stat_a", M * (M + 1) / 2, image->stat_a);
-    add_vector(image, "stat_b", M, stats->b);
-    (void)add(image, "stat_yy", &stats->yy);
-    (void)add(image, "stat_n", &stats->n);
-    (void)add(image, "stat_residual", &stats->residual);
-    add_matrix(image, "golden_x", GP_GOLDEN_ROWS, d, image->golden_x);
-    add_matrix(image, "golden_y", GP_GOLDEN_ROWS, 3, image->golden_y);
+    const size_t d = model->spec.d;
+    gp_image_scalar(image, "ln_sigma", model->theta);
+    gp_image_vector(image, "x_mean", d, image->x_mean);
+    gp_image_vector(image, "x_scale", d, image->x_scale);
+    gp_image_scalar(image, "y_mean", &image->y_mean);
+    gp_image_scalar(image, "y_scale", &image->y_scale);
+    if (model->calibration) gp_image_vector(image, "calibration", GP_CALIBRATION_LEVELS, model->calibration);
+    gp_image_scalar(image, "stat_yy", &model->stats.yy);
+    gp_image_scalar(image, "stat_n", &model->stats.n);
+    gp_image_scalar(image, "stat_residual", &model->stats.residual);
+    gp_image_matrix(image, "golden_x", GP_GOLDEN_ROWS, d, image->golden_x);
+    gp_image_matrix(image, "golden_y", GP_GOLDEN_ROWS, 3, image->golden_y);
 }
 
 static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
 {
-    const size_t d = model->spec.d, M = model->layout.M, J = model->spec.n_components;
-    image->list = gp_carve_bytes(carve, PER_COMPONENT * J + OTHERS, sizeof *image->list);
-    image->jitter = gp_carve_doubles(carve, J);
+    const size_t d = model->spec.d;
+    image->list = gp_carve_bytes(carve, COMMON + model->form->n_tensors(model), sizeof *image->list);
     image->x_mean = gp_carve_doubles(carve, d);
     image->x_scale = gp_carve_doubles(carve, d);
-    image->stat_a = gp_carve_doubles(carve, M * (M + 1) / 2);
     image->golden_x = gp_carve_doubles(carve, GP_GOLDEN_ROWS * d);
     image->golden_y = gp_carve_doubles(carve, GP_GOLDEN_VALUES);
+    model->form->plan(image, model, carve);
 }
 
 advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
@@ -106,9 +78,10 @@ advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, a
     if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
     image->block = carve.base;
     plan(image, model, &carve);
-    add_parameters(image, model);
     gp_model *holder = (gp_model *)(uintptr_t)model; // the list serves readers too, who fill what it points to
-    add_rest(image, &holder->stats, model);
+    model->form->list(image, model);
+    list_common(image, holder);
+    assert(image->n <= COMMON + model->form->n_tensors(model));
     return ADVGP_OK;
 }
 

@@ -15,15 +15,22 @@ typedef struct gp_model_tensor {
 typedef struct gp_model_image {
     gp_model_tensor *list;
     size_t n;
-    // What a file has in another form than a model:
-    double *jitter;           // [components]: the rung that held
+    // Twins: what a file has in another shape than a model. NULL where the form has no such thing.
     double *x_mean, *x_scale; // [d], and the two of the target: twins of the schema's
     double y_mean, y_scale;
+    double *jitter;   // [components], or one: the rung that held
+    double *maps;     // T of every component whose map takes one, one after the other
     double *stat_a;   // [M (M + 1) / 2]: upper triangle of A
+    double *coef_cov; // M x M: covariance of the coefficients
     double *golden_x; // GP_GOLDEN_ROWS x d: encoded, in their own units
     double *golden_y; // GP_GOLDEN_ROWS x 3: mean, sd_f, sd_y of the target or its logarithm
     char *block;
 } gp_model_image;
+
+// Adds one tensor to the list: a number, a vector, a matrix. For forms (form.h).
+void gp_image_scalar(gp_model_image *image, const char *name, double *data);
+void gp_image_vector(gp_model_image *image, const char *name, size_t n, double *data);
+void gp_image_matrix(gp_model_image *image, const char *name, size_t rows, size_t cols, double *data);
 
 // Lists every tensor of a file of this model, each pointing to where its numbers are or belong. The model must outlive
 // the image; calibration is listed if the model has room for it.

@@ -10,8 +10,7 @@ typedef struct walk {
     gp_predictor *predictor;
     gp_predict_work *work;
     double *mean, *var;
-    gp_mat phi;       // capacity x M, leave-one-out only
-    double *residual; // [capacity]
+    double *residual; // [capacity], leave-one-out only
     double *scores;   // sink
     size_t n;
     size_t n_levels; // coverage
@@ -19,19 +18,16 @@ typedef struct walk {
     double *in_calibrated, *in_gaussian, weight;
 } walk;
 
-static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, bool features, advgp_error *err)
+static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, advgp_error *err)
 {
     *w = (walk){.model = model};
-    advgp_status st = gp_predictor_new(&model->spec, model->theta, &w->predictor, err);
+    advgp_status st = gp_model_predictor(model, &w->predictor, err);
     if (st == ADVGP_OK) st = gp_predict_work_new(w->predictor, 0, &w->work, err);
     if (st != ADVGP_OK) return st;
-    const size_t M = model->layout.M;
     w->mean = gp_alloc(capacity, sizeof(double));
     w->var = gp_alloc(capacity, sizeof(double));
     w->residual = gp_alloc(capacity, sizeof(double));
-    w->phi = gp_mat_of(features ? gp_alloc(capacity * M, sizeof(double)) : NULL, capacity, M);
-    if (!w->mean || !w->var || !w->residual || (features && !w->phi.p))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    if (!w->mean || !w->var || !w->residual) return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     return ADVGP_OK;
 }
 
@@ -40,7 +36,6 @@ static void walk_fini(walk *w)
     gp_free(w->mean);
     gp_free(w->var);
     gp_free(w->residual);
-    gp_free(w->phi.p);
     gp_predict_work_free(w->work);
     gp_predictor_free(w->predictor);
 }
@@ -55,22 +50,18 @@ static advgp_status held_out_scores(void *ctx, gp_batch rows, advgp_error *err)
 }
 
 // A row's leverage h = beta w phi^T Sigma phi at the optimal q(w): without the row its mean is off by (y - mean)/(1 -
-// h), and the variance of its weight-space part is sigma^2 h/(1 - h) / w.
+// h), and the variance of its weight-space part is sigma^2 h/(1 - h) / w. Least squares and the exact process, whose
+// whole var_f the rows have narrowed, obey the same two formulas.
 static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
 {
     walk *w = ctx;
-    const gp_model *model = w->model;
-    const size_t B = rows.X.rows, M = model->layout.M;
-    const double noise = exp(2 * model->theta[0]);
-    gp_mat phi = gp_mat_part(w->phi, 0, 0, B, M);
-    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, w->var, NULL, err);
-    if (st == ADVGP_OK) st = gp_predict_features(w->predictor, w->work, rows.X, phi, w->residual, err);
-    for (size_t i = 0; st == ADVGP_OK && i < B; i++) {
+    const double noise = gp_predictor_noise(w->predictor);
+    advgp_status st = gp_predict_parts(w->predictor, w->work, rows.X, w->mean, w->var, w->residual, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
-        const double spread = fmax(0, w->var[i] - w->residual[i]); // phi^T Sigma phi
-        const double h = fmin(weight * spread / noise, 1 - 1e-6);
-        const double var = noise + spread / (1 - h) + w->residual[i];
+        const double h = fmin(weight * w->var[i] / noise, 1 - 1e-6);
+        const double var = noise + w->var[i] / (1 - h) + w->residual[i];
         w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
     }
     return st;
@@ -82,7 +73,7 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
     const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
     const size_t n = gp_shards_rows(reader->shards, part), most = 200000; // enough for any level of the table
     walk w;
-    advgp_status st = walk_init(&w, model, reader->capacity, !held_out, err);
+    advgp_status st = walk_init(&w, model, reader->capacity, err);
     w.scores = gp_alloc(n < most ? n : most, sizeof(double));
     if (st == ADVGP_OK && !w.scores) st = gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     if (st == ADVGP_OK) st = gp_reader_visit(reader, part, most, held_out ? held_out_scores : left_out_scores, &w, err);
@@ -115,7 +106,7 @@ advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part,
     double s_calibrated[MAX_LEVELS], s_gaussian[MAX_LEVELS];
     walk w;
     if (n_levels > MAX_LEVELS) return gp_fail(err, ADVGP_EINVAL, "at most %d levels at a time", MAX_LEVELS);
-    advgp_status st = walk_init(&w, model, reader->capacity, false, err);
+    advgp_status st = walk_init(&w, model, reader->capacity, err);
     for (size_t l = 0; l < n_levels; l++) {
         s_calibrated[l] = gp_model_interval(model, levels[l]);
         s_gaussian[l] = gp_gaussian_interval(levels[l]);

@@ -1,4 +1,4 @@
-// inducing.c: a sample of the shuffled rows, without repetition, and k-means on it.
+// inducing.c: a sample of the shuffled rows, without repetition, and k-means or the greedy choice on it.
 #include "train/inducing.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { SAMPLE_ROWS = 20000, LLOYD_ITERATIONS = 8, CHUNK = 512 };
+enum { SAMPLE_ROWS = 20000, LLOYD_ITERATIONS = 8, CHUNK = 512, GREEDY_NUMBERS = 1 << 25 }; // the last: 256 MB
 
 typedef struct keyed {
     uint64_t hash;
@@ -87,12 +87,36 @@ static advgp_status lloyd(gp_cmat X, size_t m, double *Z, advgp_error *err)
     return ADVGP_OK;
 }
 
-advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, bool centres, double **out, size_t *n,
-                                advgp_error *err)
+static int by_place(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Chosen rows in the order of the sample, which is random: a component must not get only the first choices. Of a large
+// sample as many rows are looked at as GREEDY_NUMBERS allows.
+static advgp_status greedy(gp_cmat X, size_t m, const gp_kernel *kernel, double length_scale, uint64_t seed, double *Z,
+                           advgp_error *err)
+{
+    const size_t most = GREEDY_NUMBERS / m > m ? GREEDY_NUMBERS / m : m;
+    size_t *rows = gp_alloc(m, sizeof *rows);
+    if (!rows) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", m);
+    if (X.rows > most) X.rows = most;
+    const advgp_status st = gp_inducing_greedy(X, m, kernel, length_scale, seed, rows, err);
+    qsort(rows, m, sizeof *rows, by_place);
+    for (size_t i = 0; i < m; i++) memcpy(Z + i * X.cols, X.p + rows[i] * X.ld, X.cols * sizeof *Z);
+    gp_free(rows);
+    return st;
+}
+
+advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample, gp_start start,
+                                const gp_kernel *kernel, double length_scale, double **out, size_t *n, advgp_error *err)
 {
     *out = NULL;
     const size_t total = gp_shards_rows(shards, GP_TRAIN), d = shards->d;
-    const size_t wanted = m > SAMPLE_ROWS ? 2 * m : SAMPLE_ROWS, sample = total < wanted ? total : wanted;
+    if (!sample) sample = SAMPLE_ROWS;
+    if (m > sample) sample = 2 * m;
+    if (total < sample) sample = total;
     gp_reader reader = {0};
     keyed *keys = gp_alloc(sample, sizeof *keys);
     double *Z = gp_alloc(m * d, sizeof *Z);
@@ -104,7 +128,9 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, bool centres,
         const size_t distinct = keep_distinct(sample, d, reader.X, keys);
         *n = distinct < m ? distinct : m;
         memcpy(Z, reader.X, *n * d * sizeof *Z);
-        if (centres && distinct > *n) st = lloyd(gp_cmat_of(reader.X, distinct, d), *n, Z, err);
+        const gp_cmat X = gp_cmat_of(reader.X, distinct, d);
+        if (start == GP_START_KMEANS && distinct > *n) st = lloyd(X, *n, Z, err);
+        if (start == GP_START_GREEDY && distinct > *n) st = greedy(X, *n, kernel, length_scale, shards->seed, Z, err);
     }
     gp_reader_fini(&reader);
     gp_free(keys);

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ps/statistics.h"
+#include "train/account.h"
+#include "train/map_choice.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 // The recipe, by measurement on flights, taxi and the UCI sets: amplitude and noise to start from, and the spread that
 // tells components apart.
 static const double start_a0 = 0.5, start_sigma = 0.97, component_spread = 0.75;
+static const double start_rho = 2; // rvm: nearly all of what the bound allows, and not yet flat
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
@@ -29,6 +32,7 @@ static void start_theta(gp_learner *l, const gp_learner_options *o)
                        (l->f->n_components > 1 ? component_spread * gp_rng_normal(&rng) : 0);
         for (size_t j = 0; j < c->m; j++, next++)
             memcpy(p + 1 + d + j * d, o->inducing.p + (next % o->inducing.rows) * o->inducing.ld, d * sizeof *p);
+        for (size_t j = 0; c->map->has_rho && j < c->m; j++) p[1 + d + c->m * d + j] = start_rho;
     }
     if (l->spec.trend != GP_TREND_NONE) theta[l->f->trend_param] = log(0.5);
     if (l->spec.trend == GP_TREND_LINEAR) theta[l->f->trend_param + 1] = log(0.5);
@@ -37,9 +41,13 @@ static void start_theta(gp_learner *l, const gp_learner_options *o)
 
 static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp_error *err)
 {
-    const size_t J = o->components;
+    const gp_map_choice choice = gp_map_choice_within((gp_map_choice){o->map, o->rank, o->groups}, o->m, o->components);
+    const size_t J = o->components, q = gp_map_choice_groups(choice, o->m, J);
+    l->groups = gp_alloc(J * q, sizeof *l->groups);
+    if (!l->groups) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of %zu components", J);
     for (size_t b = 0; b < J; b++)
-        l->components[b] = (gp_component_spec){o->kernel, o->map, {.m = o->m / J + (b < o->m % J)}};
+        l->components[b] = (gp_component_spec){o->kernel, o->map,
+                                               gp_map_choice_shape(choice, o->m, J, b, l->groups + b * q)};
     l->spec = (gp_feature_spec){
         .d = o->d, .n_components = J, .components = l->components, .trend = o->trend, .jitter = 1e-6};
     advgp_status st = gp_features_new(&l->spec, &l->f, err);
@@ -86,43 +94,18 @@ void gp_learner_free(gp_learner *l)
     gp_free(l->stats.b);
     gp_qw_free(l->qw);
     gp_features_free(l->f);
+    gp_free(l->groups);
     gp_free(l);
 }
 
 // ---- score ----------------------------------------------------------------------------------------------------------
 
-typedef struct scoring {
-    const gp_predictor *predictor;
-    gp_predict_work *work;
-    double *mean, *var;
-    const gp_schema *schema;
-    gp_score *score;
-} scoring;
-
-static advgp_status score_rows(void *ctx, gp_batch rows, advgp_error *err)
-{
-    scoring *s = ctx;
-    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
-    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
-        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
-    return st;
-}
-
 advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
                            size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err)
 {
     gp_predictor *predictor = NULL;
-    scoring s = {.schema = schema, .score = score};
-    *score = (gp_score){0};
     advgp_status st = gp_predictor_new(spec, theta, &predictor, err);
-    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &s.work, err);
-    s.predictor = predictor;
-    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
-    s.var = s.mean ? s.mean + reader->capacity : NULL;
-    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_rows, &s, err);
-    gp_free(s.mean);
-    gp_predict_work_free(s.work);
+    if (st == ADVGP_OK) st = gp_score_rows(predictor, reader, part, max_rows, schema, score, err);
     gp_predictor_free(predictor);
     return st;
 }

@@ -9,6 +9,7 @@
 typedef struct gp_learner {
     gp_feature_spec spec;
     gp_component_spec components[64]; // spec.components points here
+    size_t *groups;                   // sizes of the groups of all components
     gp_features *f;
     gp_qw *qw;
     gp_theta_layout layout;
@@ -22,6 +23,7 @@ typedef struct gp_learner_options {
     size_t d, m, components;
     const gp_kernel *kernel;
     const gp_map *map;
+    size_t rank, groups; // of the map (map_choice.h)
     gp_trend trend;
     double length_scale; // common start
     uint64_t seed;

@@ -4,11 +4,13 @@
 #include "store/runlog.h"
 
 #include <string.h>
+#include <xxhash.h>
 
-static const char *const names[] = {
-    [GP_EVENT_JOINED] = "peer_joined",   [GP_EVENT_LOST] = "peer_lost",  [GP_EVENT_MOVED] = "shard_moved",
-    [GP_EVENT_BEGUN] = "begun",          [GP_EVENT_PUSH] = "push",       [GP_EVENT_ADVANCE] = "advance",
-    [GP_EVENT_AGAIN] = "answered_again", [GP_EVENT_COLLECT] = "collect", [GP_EVENT_COLLECTED] = "collected"};
+static const char *const names[] = {[GP_EVENT_JOINED] = "peer_joined", [GP_EVENT_LOST] = "peer_lost",
+                                    [GP_EVENT_MOVED] = "shard_moved",  [GP_EVENT_BEGUN] = "begun",
+                                    [GP_EVENT_PUSH] = "push",          [GP_EVENT_ADVANCE] = "advance",
+                                    [GP_EVENT_PULL] = "pull",          [GP_EVENT_AGAIN] = "answered_again",
+                                    [GP_EVENT_COLLECT] = "collect",    [GP_EVENT_COLLECTED] = "collected"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 const char *gp_pslog_name(gp_ps_event_kind kind)
@@ -58,6 +60,7 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     switch (e->kind) {
     case GP_EVENT_JOINED:
     case GP_EVENT_LOST:
+    case GP_EVENT_PULL:
     case GP_EVENT_AGAIN:
         return json_pack("{s:I, s:I}", "worker", (json_int_t)e->worker, "incarnation", (json_int_t)e->incarnation);
     case GP_EVENT_MOVED:
@@ -85,6 +88,19 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     return NULL;
 }
 
+static uint64_t hash_of(const json_t *list)
+{
+    return XXH3_64bits(json_string_value(list), json_string_length(list));
+}
+
+uint64_t gp_pslog_shards(size_t n, const uint32_t *shards)
+{
+    json_t *list = shard_list(n, shards);
+    const uint64_t hash = hash_of(list);
+    json_decref(list);
+    return hash;
+}
+
 // ---- back -----------------------------------------------------------------------------------------------------------
 
 static advgp_status read_integer(const json_t *line, const char *key, json_int_t max, json_int_t *out, advgp_error *err)
@@ -105,7 +121,8 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     if (!*is_ours) return ADVGP_OK;
     json_int_t worker = 0, incarnation = 0, sequence = 0, version = 0, flags = 0, rows = 0;
     const gp_ps_event_kind k = out->kind;
-    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_AGAIN || k == GP_EVENT_PUSH;
+    const bool peer = k == GP_EVENT_JOINED || k == GP_EVENT_LOST || k == GP_EVENT_PULL || k == GP_EVENT_AGAIN ||
+                      k == GP_EVENT_PUSH;
     const bool versioned = k == GP_EVENT_PUSH || k == GP_EVENT_ADVANCE || k == GP_EVENT_COLLECT ||
                            k == GP_EVENT_COLLECTED;
     advgp_status st = ADVGP_OK;
@@ -113,6 +130,10 @@ advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours
     if (st == ADVGP_OK && peer) st = read_integer(line, "incarnation", UINT32_MAX, &incarnation, err);
     if (st == ADVGP_OK && k == GP_EVENT_PUSH) st = read_integer(line, "sequence", INT64_MAX, &sequence, err);
     if (st == ADVGP_OK && versioned) st = read_integer(line, "version", INT64_MAX, &version, err);
+    const json_t *shards = json_object_get(line, "shards");
+    if (st == ADVGP_OK && k == GP_EVENT_PUSH && !json_is_string(shards))
+        st = gp_fail(err, ADVGP_EFILE, "a line of the log has no 'shards' that can be");
+    if (st == ADVGP_OK && k == GP_EVENT_PUSH) out->shards = hash_of(shards);
     if (st == ADVGP_OK && k == GP_EVENT_COLLECT) st = read_integer(line, "flags", 255, &flags, err);
     if (st == ADVGP_OK && k == GP_EVENT_COLLECT) st = read_integer(line, "rows", INT64_MAX, &rows, err);
     out->worker = (uint32_t)worker, out->incarnation = (uint32_t)incarnation;

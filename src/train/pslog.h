@@ -16,6 +16,8 @@ typedef struct gp_pslog_line {
     bool filtered, failed, dropped, rolled_back, held;
     unsigned flags;
     uint64_t rows;
+    uint64_t shards; // a hash of the shards of a push
 } gp_pslog_line;
+uint64_t gp_pslog_shards(size_t n, const uint32_t *shards); // the hash that a push of these has
 // *is_ours: false for the lines of others (eval, done, ...). EFILE names the field that is missing or cannot be.
 advgp_status gp_pslog_read(const json_t *line, gp_pslog_line *out, bool *is_ours, advgp_error *err);

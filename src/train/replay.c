@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { ANSWERS = 4 };
-
 typedef struct answer {
     gp_message message;
     double *values;
@@ -17,8 +15,8 @@ typedef struct answer {
 // A worker as far as the log knows it. Answers of the server wait here until the log shows which one it used.
 typedef struct ghost {
     gp_worker *worker;
-    answer answers[ANSWERS]; // oldest first
-    size_t n_answers;
+    answer *answers; // [room], n_answers of them, oldest first
+    size_t n_answers, room;
 } ghost;
 
 typedef struct replay {
@@ -38,18 +36,45 @@ static advgp_status disagree(const replay *r, advgp_error *err, const char *what
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
-static void keep_answer(ghost *g, const gp_message *m)
+static void free_answer(answer *a)
 {
-    if (g->n_answers == ANSWERS) { // the oldest makes room
-        const answer oldest = g->answers[0];
-        memmove(g->answers, g->answers + 1, (ANSWERS - 1) * sizeof *g->answers);
-        g->answers[--g->n_answers] = oldest;
-    }
+    gp_free(a->values);
+    gp_free(a->mask);
+    gp_free(a->shards);
+}
+
+static bool make_answer(const gp_run *run, answer *a)
+{
+    a->values = gp_alloc(run->layout.size, sizeof *a->values);
+    a->mask = gp_alloc(gp_mask_words(run->layout.size), sizeof *a->mask);
+    a->shards = gp_alloc(run->o.shards->n_train, sizeof *a->shards);
+    return a->values && a->mask && a->shards;
+}
+
+// Mostly there is one: more only where a worker asked again and again.
+static bool make_room(const gp_run *run, ghost *g)
+{
+    if (g->n_answers < g->room) return true;
+    const size_t room = 2 * g->room + 1;
+    answer *more = gp_alloc(room, sizeof *more);
+    if (!more) return false;
+    if (g->room) memcpy(more, g->answers, g->room * sizeof *more);
+    gp_free(g->answers);
+    g->answers = more;
+    bool made = true;
+    while (made && g->room < room) made = make_answer(run, &g->answers[g->room++]);
+    return made;
+}
+
+static advgp_status keep_answer(replay *r, ghost *g, const gp_message *m, advgp_error *err)
+{
+    if (!make_room(&r->base, g)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the answers to a worker");
     answer *a = &g->answers[g->n_answers++];
     a->message = *m;
     a->message.values = memcpy(a->values, m->values, m->n_values * sizeof(double));
     a->message.shards = memcpy(a->shards, m->shards, m->n_shards * sizeof(uint32_t));
     if (m->n_masked) a->message.mask = memcpy(a->mask, m->mask, gp_mask_words(m->n_masked) * sizeof(uint64_t));
+    return ADVGP_OK;
 }
 
 // What the server has to say: welcomes are heard at once, parameters wait.
@@ -61,7 +86,7 @@ static advgp_status hear(replay *r, advgp_error *err)
     while (st == ADVGP_OK && gp_server_next(r->base.server, 0, &peer, &m)) {
         ghost *g = &r->ghosts[peer];
         if (m.kind == GP_PARAMETERS)
-            keep_answer(g, &m);
+            st = keep_answer(r, g, &m, err);
         else if (g->worker)
             st = gp_worker_on_message(g->worker, 0, &m, err);
     }
@@ -79,7 +104,7 @@ static advgp_status say(replay *r, uint32_t k, advgp_error *err)
 
 // ---- lines ----------------------------------------------------------------------------------------------------------
 
-// A newcomer: a fresh worker says hello and pulls.
+// A newcomer: a fresh worker says hello.
 static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
     const gp_run *run = &r->base;
@@ -95,8 +120,7 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
     g->n_answers = 0;
     advgp_status st = gp_worker_new(&o, &g->worker, err);
     if (st == ADVGP_OK) st = say(r, line->worker, err); // hello
-    if (st == ADVGP_OK) st = hear(r, err);              // welcome
-    if (st == ADVGP_OK) st = say(r, line->worker, err); // pull
+    if (st == ADVGP_OK) st = hear(r, err);              // welcome; the pull comes when the log says so
     if (st != ADVGP_OK) return st;
     if (gp_server_member(run->server, line->worker).incarnation != line->incarnation)
         return disagree(r, err, "a worker has another incarnation");
@@ -110,7 +134,9 @@ static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *er
     size_t i = g->n_answers;
     while (i-- > 0) {
         const gp_message *m = &g->answers[i].message;
-        if (m->version == line->version && !(m->flags & GP_FLAG_FULL) == line->filtered) break;
+        if (m->version == line->version && !(m->flags & GP_FLAG_FULL) == line->filtered &&
+            gp_pslog_shards(m->n_shards, m->shards) == line->shards)
+            break;
     }
     if (!g->worker || i == SIZE_MAX) return disagree(r, err, "a worker pushed what it had no parameters for");
     advgp_status st = gp_worker_on_message(g->worker, 0, &g->answers[i].message, err);
@@ -120,6 +146,12 @@ static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *er
     g->n_answers = 0;
     st = gp_worker_compute(g->worker, &computer, err);
     return st == ADVGP_OK ? say(r, line->worker, err) : st;
+}
+
+static advgp_status pulled(replay *r, const gp_pslog_line *line, advgp_error *err)
+{
+    if (!r->ghosts[line->worker].worker) return disagree(r, err, "a worker pulled that had not joined");
+    return say(r, line->worker, err);
 }
 
 static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_error *err)
@@ -145,14 +177,12 @@ static advgp_status advanced(replay *r, const gp_pslog_line *line, advgp_error *
 
 static advgp_status collected(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
+    const uint64_t version = gp_server_version(r->base.server);
     r->rows = line->rows;
-    if (!r->over) { // training begins its collection when it sees that the steps are over
-        r->over = true;
-        return ADVGP_OK;
-    }
-    gp_server *server = r->base.server; // it was stopped and begun again, over fewer rows
-    gp_server_collect(server, gp_server_theta(server), line->flags, gp_run_replay_rows(&r->base));
-    (void)err;
+    if (r->over && line->version == version) return ADVGP_OK; // the one that is under way
+    if (line->version != version + 1) return disagree(r, err, "a collection is of another version");
+    if (r->over) return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed"); // as the real one was
+    r->over = true; // training begins its collection when it sees that the steps are over
     return ADVGP_OK;
 }
 
@@ -163,8 +193,11 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     gp_pslog_line line = {0};
     bool ended = false;
     advgp_status st = r->feed->next(r->feed->ctx, &line, &ended, err);
-    // Answers go out after everything but a push that made a version: there they are of the new one.
-    if (st == ADVGP_OK && (ended || line.kind != GP_EVENT_ADVANCE || line.held)) st = hear(r, err);
+    // Answers go out before anything new happens; what is the effect of the line before comes first, so that after a
+    // push that made a version they are of the new one.
+    const bool effect = (line.kind == GP_EVENT_ADVANCE && !line.held) || line.kind == GP_EVENT_MOVED ||
+                        line.kind == GP_EVENT_BEGUN || line.kind == GP_EVENT_COLLECTED;
+    if (st == ADVGP_OK && (ended || !effect)) st = hear(r, err);
     if (st != ADVGP_OK) return st;
     if (ended) {
         if (r->over) return disagree(r, err, "it ends before the last act is done");
@@ -173,7 +206,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     }
     r->n_lines++;
     const bool peer = line.kind == GP_EVENT_JOINED || line.kind == GP_EVENT_LOST || line.kind == GP_EVENT_PUSH ||
-                      line.kind == GP_EVENT_AGAIN;
+                      line.kind == GP_EVENT_PULL || line.kind == GP_EVENT_AGAIN;
     if (peer && line.worker >= run->o.workers) return disagree(r, err, "it names a worker that cannot be");
     switch (line.kind) {
     case GP_EVENT_JOINED:
@@ -182,6 +215,8 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
         return gp_server_on_lost(run->server, line.worker, err);
     case GP_EVENT_PUSH:
         return pushed(r, &line, err);
+    case GP_EVENT_PULL:
+        return pulled(r, &line, err);
     case GP_EVENT_AGAIN:
         return asked_again(r, &line, err);
     case GP_EVENT_ADVANCE:
@@ -203,30 +238,14 @@ static void replay_stop(gp_run *run)
     replay *r = (replay *)run;
     for (size_t k = 0; r->ghosts && k < run->o.workers; k++) {
         gp_worker_free(r->ghosts[k].worker);
-        for (size_t i = 0; i < ANSWERS; i++) {
-            gp_free(r->ghosts[k].answers[i].values);
-            gp_free(r->ghosts[k].answers[i].mask);
-            gp_free(r->ghosts[k].answers[i].shards);
-        }
+        for (size_t i = 0; i < r->ghosts[k].room; i++) free_answer(&r->ghosts[k].answers[i]);
+        gp_free(r->ghosts[k].answers);
     }
     gp_free(r->ghosts);
     gp_row_computer_free(r->computer);
 }
 
 static const gp_run_ops replay_ops = {.turn = replay_turn, .stop = replay_stop, .replay = true};
-
-static bool make_ghost(const gp_run *run, ghost *g)
-{
-    bool made = true;
-    for (size_t i = 0; i < ANSWERS; i++) {
-        answer *a = &g->answers[i];
-        a->values = gp_alloc(run->layout.size, sizeof *a->values);
-        a->mask = gp_alloc(gp_mask_words(run->layout.size), sizeof *a->mask);
-        a->shards = gp_alloc(run->o.shards->n_train, sizeof *a->shards);
-        made = made && a->values && a->mask && a->shards;
-    }
-    return made;
-}
 
 advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, gp_run **out, advgp_error *err)
 {
@@ -245,9 +264,7 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
     }
     if (st == ADVGP_OK) {
         r->ghosts = gp_alloc(o->workers, sizeof *r->ghosts);
-        bool made = r->ghosts != NULL;
-        for (size_t k = 0; made && k < o->workers; k++) made = make_ghost(&r->base, &r->ghosts[k]);
-        if (!made) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", o->workers);
+        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", o->workers);
     }
     if (st == ADVGP_OK) st = gp_server_allow(r->base.server, 0, err);
     if (st != ADVGP_OK) {

@@ -6,10 +6,15 @@ static const double bound_jump = 10;                               // nats a row
 static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5
 enum { WORKERS_MAX = 4096 };
 
-static advgp_status can_start(void *ctx, const double *theta, advgp_error *err)
+static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
 {
     gp_run *run = ctx;
-    return gp_features_set(run->f, theta, err);
+    if (!run->turning) return gp_features_set(run->f, theta, err);
+    advgp_status st = gp_features_set(run->f, before, err);
+    if (st != ADVGP_OK) return st;
+    gp_turning_keep(run->turning, run->f);
+    st = gp_features_set(run->f, theta, err);
+    return st == ADVGP_OK ? gp_turning_carry(run->turning, run->f, theta, err) : st;
 }
 
 advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *o, advgp_error *err)
@@ -18,6 +23,8 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
     if (!o->workers || o->workers > WORKERS_MAX)
         return gp_fail(err, ADVGP_EINVAL, "%zu workers: 1 to %d are possible", o->workers, WORKERS_MAX);
     advgp_status st = gp_features_new(o->spec, &run->f, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_turning_new(run->f, &run->turning, err);
     if (st != ADVGP_OK) return st;
     run->layout = gp_theta_layout_of(run->f);
     const gp_rule_options rule = {.layout = run->layout,
@@ -53,6 +60,7 @@ void gp_run_fini(gp_run *run)
 {
     gp_server_free(run->server);
     gp_rule_free(run->rule);
+    gp_turning_free(run->turning);
     gp_features_free(run->f);
 }
 
@@ -71,7 +79,8 @@ advgp_status gp_run_collect(gp_run *run, const double *theta, unsigned flags, ui
     gp_server_collect(run->server, theta, flags, max_rows);
     while (st == ADVGP_OK && !(*sum = gp_server_collected(run->server))) {
         st = run->ops->turn(run, 0.2, err);
-        if (st == ADVGP_OK && stop && stop(ctx)) return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
+        if (st == ADVGP_OK && stop && !gp_server_collected(run->server) && stop(ctx))
+            return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
     }
     return st;
 }

@@ -108,7 +108,7 @@ static void team_stop(gp_run *run)
     if (t->mates && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
-        const gp_message bye = {.kind = GP_BYE};
+        const gp_message bye = {.kind = GP_BYE, .run = {run->o.seed, 1}};
         gp_message_encode(&bye, t->bytes);
         for (size_t k = 0; k < run->o.workers; k++)
             (void)e->transport->send(e, 1 + k, t->bytes, gp_message_size(&bye), NULL);

@@ -57,9 +57,10 @@ void gp_sim_result_fini(gp_sim_result *r)
 
 // ---- real gradients -------------------------------------------------------------------------------------------------
 
-static advgp_status can_start(void *ctx, const double *theta, advgp_error *err)
+static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
 {
     simulation *s = ctx;
+    (void)before;
     return gp_features_set(s->f, theta, err);
 }
 

@@ -54,7 +54,7 @@ static void make_table(surface kind, size_t n, size_t m, uint64_t seed)
     must(gp_sim_rows(source, NULL, "y", seed, &t.shards, &t.schema, &err), &err);
     gp_source_free(source);
     size_t found;
-    must(gp_inducing_choose(t.shards, m, true, &t.inducing, &found, &err), &err);
+    must(gp_inducing_choose(t.shards, m, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 1, &t.inducing, &found, &err), &err);
     const gp_learner_options lo = {.d = D,
                                    .m = found,
                                    .components = 1,

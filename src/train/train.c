@@ -3,28 +3,24 @@
 #include "train/train.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "train/baseline.h"
-#include "train/calibrate.h"
-#include "train/checkpoint.h"
+#include "train/account.h"
+#include "train/collapsed.h"
+#include "train/course.h"
 #include "train/inducing.h"
-#include "train/judge.h"
-#include "train/learner.h"
+#include "train/map_choice.h"
 #include "train/replay.h"
-#include "train/run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
-const double gp_train_levels[5] = {0.5, 0.8, 0.9, 0.95, 0.99};
-
 // By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds (8,192 rows of each worker),
 // and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see
 // whole has no noise between steps and needs fewer.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WHOLE = 1024, READ_ROWS = 4096 };
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
-enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
+enum { POLISH_ITERATIONS = 100, STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 static const double start_length = 0.7, adam_rate = 0.1;
 // Pilots: long enough to rank one component against four on every set tried; on small tables longer, since few held-out
 // rows tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
@@ -33,77 +29,56 @@ enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT
 static const double pilot_handicap = 1.01;
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
 static const double interrupted_finish_seconds = 10;
-
-typedef struct training {
-    const gp_shards *shards;
-    const gp_schema *schema;
-    const gp_train_options *options;
-    const gp_train_events *events;
-    gp_train_result *result;
-    gp_reader reader;
-    double *inducing;
-    size_t m; // after distinct rows were counted
-    size_t n_train;
-    size_t workers, batch, steps; // batch: rows of a push
-    size_t every;                 // versions between two evaluations
-    double wall_start, cpu_start;
-    double run_start;  // wall clock when the steps began, after pilots
-    size_t first_step; // taken before, where the run was resumed
-    double cpu_before; // seconds of CPU
-    gp_learner *learner;
-    gp_run *run;
-    gp_judge *judge;
-    double *judged;        // theta that a checkpoint had under judgement
-    gp_train_eval asked;   // what was known when the judge was asked
-    gp_worker_view *views; // [workers]
-    gp_run_state state;
-    size_t next_eval;
-    double last_save;
-    bool undecided; // someone asked to stop while pilots ran
-} training;
+static const char interrupted_word[] = "interrupted"; // why a run stopped, in its log
+static const char late_word[] = "time is up";
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
 enum { HELD_OUT_DECIDES = 100 };
-static bool held_out_decides(const training *t)
+static bool held_out_decides(const gp_course *t)
 {
     return gp_shards_rows(t->shards, GP_STOP) >= HELD_OUT_DECIDES;
 }
 
-static void say(const training *t, const char *what)
+static void say(const gp_course *t, const char *what)
 {
     if (t->events->phase) t->events->phase(t->events->ctx, what);
 }
 
-static bool stop_asked(const training *t)
+static bool stop_asked(const gp_course *t)
 {
     return t->events->stop && t->events->stop(t->events->ctx);
 }
 
-static const gp_rule_ops *rule_of(const training *t)
+static gp_map_choice map_of(const gp_train_options *o)
+{
+    return (gp_map_choice){.map = o->map, .rank = o->rank, .groups = o->groups};
+}
+
+static const gp_rule_ops *rule_of(const gp_course *t)
 {
     return t->options->rule ? t->options->rule : &gp_rule_natural;
 }
 
-static double quorum_of(const training *t)
+static double quorum_of(const gp_course *t)
 {
     return t->options->quorum >= 0 ? t->options->quorum : rule_of(t)->quorum;
 }
 
 // Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
-static double rows_a_version(const training *t)
+static double rows_a_version(const gp_course *t)
 {
     const double pushes = t->options->max_delay ? fmax(1, ceil(quorum_of(t) * (double)t->workers)) : (double)t->workers;
     return fmin(pushes * (double)t->batch, (double)t->n_train);
 }
 
-static bool whole(const training *t)
+static bool whole(const gp_course *t)
 {
     return t->workers * t->batch >= t->n_train;
 }
 
 // ---- settle ---------------------------------------------------------------------------------------------------------
 
-static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
+static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
@@ -120,8 +95,21 @@ static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
     const double per_epoch = (double)t->n_train / rows_a_version(t);
     const double least = whole(t) ? STEPS_WHOLE : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
-    t->steps = (size_t)fmax(1, ceil(steps));
-    advgp_status st = gp_inducing_choose(t->shards, o->m, o->start == GP_START_KMEANS, &t->inducing, &t->m, err);
+    t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
+    advgp_status st;
+    if (o->theta) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // theta has its own
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    } else if (o->inducing) {
+        t->m = o->m;
+        t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing);
+        st = t->inducing ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+        if (t->inducing) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
+    } else {
+        st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel, start_length, &t->inducing, &t->m,
+                                err);
+    }
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
@@ -131,7 +119,7 @@ static advgp_status settle(training *t, gp_notes *notes, advgp_error *err)
     return st;
 }
 
-static advgp_status new_learner(const training *t, size_t components, gp_learner **out, advgp_error *err)
+static advgp_status new_learner(const gp_course *t, size_t components, gp_learner **out, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     const gp_learner_options lo = {
@@ -140,17 +128,21 @@ static advgp_status new_learner(const training *t, size_t components, gp_learner
         .components = components < t->m ? components : t->m,
         .kernel = o->kernel,
         .map = o->map,
+        .rank = o->rank,
+        .groups = o->groups,
         .trend = o->trend,
         .length_scale = start_length,
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };
-    return gp_learner_new(&lo, out, err);
+    const advgp_status st = gp_learner_new(&lo, out, err);
+    if (st == ADVGP_OK && o->theta) memcpy((*out)->theta, o->theta, (*out)->layout.size * sizeof(double));
+    return st;
 }
 
 // ---- a run of the server --------------------------------------------------------------------------------------------
 
-static gp_run_options run_options(const training *t, const gp_learner *l)
+static gp_run_options run_options(const gp_course *t, const gp_learner *l)
 {
     const gp_train_options *o = t->options;
     return (gp_run_options){.spec = &l->spec,
@@ -175,7 +167,7 @@ static int asked_to_stop(void *ctx)
 }
 
 // Exact statistics of the training rows at theta, over all of them or max_rows; then noise, q(w) and bound.
-static advgp_status finish_with(training *t, gp_run *run, gp_learner *l, size_t max_rows, bool may_stop,
+static advgp_status finish_with(gp_course *t, gp_run *run, gp_learner *l, size_t max_rows, bool may_stop,
                                 double *neg_elbo, advgp_error *err)
 {
     const double *sum = NULL;
@@ -188,7 +180,7 @@ static advgp_status finish_with(training *t, gp_run *run, gp_learner *l, size_t 
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
 // are synchronous and by the natural rule: they are to rank shapes, quickly.
-static advgp_status pilot(training *t, size_t components, double *score, advgp_error *err)
+static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_error *err)
 {
     gp_learner *l = NULL;
     gp_run *run = NULL;
@@ -220,12 +212,13 @@ static advgp_status pilot(training *t, size_t components, double *score, advgp_e
     return st;
 }
 
-static advgp_status choose_components(training *t, size_t *components, advgp_error *err)
+static advgp_status choose_components(gp_course *t, size_t *components, advgp_error *err)
 {
     *components = t->options->components;
     if (*components) return ADVGP_OK;
     *components = 1;
-    if (t->m < PILOT_M_MIN) return ADVGP_OK;
+    if (t->m < PILOT_M_MIN || gp_map_choice_check(map_of(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
+        return ADVGP_OK;
     double one, sum;
     say(t, "pilot: one component");
     advgp_status st = pilot(t, 1, &one, err);
@@ -240,14 +233,14 @@ static advgp_status choose_components(training *t, size_t *components, advgp_err
 
 // ---- run ------------------------------------------------------------------------------------------------------------
 
-static double rows_seen(const training *t)
+static double rows_seen(const gp_course *t)
 {
     double rows = (double)t->first_step * rows_a_version(t);
     for (size_t k = 0; k < t->workers; k++) rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
     return rows;
 }
 
-static void look_at_workers(training *t, double seconds)
+static void look_at_workers(gp_course *t, double seconds)
 {
     const double version = (double)gp_server_version(t->run->server);
     for (size_t k = 0; k < t->workers; k++) {
@@ -260,7 +253,7 @@ static void look_at_workers(training *t, double seconds)
 }
 
 // Asks the judge for the present version. The figures of the clock are of now.
-static void ask_judge(training *t, const double *theta, size_t version)
+static void ask_judge(gp_course *t, const double *theta, size_t version)
 {
     const double now = gp_clock_wall(), run = fmax(now - t->run_start, 1e-9), n = (double)t->n_train;
     const double rows = rows_seen(t), a_version = rows_a_version(t);
@@ -276,7 +269,9 @@ static void ask_judge(training *t, const double *theta, size_t version)
         .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
         .run_seconds = run,
         .rows_per_second = rows_here / run,
-        .seconds_left = run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version),
+        .seconds_left = version < t->steps
+                            ? run / fmax((double)(version - t->first_step), 1) * (double)(t->steps - version)
+                            : 0,
     };
     t->state.judging = true;
     t->state.judged_version = version;
@@ -284,7 +279,7 @@ static void ask_judge(training *t, const double *theta, size_t version)
 }
 
 // Has the run come to its end by what a checkpoint keeps? Then why.
-static const char *is_over(const training *t)
+static const char *is_over(const gp_course *t)
 {
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
     if (t->state.since_best >= patience) return "no gain on held-out rows";
@@ -292,7 +287,7 @@ static const char *is_over(const training *t)
 }
 
 // The verdict on what was asked last: is it the best so far, and is it time to stop? Then why.
-static advgp_status take_verdict(training *t, const char **stopped, advgp_error *err)
+static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error *err)
 {
     gp_learner *l = t->learner;
     gp_score score;
@@ -314,26 +309,55 @@ static advgp_status take_verdict(training *t, const char **stopped, advgp_error 
     return ADVGP_OK;
 }
 
-static advgp_status judge_now(training *t, const char **stopped, advgp_error *err)
+bool gp_course_time_is_up(const gp_course *t)
+{
+    const gp_train_options *o = t->options;
+    return (o->seconds > 0 && gp_clock_wall() - t->wall_start >= o->seconds) ||
+           (o->cpu_seconds > 0 && gp_clock_cpu() - t->cpu_start >= o->cpu_seconds);
+}
+
+bool gp_course_stop_asked(const gp_course *t)
+{
+    return stop_asked(t);
+}
+
+advgp_status gp_course_judge(gp_course *t, const double *theta, size_t version, double neg_elbo_per_row,
+                             const char **stopped, advgp_error *err)
+{
+    ask_judge(t, theta, version);
+    t->asked.neg_elbo_per_row = neg_elbo_per_row;
+    return take_verdict(t, stopped, err);
+}
+
+static advgp_status judge_now(gp_course *t, const char **stopped, advgp_error *err)
 {
     ask_judge(t, gp_server_theta(t->run->server), (size_t)gp_server_version(t->run->server));
     return take_verdict(t, stopped, err);
 }
 
+// Someone may have interrupted the logged run while it waited for the very verdict that would have ended it: then it
+// went on to judge what it had.
+static bool is_logged_end(const gp_course *t, const char *stopped)
+{
+    const char *logged = t->run->ops->replay ? t->options->replay->stopped : NULL;
+    return !logged || !strcmp(logged, stopped);
+}
+
 // At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
 // wait for that, unless they are a whole interval ahead of the judge.
-static advgp_status at_evaluation(training *t, const char **stopped, advgp_error *err)
+static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_error *err)
 {
     const size_t version = t->next_eval;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) {
         if (!t->run->ops->replay && !gp_judge_is_done(t->judge)) return ADVGP_OK; // look again when it is
         st = take_verdict(t, stopped, err);
+        if (*stopped && !is_logged_end(t, *stopped)) *stopped = NULL;
     }
     if (st != ADVGP_OK || *stopped) return st;
-    if (t->options->seconds > 0 && !t->run->ops->replay && gp_clock_wall() - t->wall_start >= t->options->seconds) {
+    if (!t->run->ops->replay && gp_course_time_is_up(t)) {
         st = judge_now(t, stopped, err);
-        if (!*stopped) *stopped = "time is up";
+        if (!*stopped) *stopped = late_word;
         return st;
     }
     if (version >= t->steps) return judge_now(t, stopped, err);
@@ -342,7 +366,7 @@ static advgp_status at_evaluation(training *t, const char **stopped, advgp_error
     return t->run->ops->replay ? ADVGP_OK : gp_server_allow(t->run->server, t->next_eval, err);
 }
 
-static advgp_status save(training *t, advgp_error *err)
+static advgp_status save(gp_course *t, advgp_error *err)
 {
     const gp_learner *l = t->learner;
     if (t->state.judging) memcpy(t->judged, gp_judge_theta(t->judge), l->layout.size * sizeof(double));
@@ -353,19 +377,19 @@ static advgp_status save(training *t, advgp_error *err)
 
 // Someone asked to stop. The checkpoint comes first: an undisturbed run would not evaluate here, and must not learn of
 // it. Then what there is is judged like any other.
-static advgp_status interrupted(training *t, const char **stopped, advgp_error *err)
+static advgp_status interrupted(gp_course *t, const char **stopped, advgp_error *err)
 {
     const char *ignored;
     advgp_status st = save(t, err);
     if (st == ADVGP_OK && t->state.judging) st = take_verdict(t, &ignored, err);
     if (st == ADVGP_OK) st = judge_now(t, &ignored, err);
-    *stopped = "interrupted";
+    *stopped = interrupted_word;
     t->result->interrupted = true;
     return st;
 }
 
 // The log knows of no more steps: time was up, or someone had asked. Then what there is was judged.
-static advgp_status replayed(training *t, const char **stopped, advgp_error *err)
+static advgp_status replayed(gp_course *t, const char **stopped, advgp_error *err)
 {
     const char *ignored;
     advgp_status st = ADVGP_OK;
@@ -378,7 +402,7 @@ static advgp_status replayed(training *t, const char **stopped, advgp_error *err
 
 // Versions until the schedule ends, patience runs out, time is up or someone asks; then theta is the best that was
 // seen. Evaluations come at fixed versions, so that a resumed run makes the same decisions.
-static advgp_status run(training *t, advgp_error *err)
+advgp_status gp_course_versions(gp_course *t, advgp_error *err)
 {
     gp_learner *l = t->learner;
     gp_server *server = t->run->server;
@@ -386,8 +410,11 @@ static advgp_status run(training *t, advgp_error *err)
     const char *stopped = is_over(t);
     const size_t first = (size_t)gp_server_version(server);
     t->run_start = t->last_save = gp_clock_wall();
+    const double cpu = gp_clock_cpu();
     t->first_step = first;
-    t->next_eval = first + t->every - first % t->every;
+    // After the one that was judged last, not after the version: a checkpoint may be of an evaluation version that
+    // still waits for the verdict on the one before.
+    t->next_eval = t->state.judged_version + t->every - t->state.judged_version % t->every;
     if (t->next_eval > t->steps) t->next_eval = t->steps;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) { // again what a checkpoint had under judgement
@@ -417,6 +444,7 @@ static advgp_status run(training *t, advgp_error *err)
     t->result->versions = (size_t)gp_server_version(server);
     t->result->rows = rows_seen(t);
     t->result->step_seconds = gp_clock_wall() - t->run_start;
+    t->result->step_cpu = gp_clock_cpu() - cpu;
     double waited = 0;
     for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(server, (uint32_t)k).waited;
     t->result->workers = t->workers;
@@ -425,13 +453,14 @@ static advgp_status run(training *t, advgp_error *err)
 }
 
 // What a checkpoint must share with the run that goes on from it, beyond its counts.
-static advgp_status identify(training *t, advgp_error *err)
+static advgp_status identify(gp_course *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     char *schema = gp_schema_to_json(t->schema), settings[240];
     if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
-    snprintf(settings, sizeof settings, "%.40s %.40s %d %a %zu %.20s %zu %a %a", o->kernel->name, o->map->name,
-             (int)o->trend, o->step, o->patience, rule_of(t)->name, o->max_delay, quorum_of(t), o->filter);
+    snprintf(settings, sizeof settings, "%.40s %.40s %zu %zu %d %a %zu %.20s %zu %a %a", o->kernel->name, o->map->name,
+             o->rank, o->groups, (int)o->trend, o->step, o->patience, rule_of(t)->name, o->max_delay, quorum_of(t),
+             o->filter);
     t->state.data = XXH3_64bits(schema, strlen(schema));
     t->state.settings = XXH3_64bits(settings, strlen(settings));
     gp_free(schema);
@@ -444,7 +473,7 @@ static void on_judged(void *ctx)
     if (run->ops->wake) run->ops->wake(run);
 }
 
-static advgp_status new_run(training *t, advgp_error *err)
+static advgp_status new_run(gp_course *t, advgp_error *err)
 {
     const gp_learner *l = t->learner;
     gp_run_options o = run_options(t, l);
@@ -472,7 +501,7 @@ static advgp_status new_run(training *t, advgp_error *err)
 
 // A fresh learner with the number of components the pilots choose, or the one a checkpoint holds; then the run, and
 // what the checkpoint knows of it.
-static advgp_status begin(training *t, advgp_error *err)
+static advgp_status begin(gp_course *t, advgp_error *err)
 {
     size_t components = 0;
     advgp_status st = ADVGP_OK;
@@ -485,7 +514,8 @@ static advgp_status begin(training *t, advgp_error *err)
     if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
-    t->every = t->steps > EVALUATIONS ? t->steps / EVALUATIONS : 1;
+    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
+    t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
                               .components = components,
@@ -516,23 +546,52 @@ static advgp_status begin(training *t, advgp_error *err)
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
 
+static advgp_status polish(gp_course *t, advgp_error *err)
+{
+    const gp_collapsed_options o = {.run = t->run,
+                                    .learner = t->learner,
+                                    .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
+                                    .stop = asked_to_stop,
+                                    .stop_ctx = t};
+    gp_collapsed *bound = NULL;
+    advgp_status st = gp_collapsed_new(&o, &bound, err);
+    if (st == ADVGP_OK) {
+        st = gp_collapsed_lbfgs(bound, POLISH_ITERATIONS, NULL, err);
+        if (st == ADVGP_ESTOPPED || st == ADVGP_ENUMERIC) st = ADVGP_OK; // what there is was good enough to come here
+    }
+    gp_collapsed_free(bound);
+    return st;
+}
+
 // An interrupted run must end soon: its finish takes as many rows as the steps did in ten seconds, and says so in the
 // record. So does one that is interrupted here.
-static advgp_status finish(training *t, size_t *rows, advgp_error *err)
+static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
 {
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
+    while (t->run->ops->replay && !gp_run_replay_is_over(t->run)) { // the schedule or patience ended the steps
+        const advgp_status st = t->run->ops->turn(t->run, 0, err);
+        if (st != ADVGP_OK) return st;
+    }
     const size_t few = (size_t)fmax((double)t->batch, speed * interrupted_finish_seconds);
     advgp_status st = ADVGP_ESTOPPED;
+    // By what the record says, not by the clock: a replay must come to the same decision.
+    const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
+    const bool late = !strcmp(t->result->stopped, late_word);
+    const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
+    if (small && !(t->options->epochs > 0) && !late && !was_interrupted) { // who counts epochs gets no more
+        // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
+        // on few rows that decides how close a sparse model comes to the exact process.
+        st = polish(t, err);
+        if (st != ADVGP_OK) return st;
+        st = ADVGP_ESTOPPED;
+    }
     say(t, "finish: exact posterior over the training rows");
     if (t->run->ops->replay) {
-        // Over the rows that the log says; which it has come to, unless the schedule or patience ended the steps here.
-        while (!gp_run_replay_is_over(t->run)) {
-            st = t->run->ops->turn(t->run, 0, err);
-            if (st != ADVGP_OK) return st;
+        while (st == ADVGP_ESTOPPED) { // over the rows that the log says, as often as it was begun
+            const uint64_t logged = gp_run_replay_rows(t->run);
+            *rows = logged ? (size_t)logged : t->n_train;
+            st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
         }
-        const uint64_t logged = gp_run_replay_rows(t->run);
-        *rows = logged ? (size_t)logged : t->n_train;
-        st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
     } else if (!t->result->interrupted || few >= t->n_train) {
         *rows = t->n_train;
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
@@ -547,39 +606,7 @@ static advgp_status finish(training *t, size_t *rows, advgp_error *err)
     return st;
 }
 
-typedef struct linear_score {
-    const double *coef;
-    const gp_schema *schema;
-    gp_score linear, mean;
-} linear_score;
-
-static advgp_status score_baselines(void *ctx, gp_batch rows, advgp_error *err)
-{
-    (void)err;
-    linear_score *s = ctx;
-    for (size_t i = 0; i < rows.X.rows; i++) {
-        const double w = rows.w ? rows.w[i] : 1;
-        const double p = gp_linear_predict(s->coef, rows.X.cols, rows.X.p + i * rows.X.ld);
-        gp_score_add(&s->linear, s->schema, w, rows.y[i], p, 1);
-        gp_score_add(&s->mean, s->schema, w, rows.y[i], 0, 1);
-    }
-    return ADVGP_OK;
-}
-
-static advgp_status baselines(training *t, gp_part part, gp_model *model, advgp_error *err)
-{
-    double *coef = gp_alloc(t->shards->d + 1, sizeof(double));
-    if (!coef) return gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");
-    linear_score s = {.coef = coef, .schema = t->schema};
-    advgp_status st = gp_linear_fit(&t->reader, coef, err);
-    if (st == ADVGP_OK) st = gp_reader_visit(&t->reader, part, 0, score_baselines, &s, err);
-    model->baseline_linear = gp_score_rmse(&s.linear);
-    model->baseline_mean = gp_score_rmse(&s.mean);
-    gp_free(coef);
-    return st;
-}
-
-static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows, advgp_error *err)
+static advgp_status fill_model(gp_course *t, gp_model *model, size_t finish_rows, advgp_error *err)
 {
     const gp_learner *l = t->learner;
     const size_t M = l->layout.M;
@@ -590,25 +617,11 @@ static advgp_status fill_model(training *t, gp_model *model, size_t finish_rows,
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    const gp_part part = gp_shards_rows(t->shards, GP_STOP) ? GP_STOP : GP_TRAIN;
-    gp_train_result *r = t->result;
-    gp_score score;
-    r->held_out = part == GP_STOP;
-    advgp_status st = gp_calibrate(model, &t->reader, err);
-    if (st == ADVGP_OK) st = gp_score_part(&l->spec, l->theta, &t->reader, part, 0, t->schema, &score, err);
-    if (st == ADVGP_OK)
-        st = gp_coverage(model, &t->reader, part, 5, gp_train_levels, r->coverage, r->coverage_gaussian, err);
-    if (st == ADVGP_OK) st = baselines(t, part, model, err);
+    advgp_status st = gp_account(model, &t->reader, (gp_stopwatch){t->wall_start, t->cpu_start}, t->result, err);
     if (st != ADVGP_OK) return st;
-    r->rmse = gp_score_rmse(&score), r->mnlp = gp_score_mnlp(&score);
-    r->n_train = (double)t->n_train;
-    r->wall = gp_clock_wall() - t->wall_start, r->cpu = gp_clock_cpu() - t->cpu_start;
-    r->last_seconds = gp_clock_wall() - start;
-    json_t *record = json_pack("{s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f}", "rmse", r->rmse, "mnlp",
-                               r->mnlp, "neg_elbo", r->neg_elbo, "stopped", r->stopped, "rows", (json_int_t)t->n_train,
-                               "finish_rows", (json_int_t)finish_rows, "versions", (json_int_t)r->versions, "batch",
-                               (json_int_t)(t->batch * t->workers), "held_out", r->held_out, "wall_seconds", r->wall,
-                               "cpu_seconds", r->cpu);
+    t->result->last_seconds = gp_clock_wall() - start;
+    json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
+                               (json_int_t)(t->batch * t->workers), "workers", (json_int_t)t->workers);
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);
@@ -623,31 +636,35 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
     if (!shards || !schema || !o) return gp_fail(err, ADVGP_EINVAL, "train: no rows, schema or options given");
     if (!o->kernel || !o->map || !o->m)
         return gp_fail(err, ADVGP_EINVAL, "train: a kernel, a map and at least one inducing input are needed");
+    advgp_status st = gp_map_choice_check(map_of(o), o->m, o->components, err);
+    if (st != ADVGP_OK) return st;
     if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
+    if (o->theta && !o->components)
+        return gp_fail(err, ADVGP_EINVAL, "train: parameters to start from need a number of components");
     return ADVGP_OK;
 }
 
-advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
-                      const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
-                      advgp_error *err)
+advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,
+                             const gp_train_options *options, gp_course_steps steps, const gp_train_events *events,
+                             gp_notes *notes, gp_model **model, gp_train_result *result, advgp_error *err)
 {
     static const gp_train_events silent = {0};
     gp_train_result unused;
     advgp_status st = check(shards, schema_take, options, err);
     if (st != ADVGP_OK) return st;
-    training t = {.shards = shards,
-                  .schema = schema_take,
-                  .options = options,
-                  .events = events ? events : &silent,
-                  .result = result ? result : &unused,
-                  .wall_start = gp_clock_wall(),
-                  .cpu_start = gp_clock_cpu()};
+    gp_course t = {.shards = shards,
+                   .schema = schema_take,
+                   .options = options,
+                   .events = events ? events : &silent,
+                   .result = result ? result : &unused,
+                   .wall_start = gp_clock_wall(),
+                   .cpu_start = gp_clock_cpu()};
     *t.result = (gp_train_result){0};
     *model = NULL;
     size_t finish_rows = 0;
     st = settle(&t, notes, err);
     if (st == ADVGP_OK) st = begin(&t, err);
-    if (st == ADVGP_OK) st = run(&t, err);
+    if (st == ADVGP_OK) st = steps(&t, err);
     if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);
     if (st == ADVGP_OK) st = gp_model_new(&t.learner->spec, schema_take, sql, model, err);
     if (st == ADVGP_OK) {
@@ -666,4 +683,11 @@ advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const cha
     gp_reader_fini(&t.reader);
     gp_free(t.inducing);
     return st;
+}
+
+advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
+                      const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
+                      advgp_error *err)
+{
+    return gp_course_train(shards, schema_take, sql, options, gp_course_versions, events, notes, model, result, err);
 }

@@ -10,21 +10,29 @@
 #include "data/shards.h"
 #include "ps/server.h"
 #include "store/modelfile.h"
-
-typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM } gp_start; // where inducing inputs begin
+#include "train/inducing.h"
 
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
     size_t components; // 0: pilots choose
     const gp_kernel *kernel;
     const gp_map *map;
+    size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
     gp_start start;
-    size_t batch;    // rows a step, of all workers together; 0: by the number of rows
-    double epochs;   // passes over the rows; 0: by the number of rows
-    double step;     // of the natural gradient at the start; 0: 0.2
-    double seconds;  // wall clock; 0: no limit
-    size_t patience; // evaluations without gain before it stops; 0: 8
+    size_t start_rows;      // that are looked at for it; 0: 20,000
+    const double *inducing; // [m x d]: where inducing inputs begin, instead of `start`; NULL: chosen
+    // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
+    // `start` and pilots; NULL: none.
+    const double *theta;
+    size_t batch;       // rows a step, of all workers together; 0: by the number of rows
+    double epochs;      // passes over the rows; 0: by the number of rows
+    double step;        // of the natural gradient at the start; 0: 0.2
+    size_t steps;       // versions; 0: by epochs
+    double seconds;     // wall clock; 0: no limit
+    double cpu_seconds; // of this process, since the start; 0: no limit
+    size_t evaluations; // on held-out rows in a run; 0: 40
+    size_t patience;    // evaluations without gain before it stops; 0: 8
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
     size_t workers;          // threads; 0: 1. Small tables use fewer
@@ -51,9 +59,9 @@ typedef struct gp_worker_view {
 } gp_worker_view;
 
 typedef struct gp_train_eval {
-    double wall, cpu; // seconds since the start
-    double rows;      // seen so far, with repetition
-    double epoch, epochs;
+    double wall, cpu;                     // seconds since the start
+    double rows;                          // seen so far, with repetition
+    double epoch, epochs;                 // epochs 0: no schedule says how many
     size_t version;                       // steps taken
     double neg_elbo_per_row, rmse, mnlp;  // rmse and mnlp are NaN without held-out rows
     double run_seconds;                   // since the steps began
@@ -91,6 +99,7 @@ typedef struct gp_train_result {
     double coverage[5], coverage_gaussian[5]; // at gp_train_levels
     double wall, cpu;
     // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
+    double step_cpu; // seconds of CPU
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
     size_t workers;
     double waiting_share;

@@ -1,70 +1,17 @@
 // train_test.c: whole trainings on small generated tables: better than the baselines, the same bits again and after an
 // interruption, honest intervals, and few rows.
 #include "base/alloc.h"
-#include "base/rng.h"
-#include "data/encode.h"
 #include "fixture.h"
-#include "train/baseline.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
+#include "train/linear_fit.h"
+#include "train/rows_test.h"
 #include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { D = 3, N_MAX = 4000 };
-
-typedef struct table {
-    double x[N_MAX * D], y[N_MAX];
-    gp_shards *shards;
-    gp_schema *schema;
-} table;
-static table t;
-
-static void must(advgp_status st, const advgp_error *err)
-{
-    if (st != ADVGP_OK) fail_msg("%s: %s", advgp_status_name(st), err->text);
-}
-
-// y = sin(2 x0) + x1^2 / 2 + 0.3 x2 + noise, through the data room as a user's table would come.
-static void make_table(size_t n, uint64_t seed, const char *validation)
-{
-    gp_rng rng = gp_rng_seeded(seed, 0);
-    for (size_t i = 0; i < n; i++) {
-        double *x = t.x + i * D;
-        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
-        t.y[i] = 10 + sin(2 * x[0]) + 0.5 * x[1] * x[1] + 0.3 * x[2] + 0.1 * gp_rng_normal(&rng);
-    }
-    const gp_array arrays[] = {{.name = "a", .number = t.x, .stride = D},
-                               {.name = "b", .number = t.x + 1, .stride = D},
-                               {.name = "c", .number = t.x + 2, .stride = D},
-                               {.name = "y", .number = t.y, .stride = 1}};
-    advgp_error err;
-    gp_source *source;
-    gp_split split;
-    gp_encoder *encoder;
-    gp_memory_builder *builder;
-    const gp_schema_options options = {.target = "y"};
-    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
-    must(gp_split_parse(validation, seed, &split, &err), &err);
-    must(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &t.schema, &err), &err);
-    must(gp_encoder_new(t.schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);
-    must(gp_memory_builder_new(t.schema->d, gp_shards_suggest(t.schema->n_rows), false, true, seed, &builder, &err),
-         &err);
-    must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
-    t.shards = gp_memory_shards_take(builder);
-    gp_encoder_free(encoder);
-    gp_source_free(source);
-}
-
-static void free_table(void)
-{
-    gp_shards_free(t.shards);
-    gp_schema_free(t.schema);
-    t.shards = NULL, t.schema = NULL;
-}
 
 static gp_train_options small(void)
 {
@@ -223,17 +170,19 @@ static void linear_regression_is_the_least_squares_solution(void **state)
     make_table(500, 7, "0");
     gp_reader reader;
     advgp_error err;
-    double coef[D + 1], gradient[D + 1] = {0};
+    gp_linear fit;
+    double gradient[D + 1] = {0};
     must(gp_reader_new(t.shards, 64, &reader, &err), &err);
-    must(gp_linear_fit(&reader, coef, &err), &err);
+    must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
     gp_batch rows;
     for (size_t i = 0; i < 500; i++) { // normal equations: the residual is orthogonal to every column
         must(gp_reader_ring(&reader, (gp_ring){0}, i, 1, &rows, &err), &err);
-        const double off = rows.y[0] - gp_linear_predict(coef, D, rows.X.p);
+        const double off = rows.y[0] - gp_linear_predict(&fit, rows.X.p);
         gradient[0] += off;
         for (size_t k = 0; k < D; k++) gradient[1 + k] += off * rows.X.p[k];
     }
     for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
+    gp_linear_fini(&fit);
     gp_reader_fini(&reader);
     free_table();
 }

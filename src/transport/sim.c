@@ -149,8 +149,7 @@ static double arrival_of(gp_net *net, sim *from, sim *to, const gp_link *way, do
     from->out_free = start + seconds_for(&from->link, bytes);
     double arrival = from->out_free + way->latency;
     if (way->jitter > 0) arrival += way->jitter * gp_rng_uniform(&net->rng);
-    arrival = fmax(arrival, to->in_free + seconds_for(&to->link, bytes));
-    to->in_free = arrival;
+    if (to->link.bandwidth > 0) to->in_free = arrival = fmax(arrival, to->in_free + seconds_for(&to->link, bytes));
     return arrival;
 }
 
@@ -196,9 +195,12 @@ static advgp_status sim_send(gp_endpoint *endpoint, size_t peer, const void *byt
 
 // ---- receiving ------------------------------------------------------------------------------------------------------
 
-static bool take(sim *e, size_t *peer, const void **bytes, size_t *n)
+bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n)
 {
+    sim *e = (sim *)endpoint;
     packet *p = e->first;
+    if (e->received) discard(e->net, e->received);
+    e->received = NULL;
     if (!p) return false;
     e->first = p->next;
     if (!e->first) e->last = NULL;
@@ -207,26 +209,16 @@ static bool take(sim *e, size_t *peer, const void **bytes, size_t *n)
     return true;
 }
 
-bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n)
-{
-    sim *e = (sim *)endpoint;
-    if (e->received) discard(e->net, e->received);
-    e->received = NULL;
-    return take(e, peer, bytes, n);
-}
-
 static advgp_status sim_receive(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
                                 advgp_error *err)
 {
     (void)err;
     sim *e = (sim *)endpoint;
     gp_net *net = e->net;
-    if (e->received) discard(net, e->received);
-    e->received = NULL;
     const double until = net->now + (seconds > 0 ? seconds : 0);
     gp_net_advance(net, net->now);
     for (;;) {
-        if (take(e, peer, bytes, n)) return ADVGP_OK;
+        if (gp_net_take(endpoint, peer, bytes, n)) return ADVGP_OK;
         if (e->woken || gp_net_next(net) > until) break;
         gp_net_advance(net, gp_net_next(net));
     }
@@ -292,6 +284,7 @@ void gp_net_clear(gp_net *net, size_t endpoint)
         discard(net, p);
     }
     e->first = e->last = NULL;
+    e->last_up = e->last_down = 0; // its successor has other connections
 }
 
 void gp_net_cut(gp_net *net, size_t endpoint, bool cut)

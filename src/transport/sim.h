@@ -29,8 +29,8 @@ double gp_net_next(const gp_net *net);         // when the next message arrives;
 void gp_net_advance(gp_net *net, double time); // whatever arrives until then is delivered; not backwards
 size_t
 gp_net_step(gp_net *net); // delivers the next message, which there must be, and says to whom; moves the clock to it
-bool gp_net_has(const gp_net *net, size_t endpoint); // a message has arrived there and was not received
-// As receive, of what has arrived there: nothing else is delivered, also not what arrives at this very moment.
+bool gp_net_has(const gp_net *net, size_t endpoint); // a message was delivered there and not received
+// Receives only what was delivered: nothing else arrives by this, at nobody's. False: there is nothing.
 bool gp_net_take(gp_endpoint *endpoint, size_t *peer, const void **bytes, size_t *n);
 
 // As send, but leaving at `departure` (now or later) and taking the time that `wire_bytes` take.
@@ -39,7 +39,8 @@ advgp_status gp_net_send(gp_endpoint *endpoint, size_t peer, const void *bytes, 
 
 // Cut off: what is under way from or to it is lost, and whatever is sent until it is joined again.
 void gp_net_cut(gp_net *net, size_t endpoint, bool cut);
-// What has arrived there and was not received is thrown away: its reader died. What it sent travels on.
+// What has arrived there and was not received is thrown away: its reader died. What it sent travels on, and what its
+// successor sends may overtake it.
 void gp_net_clear(gp_net *net, size_t endpoint);
 
 typedef struct gp_net_counts {

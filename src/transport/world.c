@@ -24,6 +24,7 @@ typedef struct player {
     uint64_t life;
     gp_rng rng; // of its computing times
     int cuts;
+    size_t doomed;           // 1 + the fault that its next push brings
     bool computing, in_vain; // the work it computes on is not wanted any more
     double since;            // when it began to compute or to wait
     bool ended;              // it heard BYE
@@ -310,6 +311,7 @@ static void on_event(void *ctx, const gp_ps_event *e)
     world *w = ctx;
     if (w->watch) gp_watch_event(w->watch, e);
     if (w->watch && e->kind == GP_EVENT_PUSH && !e->dropped) check_copy(w, e->push);
+    if (e->kind == GP_EVENT_MOVED) w->out->moved += e->from != GP_NOBODY;
     if (e->kind != GP_EVENT_ADVANCE) return;
     const double *theta = gp_server_theta(w->server);
     w->out->version = e->version;
@@ -459,19 +461,34 @@ static void server_ticks(world *w)
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
+static void worker_crashes(world *w, size_t i)
+{
+    const gp_fault *f = &w->o->faults[i];
+    w->players[f->worker].doomed = 0;
+    w->out->workers[f->worker].crashed++;
+    worker_dies(w, f->worker);
+    if (isfinite(f->seconds)) plan(w, w->now + f->seconds, REPAIR, i, 0);
+}
+
 static void break_something(world *w, size_t i)
 {
     const gp_fault *f = &w->o->faults[i];
     if (w->done) return;
     w->quiet = w->now;
-    if (f->kind == GP_FAULT_CRASH && w->players[f->worker].machine) {
-        w->out->workers[f->worker].crashed++;
-        worker_dies(w, f->worker);
-    } else if (f->kind == GP_FAULT_CUT) {
+    switch (f->kind) {
+    case GP_FAULT_CRASH:
+        if (f->after_push)
+            w->players[f->worker].doomed = i + 1;
+        else if (w->players[f->worker].machine)
+            worker_crashes(w, i);
+        return;
+    case GP_FAULT_CUT:
         w->players[f->worker].cuts++;
         gp_net_cut(w->net, f->worker + 1, true);
-    } else if (f->kind == GP_FAULT_SERVER) {
+        break;
+    case GP_FAULT_SERVER:
         server_dies(w);
+        break;
     }
     if (isfinite(f->seconds)) plan(w, w->now + f->seconds, REPAIR, i, 0);
 }
@@ -509,6 +526,7 @@ static void happen(world *w, const event *e)
         break;
     case COMPUTED:
         worker_computed(w, e->who);
+        if (w->players[e->who].doomed && !w->done) worker_crashes(w, w->players[e->who].doomed - 1);
         break;
     case SERVER_TICK:
         server_ticks(w);

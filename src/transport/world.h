@@ -29,6 +29,7 @@ typedef struct gp_fault {
     gp_fault_kind kind;
     double at, seconds; // until it is repaired; INFINITY: never
     uint32_t worker;
+    bool after_push; // CRASH: not at once, but right after its next push has left
 } gp_fault;
 
 typedef struct gp_world_options {
@@ -74,6 +75,7 @@ typedef struct gp_world_outcome {
     double used, age;      // summed over versions: pushes in its sum, and their mean age
     double progress;       // summed over versions: what age left of a step, in (0, 1]
     size_t restarts;       // of the server
+    uint64_t moved;        // shards that went from one worker to another
     size_t n_workers;
     gp_world_worker *workers;
     size_t size;

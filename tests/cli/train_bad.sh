@@ -19,6 +19,7 @@ with textx.csv 'NR == 31 { $1 = "about 3" } 1'
 with constant.csv 'NR > 1 { $3 = 4.25 } 1'
 with notarget.csv 'NR > 1 { $3 = "" } 1'
 with nantarget.csv 'NR > 1 { $3 = "nan" } 1'
+with inftarget.csv 'NR > 1 { $3 = NR % 2 ? "inf" : "" } 1'
 with few.csv 'NR > 10 { $3 = "" } 1'
 with allmissing.csv 'NR > 1 { $1 = $2 = "" } 1'
 with allconstant.csv 'NR > 1 { $1 = $2 = 7 } 1'
@@ -38,6 +39,8 @@ head -c 20000 /dev/urandom >in/junk.csv
 head -c 20000 /dev/urandom >in/junk.parquet
 printf 'PAR1 is all there is of it' >in/short.parquet
 { printf '\037\213'; head -c 500 /dev/urandom; } >in/junk.csv.gz
+table 5000 | gzip | head -c 30000 >in/cut.csv.gz
+table 60 | tail -n +2 >in/bare.csv
 printf '{"x1": 1, "y": \n' >in/broken.jsonl
 { table 30; head -c 5000000 /dev/zero | tr '\0' x; echo ',1,2'; } >in/line.csv
 { echo x1,x2,y; head -c 5000000 /dev/zero | tr '\0' 7; } >in/endless.csv
@@ -83,6 +86,8 @@ t 'junk as CSV'              3 'in/junk.csv' -- train in/junk.csv "${y[@]}"
 t 'junk as Parquet'          3 'in/junk.parquet' 'Parquet' -- train in/junk.parquet "${y[@]}"
 t 'a stub of Parquet'        3 'in/short.parquet' 'Parquet' -- train in/short.parquet "${y[@]}"
 t 'junk as gzip'             3 'in/junk.csv.gz' 'gzip' -- train in/junk.csv.gz "${y[@]}"
+t 'gzip that was cut off'    3 'in/cut.csv.gz' 'cut off' -- train in/cut.csv.gz "${y[@]}"
+t 'no header line'           3 'in/bare.csv' "'y'" 'c1, c2, c3' 'header' -- train in/bare.csv "${y[@]}"
 t 'broken JSON'              3 'in/broken.jsonl' 'JSON' -- train in/broken.jsonl "${y[@]}"
 t 'a line of megabytes'      3 'in/line.csv' -- train in/line.csv "${y[@]}"
 t 'a number without an end'  3 'in/endless.csv' -- train in/endless.csv "${y[@]}"
@@ -100,6 +105,7 @@ t 'no such group'            3 "'store'" -- train in/good.csv "${y[@]}" --valida
 t 'no such encode'           3 "'x7'" -- train in/good.csv "${y[@]}" --encode x7=onehot
 t 'duplicate columns'        3 'in/twice.csv' 'x1' -- train in/twice.csv "${y[@]}"
 t 'target as feature'        2 "'y'" '--features' -- train in/good.csv "${y[@]}" --features x1,y
+t 'both wanted and excluded' 2 "'x1'" '--features' '--exclude' -- train in/good.csv "${y[@]}" --features x1,x2 --exclude x1
 t 'target excluded'          2 "'y'" 'excluded' -- train in/good.csv "${y[@]}" --exclude y
 t 'target as weights'        2 "'y'" 'weights' -- train in/good.csv "${y[@]}" --weights y
 t 'weights as feature'       2 "'x1'" '--features' -- train in/good.csv "${y[@]}" --weights x1 --features x1,x2
@@ -118,6 +124,7 @@ t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--encode' -- t
 t 'constant target'          3 "'y'" '4.25' -- train in/constant.csv "${y[@]}"
 t 'no target value at all'   3 'in/notarget.csv' '60 without target' -- train in/notarget.csv "${y[@]}"
 t 'only NaN             '    3 'in/nantarget.csv' '60 without target' -- train in/nantarget.csv "${y[@]}"
+t 'only infinities'          3 'in/inftarget.csv' '60 without target' -- train in/inftarget.csv "${y[@]}"
 t 'few target values'        3 'in/few.csv' '9 usable rows' '51 without target' -- train in/few.csv "${y[@]}"
 t 'all inputs missing'       3 'predict from' 'missing' -- train in/allmissing.csv "${y[@]}"
 t 'all inputs constant'      3 'predict from' 'constant' -- train in/allconstant.csv "${y[@]}"
@@ -186,6 +193,8 @@ cp out/model.safetensors out/log
 bad 'log is the model'       2 'out/log' 'different' -- train in/good.csv "${quick[@]}" -o out/log --log out/log
 bad 'log is the data'        2 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --log in/good.csv
 bad 'cache under a file'     1 'in/good.csv' -- train in/good.csv "${quick[@]}" "${o[@]}" --cache in/good.csv
+bad 'cache in no folder'     1 '--cache' 'out/absent/cache' -- train in/good.csv "${quick[@]}" "${o[@]}" --cache out/absent/cache
+bad 'nothing left of a cache' 3 'in/few.csv' -- train in/few.csv "${quick[@]}" "${o[@]}" --cache out/newcache
 cmp -s <(table 60) in/good.csv || tell 'the data were overwritten'
 mkdir small
 if mount -t tmpfs -o size=8k none small 2>/dev/null; then
@@ -206,6 +215,7 @@ rm -f out/new.safetensors
 # ---- checkpoints ------------------------------------------------------------------------------------------------------
 table 600 4 >in/run.csv
 table 500 4 >in/other.csv
+table 600 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 7 } 1' >in/wider.csv
 table 600 4 | cut -d, -f2- >in/narrow.csv
 base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
 run=(train in/run.csv "${base[@]}")
@@ -238,4 +248,31 @@ t 'checkpoint, components'   2 'in/kept.checkpoint' 'components' -- train in/run
 t 'checkpoint, other target' 2 'in/kept.checkpoint' -- train in/run.csv --target x1 "${base[@]:2}" --resume in/kept.checkpoint
 t 'checkpoint, other kernel' 2 'in/kept.checkpoint' 'kernel' -- "${run[@]}" --kernel matern32 --resume in/kept.checkpoint
 
-end_report 100
+# ---- a model to start from ----------------------------------------------------------------------------------------------
+rm -f kept.safetensors
+"$advgp" train in/run.csv --target y -m 6 --components 2 --kernel matern32 --trend constant --epochs 1 -q -o in/start.safetensors >/dev/null ||
+  tell 'no model to start from'
+head -c 3000 in/start.safetensors >in/cutstart.safetensors
+"$advgp" train in/run.csv --target y --method mean -q -o in/mean.safetensors >/dev/null || tell 'no mean to start from'
+with colour.csv '{ $1 = NR == 1 ? "x1" : NR % 2 ? "red" : "blue" } 1'
+echo 'the log of last week' >out/log
+s=(--start in/start.safetensors --log out/log)
+t 'no such way to start'     4 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
+t 'data to start from'       4 '--start' 'in/run.csv' -- train in/run.csv "${y[@]}" --start in/run.csv --log out/log
+t 'a folder to start from'   4 '--start' 'in/folder' -- train in/run.csv "${y[@]}" --start in/folder --log out/log
+t 'a start cut off'          4 '--start' 'in/cutstart.safetensors' -- train in/run.csv "${y[@]}" --start in/cutstart.safetensors --log out/log
+t 'start, more points'       2 '--inducing 9' 'in/start.safetensors' '6 inducing inputs' -- train in/run.csv "${y[@]}" "${s[@]}" -m 9
+t 'start, components'        2 '--components 1' '2 components' -- train in/run.csv "${y[@]}" "${s[@]}" --components 1
+t 'start, other kernel'      2 '--kernel ard-rbf' 'matern32' -- train in/run.csv "${y[@]}" "${s[@]}" --kernel ard-rbf
+t 'start, other map'         2 '--map rvm' 'cholesky' -- train in/run.csv "${y[@]}" "${s[@]}" --map rvm
+t 'start from a mean'        2 'in/mean.safetensors' 'cholesky' -- train in/run.csv "${y[@]}" --start in/mean.safetensors --log out/log
+t 'start, other trend'       2 '--trend none' 'constant' -- train in/run.csv "${y[@]}" "${s[@]}" --trend none
+t 'start, other target'      3 'in/start.safetensors' "'y'" "'x2'" -- train in/run.csv --target x2 "${s[@]}"
+t 'start, a column less'     3 'in/start.safetensors' "'x1'" '--features' -- train in/narrow.csv "${y[@]}" "${s[@]}"
+t 'start, a column more'     3 'in/start.safetensors' "'w'" -- train in/wider.csv "${y[@]}" "${s[@]}"
+t 'start, logarithm'         3 'in/start.safetensors' '--log-target' -- train in/run.csv "${y[@]}" "${s[@]}" --log-target
+t 'start, other encoding'    3 'in/start.safetensors' "'x1' as onehot" '--encode' -- train in/colour.csv "${y[@]}" "${s[@]}"
+t 'the log is the start'     2 '--log' 'in/start.safetensors' -- train in/run.csv "${y[@]}" --start in/start.safetensors --log in/start.safetensors
+t 'bad resume, bad log'      4 'out/log' -- "${run[@]}" --resume in/kept.checkpoint --log out/log
+
+end_report 120

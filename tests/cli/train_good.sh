@@ -119,6 +119,16 @@ good 'shuffled' -- train in/two.csv "${full[@]}"
 shuffled=$(number rmse)
 good 'sorted by the target' -- train in/sorted.csv "${full[@]}"
 close_to 'sorted by the target' "$(number rmse)" "$shuffled" 0.25
+good 'greedy' -- train in/two.csv "${full[@]}" --start greedy
+close_to 'greedy' "$(number rmse)" "$shuffled" 0.25
+cp out/m.safetensors out/first.safetensors
+good 'greedy again' -- train in/two.csv "${full[@]}" --start greedy
+cmp -s <("$advgp" predict out/m.safetensors in/two.csv -q) <("$advgp" predict out/first.safetensors in/two.csv -q) || tell '--start greedy is not the same twice'
+# One step from a model is as good as it was; from nothing it is not. Columns in another order, in other units.
+awk -F, -v OFS=, 'NR == 1 { print "y", "x2", "x1"; next } { print $3, $2, $1 }' in/two.csv >in/turned.csv
+good 'from a model' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/first.safetensors
+close_to 'from a model' "$(number rmse)" "$shuffled" 0.1
+good 'its shape is kept' 'inducing: 20' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
 good 'pack' -- pack in/two.csv "${y[@]}" --values float64 -o out/packed
 good 'train what was packed' -- train out/packed "${full[@]:2}"
 close_to 'packed against direct' "$(number rmse)" "$shuffled" 1e-6
@@ -130,6 +140,37 @@ good 'cache' -- train in/two.csv "${full[@]}" --cache out
 close_to 'cache against direct' "$(number rmse)" "$shuffled" 0.02
 good 'cache again' 'packed earlier' -- train in/two.csv "${full[@]}" --cache out
 close_to 'cache again' "$(number rmse)" "$shuffled" 0.02
+# The same rows are taken again; others are packed: other bytes, another seed, a file more in the folder, other held-out rows.
+again() { good "$1" 'packed earlier' "${@:2}"; }
+fresh() { good "$@"; ! grep -q 'packed earlier' said.err || tell "$1: rows of an earlier pack were taken"; }
+mkdir in/cached && cp in/two.csv in/cached/a.csv && cp in/held.csv in/held2.csv
+c=("${quick[@]}" --cache out/new-cache)
+fresh 'a folder is packed'       -- train in/cached "${c[@]}"
+again 'a folder again'           -- train in/cached "${c[@]}" --test in/held.csv
+fresh 'a folder, another seed'   -- train in/cached "${c[@]}" --seed 3
+fresh 'a folder, other columns'  -- train in/cached "${c[@]}" --exclude x2
+cp in/held.csv in/cached/b.csv
+fresh 'a folder with one more'   -- train in/cached "${c[@]}"
+[[ $(number rows) -gt 1950 ]] || tell "a folder with one more: $(number rows) rows"
+fresh 'a pattern'                -- train 'in/cached/*.csv' "${c[@]}"
+again 'a pattern again'          -- train 'in/cached/*.csv' "${c[@]}"
+table 900 8 >in/cached/b.csv
+fresh 'a pattern of other bytes' -- train 'in/cached/*.csv' "${c[@]}"
+good 'held-out file, in memory'  -- train in/two.csv "${quick[@]}" --validation in/held2.csv
+direct=$(number rmse)
+fresh 'held-out file'            -- train in/two.csv "${c[@]}" --validation in/held2.csv
+close_to 'held-out file' "$(number rmse)" "$direct" 1e-3
+[[ $(number rows) == 2000 ]] || tell "held-out file: $(number rows) training rows"
+again 'held-out file again'      -- train in/two.csv "${c[@]}" --validation in/held2.csv
+table 100 10 >in/held2.csv
+fresh 'other held-out rows'      -- train in/two.csv "${c[@]}" --validation in/held2.csv
+fresh 'a pipe'                   -- train - "${c[@]}" <in/two.csv
+fresh 'another pipe'             -- train - "${c[@]}" <in/good.csv
+[[ $(number rows) == "$rows" ]] || tell "another pipe: $(number rows) rows"
+for f in out/new-cache/*/manifest.json; do printf '{}' >"$f"; done
+good 'a damaged cache' 'packed again' -- train 'in/cached/*.csv' "${c[@]}"
+again 'mended'                   -- train 'in/cached/*.csv' "${c[@]}"
+rm -rf in/cached
 good 'pack a query' -- pack in/left.csv in/right.csv --target y --sql 'SELECT x1, x2, y FROM "left" JOIN "right" USING (id)' -o out/joined
 good 'train a packed query' -- train out/joined "${quick[@]:2}"
 good 'its query is kept' -- predict out/m.safetensors in/left.csv in/right.csv -o out/p.csv

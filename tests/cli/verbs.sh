@@ -64,9 +64,20 @@ check "note of a new category" "$(grep -c "'color' holds categories not seen in 
 check "note of missing values" "$(grep -c "column 'a' is missing in 1 rows" tmp/err.txt)" 1
 quietly predict m.safetensors care.csv -q > /dev/null
 check "quiet" "$(cat tmp/err.txt)" ""
-printf 'big,a,b,color,when\n9007199254740993,12,0.5,red,2024-05-01\n' > big.csv
-quietly predict m.safetensors big.csv --keep big -o big_out.csv
-check "note of long numbers" "$(grep -c "note: column 'big'" tmp/err.txt)" 1
+awk -F, -v OFS=, 'NR == 1 { print "big", "wide", "b2", $2, $3, $4, $5 } NR > 1 && NR < 40 { print "900719925474099" 100 + NR, NR == 9 ? "" : "-123456789012345678901234567890" NR, NR == 39 ? 0.5 : NR, $2, $3, $4, $5 }' t.csv > big.csv
+cut -d, -f1,2 big.csv > big_only.csv
+for end in csv parquet jsonl; do # every digit of a whole number survives every format, there and back
+  quietly predict m.safetensors big.csv --keep big,wide,b2,a,b,color,when -o big_out.$end
+  quietly predict m.safetensors big_out.$end --keep big,wide -o big_back.csv
+  [[ $end == jsonl ]] || check "long numbers by $end" "$(cut -d, -f1,2 big_back.csv)" "$(cat big_only.csv)"
+done
+check "long numbers in JSON" "$(grep -c '"wide":-123456789012345678901234567890[0-9]' big_out.jsonl)" 37
+check "by JSON and back" "$(cut -d, -f1 big_back.csv)" "$(cut -d, -f1 big_only.csv)"
+check "fractions beside them" "$(cut -d, -f3 big_out.csv | sed -n '1p;2p;39p')" $'b2\n2\n0.5'
+"$make_model" t.csv y sql_all.safetensors sql='SELECT * FROM data' || exit 1
+awk -F, -v OFS=, 'NR > 1 { $1 = "90071992547409931" NR } 1' t.csv > big_sql.csv
+quietly predict sql_all.safetensors big_sql.csv --keep id -o big_out.csv
+check "note of long numbers by a query" "$(grep -c "note: column 'id'" tmp/err.txt)" 1
 
 # a query in the model; options from a file
 quietly predict sql.safetensors t.csv > by_query.csv

@@ -1,0 +1,177 @@
+// workers: rows a second, and rows a CPU second, of one worker and of two on the same generated rows, and their ratios.
+// On two free cores the first is the one that matters; on a busy machine the second says the same, since a worker that
+// waits or works in vain costs rows a CPU second. Runs alternate; a ratio is of the medians.
+//   workers [ROWS] [ROUNDS]       400,000 rows, 3 rounds
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/rng.h"
+#include "data/encode.h"
+#include "linalg/dense.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { D = 8, VERSIONS = 60, ROUNDS_MAX = 25 };
+
+static void check(advgp_status st, const advgp_error *err)
+{
+    if (st == ADVGP_OK) return;
+    fprintf(stderr, "workers: %s: %s\n", advgp_status_name(st), err->text);
+    exit(1);
+}
+
+typedef struct rows {
+    double *x, *y;
+    gp_shards *shards;
+    gp_source *source;
+    gp_split split;
+} rows;
+
+static rows make_rows(size_t n)
+{
+    advgp_error err;
+    gp_rng rng = gp_rng_seeded(1, 0);
+    rows r = {.x = malloc(n * D * sizeof(double)), .y = malloc(n * sizeof(double))};
+    if (!r.x || !r.y) exit(1);
+    for (size_t i = 0; i < n; i++) {
+        double *x = r.x + i * D, sum = 0;
+        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng), sum += x[k] / (double)(k + 1);
+        r.y[i] = sin(2 * sum) + 0.5 * x[1] * x[1] + 0.2 * gp_rng_normal(&rng);
+    }
+    static const char *const names[D] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    gp_array arrays[D + 1];
+    for (size_t k = 0; k < D; k++) arrays[k] = (gp_array){.name = names[k], .number = r.x + k, .stride = D};
+    arrays[D] = (gp_array){.name = "y", .number = r.y, .stride = 1};
+    check(gp_source_memory_open(arrays, D + 1, n, 0, &r.source, &err), &err);
+    check(gp_split_parse("0.05", 1, &r.split, &err), &err);
+    return r;
+}
+
+static gp_schema *schema_of(rows *r)
+{
+    advgp_error err;
+    gp_schema *schema;
+    const gp_schema_options options = {.target = "y"};
+    check(gp_schema_fit(r->source, &options, &r->split, NULL, NULL, NULL, &schema, &err), &err);
+    return schema;
+}
+
+static void encode(rows *r)
+{
+    advgp_error err;
+    gp_schema *schema = schema_of(r);
+    gp_encoder *encoder;
+    gp_memory_builder *builder;
+    check(gp_encoder_new(schema, r->source, GP_ENCODE_TRAIN, &r->split, &encoder, &err), &err);
+    check(gp_memory_builder_new(schema->d, 64, false, false, 1, &builder, &err), &err);
+    check(gp_encode_all(encoder, r->source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
+    r->shards = gp_memory_shards_take(builder);
+    gp_encoder_free(encoder);
+    gp_schema_free(schema);
+}
+
+// The steps alone: from the first version that was made to the last.
+typedef struct lap {
+    double wall, cpu, rows; // of the first evaluation, then of what came after
+    bool begun;
+} lap;
+
+static void on_ps(void *ctx, const gp_ps_event *event)
+{
+    lap *l = ctx;
+    if (event->kind == GP_EVENT_BEGUN) l->wall = gp_clock_wall(), l->cpu = gp_clock_cpu(), l->begun = true;
+    if (event->kind == GP_EVENT_PUSH && event->push && !(event->push->flags & GP_FLAG_ALL_ROWS))
+        l->rows += (double)event->push->rows;
+    if (event->kind == GP_EVENT_COLLECT && l->begun)
+        l->wall = gp_clock_wall() - l->wall, l->cpu = gp_clock_cpu() - l->cpu, l->begun = false;
+}
+
+static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
+{
+    advgp_error err;
+    lap l = {0};
+    gp_model *model;
+    gp_train_result result;
+    const size_t n = gp_shards_rows(r->shards, GP_TRAIN);
+    gp_train_options o = {.m = m,
+                          .components = 1,
+                          .kernel = gp_kernel_named("ard-rbf"),
+                          .map = &gp_map_cholesky,
+                          .trend = GP_TREND_LINEAR,
+                          .start = GP_START_RANDOM,
+                          .batch = 8192 * workers, // as a user of a large table gets it
+                          .patience = SIZE_MAX,
+                          .seed = 1,
+                          .workers = workers,
+                          .max_delay = max_delay,
+                          .quorum = 1};
+    o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
+    const gp_train_events events = {.ctx = &l, .ps = on_ps};
+    check(gp_train(r->shards, schema_of(r), NULL, &o, &events, NULL, &model, &result, &err), &err);
+    if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.rmse) ||
+        !(result.rmse < model->baseline_mean)) {
+        fprintf(stderr, "workers: %zu versions, RMSE %g, mean %g: not a run to be timed\n", result.versions,
+                result.rmse, model->baseline_mean);
+        exit(1);
+    }
+    gp_model_free(model);
+    return l;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(size_t n, const double *x)
+{
+    double sorted[ROUNDS_MAX];
+    for (size_t i = 0; i < n; i++) sorted[i] = x[i];
+    qsort(sorted, n, sizeof *sorted, ascending);
+    return sorted[n / 2];
+}
+
+static void measure(rows *r, size_t m, size_t max_delay, size_t rounds, const char *comma)
+{
+    double wall[2][ROUNDS_MAX], cpu[2][ROUNDS_MAX];
+    for (size_t i = 0; i < rounds; i++)
+        for (size_t workers = 1; workers <= 2; workers++) {
+            const lap l = train(r, m, workers, max_delay);
+            wall[workers - 1][i] = l.rows / l.wall, cpu[workers - 1][i] = l.rows / l.cpu;
+        }
+    const double w1 = median(rounds, wall[0]), w2 = median(rounds, wall[1]);
+    const double c1 = median(rounds, cpu[0]), c2 = median(rounds, cpu[1]);
+    printf("%s\n  {\"m\": %zu, \"max_delay\": %zu, \"rows_per_second\": [%.0f, %.0f], \"rows_per_cpu_second\": [%.0f, "
+           "%.0f], \"speed_up\": %.3f, \"cpu_ratio\": %.3f}",
+           comma, m, max_delay, w1, w2, c1, c2, w2 / w1, c2 / c1);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 400000;
+    size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 3;
+    if (n < 50000 || rounds < 1 || rounds > ROUNDS_MAX) {
+        fprintf(stderr, "usage: workers [ROWS from 50000] [ROUNDS, 1 to %d]\n", ROUNDS_MAX);
+        return 2;
+    }
+    gp_blas_threads(1);
+    rows r = make_rows(n);
+    encode(&r);
+    printf("{\"bench\": \"workers\", \"rows\": %zu, \"d\": %d, \"versions\": %d, \"rounds\": %zu, \"cores\": %zu, "
+           "\"blas\": \"%s\", \"results\": [",
+           n, D, VERSIONS, rounds, gp_cores(), gp_blas_name());
+    const size_t m[] = {100, 200};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t delay = 0; delay <= 8; delay += 8) measure(&r, m[i], delay, rounds, i || delay ? "," : "");
+    printf("\n]}\n");
+    gp_shards_free(r.shards);
+    gp_source_free(r.source);
+    free(r.x);
+    free(r.y);
+    return 0;
+}

@@ -1,0 +1,31 @@
+// memory.c: the least of what machine, control group and limits say.
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// The number in a file of the kernel's; infinite where there is none ("max").
+static double number_in(const char *path)
+{
+    double number;
+    FILE *f = fopen(path, "r");
+    const int n = f ? fscanf(f, "%lf", &number) : 0;
+    if (f) fclose(f);
+    return n == 1 && number > 0 ? number : INFINITY;
+}
+
+static double limit_of(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? (double)limit.rlim_cur : INFINITY;
+}
+
+double gp_memory_bytes(void)
+{
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory.max"));
+    bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    return fmin(bytes, fmin(limit_of(RLIMIT_DATA), limit_of(RLIMIT_AS)));
+}

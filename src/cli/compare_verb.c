@@ -1,0 +1,400 @@
+// compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
+// table and one log.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/load.h"
+#include "cli/training.h"
+#include "linalg/dense.h"
+#include "store/runlog.h"
+#include "train/inducing.h"
+#include "train/method.h"
+#include "train/pslog.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// The paper's candidates for the delay.
+static const size_t delays[] = {0, 8, 16, 24, 32, 40};
+enum { N_DELAYS = sizeof delays / sizeof *delays };
+// A budget of time becomes a number of versions by what this many cost: a run that is cut off has not let its steps
+// become small.
+enum { TRIAL_VERSIONS = 20, RUN_EVALUATIONS = 40 };
+
+typedef struct comparison {
+    const gp_options *o;
+    gp_options *train; // the options of one run, as `train` has them
+    gp_loaded data;
+    gp_shards *test;
+    gp_runlog *log;
+    json_t *rows; // of the table
+    const char *label;
+    size_t m;
+    double *inducing; // the start of all methods at this m
+    size_t n_inducing;
+    double next_line;
+    bool silent; // a trial
+} comparison;
+
+// ---- events ---------------------------------------------------------------------------------------------------------
+
+static void log_take(comparison *c, const char *event, json_t *fields)
+{
+    if (fields) json_object_set_new(fields, "method", json_string(c->label));
+    if (fields) json_object_set_new(fields, "inducing", json_integer((json_int_t)c->m));
+    if (c->log && !c->silent)
+        (void)gp_runlog_event_take(c->log, event, fields, NULL);
+    else
+        json_decref(fields);
+}
+
+static void on_eval(void *ctx, const gp_train_eval *e)
+{
+    comparison *c = ctx;
+    log_take(c, "eval",
+             json_pack("{s:f, s:f, s:f, s:I, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
+                       "version", (json_int_t)e->version, "neg_elbo_per_row", gp_json_real(e->neg_elbo_per_row), "rmse",
+                       gp_json_real(e->rmse), "mnlp", gp_json_real(e->mnlp)));
+    const double now = gp_clock_wall();
+    if (c->silent || now < c->next_line) return;
+    c->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
+    gp_cli_say(c->o, "%s, m = %zu: version %zu, %.0f CPU seconds, held-out RMSE %.5g", c->label, c->m, e->version,
+               e->cpu, e->rmse);
+}
+
+static int on_stop(void *ctx)
+{
+    (void)ctx;
+    return gp_cli_stopped();
+}
+
+// ---- one run --------------------------------------------------------------------------------------------------------
+
+// The schema belongs to the model that is made with it, so every run has its own.
+static advgp_status copy_schema(const gp_schema *schema, gp_schema **out, advgp_error *err)
+{
+    char *json = gp_schema_to_json(schema);
+    if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
+    const advgp_status st = gp_schema_from_json(json, strlen(json), out, err);
+    gp_free(json);
+    return st;
+}
+
+static advgp_status fit(comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
+                        gp_model **out, advgp_error *err)
+{
+    const gp_method *method = gp_method_named(gp_options_text(c->train, "method"));
+    const gp_train_events events = {.ctx = c, .eval = on_eval, .stop = on_stop};
+    gp_schema *schema = NULL;
+    gp_model *model = NULL;
+    gp_notes notes = {0};
+    advgp_status st = copy_schema(c->data.schema, &schema, err);
+    if (st == ADVGP_OK) {
+        st = method->train(c->data.shards, schema, c->data.sql, options, &events, &notes, &model, result, err);
+        if (st != ADVGP_OK) gp_schema_free(schema);
+    }
+    if (st == ADVGP_OK && on_test && c->test) st = gp_cli_score_test(c->test, model, result, err);
+    gp_notes_fini(&notes);
+    if (st == ADVGP_OK && out)
+        *out = model;
+    else
+        gp_model_free(model);
+    return st;
+}
+
+static bool has_schedule(const comparison *c)
+{
+    const char *method = gp_options_text(c->train, "method");
+    return !strcmp(method, "advgp") || !strcmp(method, "svigp");
+}
+
+// Versions that fit into a budget, where a trial of TRIAL_VERSIONS took `few` seconds with one evaluation and `many`
+// with one a version, and all but the steps takes `rest`.
+static double versions_in(double budget, double few, double many, double rest)
+{
+    const double evaluation = fmax(0, many - few) / (TRIAL_VERSIONS - 1);
+    const double version = fmax(few - evaluation, 1e-6) / TRIAL_VERSIONS;
+    return (budget - rest - RUN_EVALUATIONS * evaluation) / version;
+}
+
+// How many versions fit into the budget, by two short trials.
+static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp_error *err)
+{
+    gp_train_options trial = *options;
+    gp_train_result few, many;
+    const double cpu = options->cpu_seconds, wall = options->seconds;
+    trial.steps = TRIAL_VERSIONS;
+    trial.seconds = trial.cpu_seconds = 0;
+    trial.patience = SIZE_MAX;
+    trial.evaluations = 1;
+    c->silent = true;
+    advgp_status st = fit(c, &trial, false, &few, NULL, err);
+    trial.evaluations = TRIAL_VERSIONS;
+    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, NULL, err);
+    c->silent = false;
+    if (st != ADVGP_OK) return st;
+    double steps = 1e9;
+    if (cpu > 0) steps = fmin(steps, versions_in(cpu, few.step_cpu, many.step_cpu, few.cpu - few.step_cpu));
+    if (wall > 0)
+        steps = fmin(steps, versions_in(wall, few.step_seconds, many.step_seconds, few.wall - few.step_seconds));
+    options->steps = (size_t)fmax(TRIAL_VERSIONS, steps);
+    return ADVGP_OK;
+}
+
+static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
+{
+    *options = gp_cli_train_options(c->train);
+    if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
+    options->cpu_seconds = gp_options_real(c->o, "cpu-time");
+    options->checkpoint = options->resume = NULL;
+    if (c->inducing) options->m = c->n_inducing, options->inducing = c->inducing;
+    const bool budget = options->cpu_seconds > 0 || options->seconds > 0;
+    return budget && has_schedule(c) && !(options->epochs > 0) ? fit_schedule(c, options, err) : ADVGP_OK;
+}
+
+// The delay with the least held-out error; the test rows are not looked at.
+static advgp_status tune_delay(comparison *c, gp_train_options *options, advgp_error *err)
+{
+    double best = INFINITY;
+    size_t chosen = options->max_delay;
+    for (size_t i = 0; i < N_DELAYS; i++) {
+        gp_train_options trial = *options;
+        gp_train_result r;
+        trial.max_delay = delays[i];
+        trial.steps = 0; // an asynchronous version sees fewer rows, so there are more of them
+        if (options->steps) trial.epochs = 0;
+        c->silent = true;
+        advgp_status st = ADVGP_OK;
+        if (options->cpu_seconds > 0 || options->seconds > 0) st = fit_schedule(c, &trial, err);
+        c->silent = true;
+        if (st == ADVGP_OK) st = fit(c, &trial, false, &r, NULL, err);
+        c->silent = false;
+        if (st != ADVGP_OK) return st;
+        gp_cli_say(c->o, "%s, m = %zu: delay %zu gives a held-out RMSE of %.5g", c->label, c->m, delays[i], r.rmse);
+        if (r.rmse < best) best = r.rmse, chosen = delays[i], options->steps = trial.steps;
+    }
+    options->max_delay = chosen;
+    return ADVGP_OK;
+}
+
+static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
+{
+    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b}", "method", c->label, "inducing",
+                     (json_int_t)c->m, "max_delay",
+                     o->max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)o->max_delay),
+                     "cpu_seconds", r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
+                     gp_json_real(r->rmse), "mnlp", gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]),
+                     "stopped", r->stopped, "versions", (json_int_t)r->versions, "held_out", r->held_out);
+}
+
+static bool has_inducing(const char *method)
+{
+    return gp_method_takes(gp_method_named(method), "inducing");
+}
+
+// A method that cannot do these rows is a line of the table; the others go on.
+static advgp_status note_failure(comparison *c, advgp_status st, advgp_error *err)
+{
+    const advgp_error why = *err;
+    gp_cli_say(c->o, "%s cannot do this: %s", c->label, why.text);
+    json_t *row = json_pack("{s:s, s:I, s:s, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
+                            advgp_status_name(st), "why", gp_json_text(why.text));
+    if (!row || json_array_append(c->rows, row) != 0) {
+        json_decref(row);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    }
+    log_take(c, "failed", row);
+    return ADVGP_OK;
+}
+
+static advgp_status run_one(comparison *c, advgp_error *err)
+{
+    gp_train_options options;
+    gp_train_result r = {0};
+    const bool tune = gp_options_flag(c->o, "tune-delay") && !strcmp(gp_options_text(c->train, "method"), "advgp");
+    gp_cli_say(c->o, "%s%s", c->label,
+               has_inducing(gp_options_text(c->train, "method")) ? "" : " (no inducing points)");
+    advgp_status st = settle_options(c, &options, err);
+    if (st == ADVGP_OK && tune) st = tune_delay(c, &options, err);
+    log_take(c, "run",
+             json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
+    if (st == ADVGP_OK) st = fit(c, &options, true, &r, NULL, err);
+    if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, st, err);
+    if (st != ADVGP_OK) return gp_wrap(err, st, "%s, m = %zu", c->label, c->m);
+    json_t *row = row_of(c, &options, &r);
+    if (!row || json_array_append(c->rows, row) != 0) {
+        json_decref(row);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    }
+    log_take(c, "done", row);
+    if (r.interrupted) return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the table has what was done");
+    return ADVGP_OK;
+}
+
+// ---- the grid -------------------------------------------------------------------------------------------------------
+
+// "advgp-prox" is advgp with --optimizer prox.
+static advgp_status set_method(comparison *c, const char *label, advgp_error *err)
+{
+    const char *optimizer = !strcmp(label, "advgp-prox") ? "prox" : !strcmp(label, "advgp-natural") ? "natural" : NULL;
+    const char *method = optimizer ? "advgp" : label;
+    char words[128];
+    if (!gp_method_named(method)) {
+        size_t at = 0;
+        for (size_t i = 0; gp_methods[i] && at < sizeof words; i++)
+            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "", gp_methods[i]->name);
+        return gp_fail(err, ADVGP_EINVAL, "--methods: there is no '%s'; there are %s, advgp-natural, advgp-prox", label,
+                       words);
+    }
+    c->label = label;
+    advgp_status st = gp_options_set(c->train, "method", method, err);
+    if (st == ADVGP_OK) // another method's optimizer is its own
+        st = gp_options_set(c->train, "optimizer", optimizer ? optimizer : gp_options_text(c->o, "optimizer"), err);
+    return st;
+}
+
+// Chosen once for every m: no method begins with an advantage, and none pays for it.
+static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
+{
+    advgp_status st = gp_options_set(c->train, "inducing", m, err);
+    const gp_train_options o = gp_cli_train_options(c->train);
+    gp_free(c->inducing);
+    c->inducing = NULL;
+    if (st == ADVGP_OK)
+        st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel, 1, &c->inducing, &c->n_inducing,
+                                err);
+    return st;
+}
+
+static advgp_status run_all(comparison *c, advgp_error *err)
+{
+    char *const *methods, *const *sizes;
+    const size_t n_methods = gp_options_list(c->o, "methods", &methods),
+                 n_sizes = gp_options_list(c->o, "inducing", &sizes);
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) st = set_method(c, methods[i], err); // all names first
+    for (size_t k = 0; st == ADVGP_OK && k < n_sizes; k++) {
+        st = choose_start(c, sizes[k], err);
+        for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) {
+            st = set_method(c, methods[i], err);
+            const bool sparse = st == ADVGP_OK && has_inducing(gp_options_text(c->train, "method"));
+            if (st != ADVGP_OK || (!sparse && k > 0)) continue; // the same for every m
+            double m;
+            (void)gp_text_real(sizes[k], &m);
+            c->m = sparse ? (size_t)m : 0;
+            st = run_one(c, err);
+        }
+    }
+    return st;
+}
+
+// ---- the verb -------------------------------------------------------------------------------------------------------
+
+// What `train` knows too, as it was given.
+static advgp_status share_options(comparison *c, advgp_error *err)
+{
+    advgp_status st = gp_options_new("train", &c->train, err);
+    for (size_t i = 0; st == ADVGP_OK && i < c->o->n_values; i++) {
+        const gp_option_value *v = &c->o->values[i];
+        const char *name = v->option->name;
+        const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
+                         !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
+                         v->option->command_line_only;
+        if (!v->present || own) continue;
+        st = gp_options_set(c->train, name, v->text, err);
+    }
+    if (st != ADVGP_OK) return st;
+    c->train->operands = gp_alloc(c->o->n_operands, sizeof *c->train->operands); // freed with the options
+    if (!c->train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of the inputs");
+    c->train->n_operands = c->o->n_operands;
+    memcpy(c->train->operands, c->o->operands, c->o->n_operands * sizeof *c->train->operands);
+    return ADVGP_OK;
+}
+
+static advgp_status load(comparison *c, advgp_error *err)
+{
+    const char *test = gp_options_text(c->o, "test");
+    advgp_status st = gp_load_training(c->train, &c->data, err);
+    if (st == ADVGP_OK && test) {
+        st = gp_load_known(&test, 1, c->data.sql, c->data.schema, &c->data.notes, &c->test, err);
+        if (st == ADVGP_OK && gp_shards_rows(c->test, GP_STOP) == 0)
+            st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", test, c->data.schema->target);
+        if (st != ADVGP_OK) return gp_wrap(err, st, "--test");
+    }
+    if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
+    return st;
+}
+
+static advgp_status open_log(comparison *c, advgp_error *err)
+{
+    const char *path = gp_options_text(c->o, "log");
+    if (!path) return ADVGP_OK;
+    json_t *files = json_array();
+    for (size_t i = 0; i < c->o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(c->o->operands[i]));
+    json_t *manifest = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", "compare", "version",
+                                 advgp_version(), "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision",
+                                 "double", "inputs", files, "options", gp_json_options(c->o));
+    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    const advgp_status st = gp_runlog_create(path, manifest, &c->log, err);
+    json_decref(manifest);
+    return st;
+}
+
+static void print_table(const comparison *c)
+{
+    size_t i;
+    json_t *row;
+    printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n",
+           c->test ? "the rows of --test" : "held-out rows", "method", "m", "delay", "CPU s", "wall s", "-ELBO", "RMSE",
+           "MNLP", "90 % in");
+    json_array_foreach(c->rows, i, row)
+    {
+        const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
+        if (json_object_get(row, "failed")) {
+            printf("%-14s cannot do this (%s)\n", json_string_value(json_object_get(row, "method")),
+                   json_string_value(json_object_get(row, "failed")));
+            continue;
+        }
+        char m[16] = "-", tau[16] = "-", bound[24] = "-";
+        if (json_integer_value(json_object_get(row, "inducing")))
+            snprintf(m, sizeof m, "%lld", (long long)json_integer_value(json_object_get(row, "inducing")));
+        if (json_is_string(delay)) snprintf(tau, sizeof tau, "inf");
+        if (json_is_integer(delay)) snprintf(tau, sizeof tau, "%lld", (long long)json_integer_value(delay));
+        if (json_is_real(elbo)) snprintf(bound, sizeof bound, "%.1f", json_real_value(elbo));
+        printf(
+            "%-14s %6s %6s %10.1f %10.1f %14s %12.6g %9.4f %8.1f\n", json_string_value(json_object_get(row, "method")),
+            m, tau, json_real_value(json_object_get(row, "cpu_seconds")),
+            json_real_value(json_object_get(row, "wall_seconds")), bound, json_real_value(json_object_get(row, "rmse")),
+            json_real_value(json_object_get(row, "mnlp")), 100 * json_real_value(json_object_get(row, "coverage_90")));
+    }
+}
+
+advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
+{
+    comparison c = {.o = o, .rows = json_array()};
+    gp_blas_threads(1);
+    advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    if (st == ADVGP_OK) st = load(&c, err);
+    if (st == ADVGP_OK) st = open_log(&c, err);
+    if (st == ADVGP_OK) st = run_all(&c, err);
+    if ((st == ADVGP_OK || st == ADVGP_ESTOPPED) && json_array_size(c.rows)) {
+        advgp_status shown = ADVGP_OK;
+        if (gp_options_flag(o, "json"))
+            shown = gp_cli_print_json_take(json_pack("{s:O, s:I}", "rows", c.rows, "training_rows",
+                                                     (json_int_t)gp_shards_rows(c.data.shards, GP_TRAIN)),
+                                           st == ADVGP_OK ? err : NULL);
+        else
+            print_table(&c);
+        if (st == ADVGP_OK) st = shown;
+    }
+    json_decref(c.rows);
+    gp_free(c.inducing);
+    gp_runlog_close(c.log);
+    gp_shards_free(c.test);
+    gp_loaded_fini(&c.data);
+    gp_options_free(c.train);
+    return st;
+}
