@@ -214,7 +214,7 @@ static void bad_command_lines_say_what_is_wrong(void **state)
          "unknown option --no-inducing of train; the nearest is --inducing (see advgp train --help)"},
         {"info --no-help", "unknown option --no-help of info; the nearest is --help (see advgp info --help)"},
         {"predict m a.csv --inducing 5", "--inducing is no option of predict; it belongs to train, compare, simulate"},
-        {"inspect m --target y", "--target is no option of inspect; it belongs to train, pack, compare"},
+        {"inspect m --target y", "--target is no option of inspect; it belongs to train, pack, compare, simulate"},
         {"train a.csv --inducing 0", "--inducing '0': must be a whole number from 1 to 20000"},
         {"train a.csv -m 20001", "-m '20001': must be a whole number from 1 to 20000"},
         {"train a.csv --inducing 2.5", "--inducing '2.5': must be a whole number from 1 to 20000"},
