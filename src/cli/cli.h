@@ -18,6 +18,7 @@
     X(pack)             \
     X(compare)          \
     X(replay)           \
+    X(simulate)         \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);

@@ -54,6 +54,12 @@ gp_shards *gp_memory_shards_take(gp_memory_builder *builder); // cannot fail
 // Shards for n rows: 64, or fewer where a shard would have less than 16.
 size_t gp_shards_suggest(size_t n_rows);
 
+// ---- the same rows in other shards ----------------------------------------------------------------------------------
+// The training rows, in the order of their shards, cut anew: rows[k] in shard k, together no more than there are. For
+// more workers than there are shards, or unequal ones. `base` is borrowed until free; held-out rows are as they were.
+advgp_status gp_shards_cut(const gp_shards *base, size_t n_train, const size_t *rows, gp_shards **out,
+                           advgp_error *err);
+
 // For the implementations.
 uint64_t gp_shard_key(uint64_t seed, size_t shard); // of the shuffle inside a shard
 advgp_status gp_shards_init(gp_shards *s, const gp_shards_ops *ops, size_t d, size_t n_train, bool weighted,

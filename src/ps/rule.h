@@ -39,9 +39,12 @@ typedef struct gp_rule_state {
 
 typedef struct gp_rule_ops {
     const char *name, *summary;
-    bool fresh_only;   // sums pushes that are new since the last advance; else the newest of every worker
+    // Sums pushes that are new since the last advance, and a quorum is of pushes of the present version; else the
+    // newest of every worker, and a quorum is of new pushes.
+    bool fresh_only;
     bool element_wise; // can be split over servers
     double age_power;  // default: asynchrony ruins the fit without
+    double age_weight; // in the sum a push counts (1 + its age)^-this
     double quorum;     // default
     size_t max_delay;  // default on a cluster
 

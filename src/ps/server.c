@@ -300,10 +300,19 @@ static bool may_advance(const gp_server *s)
         if (!m->seen.live || !m->seen.has_shards) continue;
         if (!m->has_push || too_old(s, m->push_version)) return false;
         n++;
-        fresh += m->fresh;
+        // Late pushes take part but do not hurry the next step: else steps follow each other so closely that every
+        // push is a version old when it counts, and that costs more than waiting does (docs/math.md 5).
+        fresh += m->fresh && (!s->o.rule->ops->fresh_only || m->push_version == s->version);
     }
     const double quorum = s->collecting ? 1 : s->o.quorum, needed = fmax(1, ceil(quorum * (double)n - 1e-9));
     return n > 0 && (double)fresh >= needed;
+}
+
+// How much a push counts in the sum of a step, beside its rows.
+static double weight_of(const gp_server *s, const member *m)
+{
+    const double power = s->o.rule->ops->age_weight;
+    return power > 0 ? pow(1 + (double)(s->version - m->push_version), -power) : 1;
 }
 
 // The sum of the pushes that count, each N_k / B_k times, stretched to all rows; in the order of workers.
@@ -311,20 +320,22 @@ static size_t sum_pushes(gp_server *s, double *age)
 {
     const bool fresh_only = s->o.rule->ops->fresh_only;
     size_t n = 0;
-    double rows = 0;
+    double rows = 0, weights = 0;
     *age = 0;
     for (uint32_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
         if (!m->seen.live || !m->seen.has_shards || !m->has_push || (fresh_only && !m->fresh)) continue;
         s->used[n++] = (gp_used_push){k, m->push_sequence, m->push_version};
-        rows += m->shard_weight;
-        *age += (double)(s->version - m->push_version);
+        const double weight = weight_of(s, m);
+        rows += weight * m->shard_weight;
+        weights += weight;
+        *age += weight * (double)(s->version - m->push_version);
     }
-    *age /= (double)n;
+    *age /= weights;
     memset(s->sum, 0, s->expected * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         const member *m = &s->members[s->used[i].worker];
-        const double scale = m->shard_weight / m->batch_weight * (s->total / rows);
+        const double scale = weight_of(s, m) * m->shard_weight / m->batch_weight * (s->total / rows);
         for (size_t j = 0; j < s->expected; j++) s->sum[j] += scale * m->push[j];
     }
     return n;

@@ -6,8 +6,8 @@
 //     while (gp_server_next(server, now, &peer, &answer)) send(peer, &answer)
 //
 // Version t starts at 0. Right after a push: if every live worker's newest push is of a version >= t - tau, and at
-// least quorum of them have pushed since the last advance, the server sums (in the order of workers), makes one step
-// and is at version t + 1.
+// least quorum of them have pushed since the last advance (rule.h: natural wants pushes of version t), the server sums
+// (in the order of workers), makes one step and is at version t + 1.
 #pragma once
 #include "ps/message.h"
 #include "ps/rule.h"

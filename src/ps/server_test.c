@@ -279,6 +279,25 @@ static void a_quorum_waits_for_enough_that_are_new(void **state)
     gp_server_free(r.server);
 }
 
+static void a_late_push_weighs_less_and_is_no_part_of_a_quorum(void **state)
+{
+    (void)state;
+    rig r;
+    gp_rule_ops rule = fresh_rule;
+    rule.age_weight = 2;
+    rig_init(&r, &rule, 3, (gp_server_options){.max_delay = GP_DELAY_ANY, .quorum = 0.5});
+    start_all(&r, 3);
+    push(&r, 0, 0, 1), push(&r, 1, 0, 1), push(&r, 2, 0, 1), push(&r, 0, 1, 1), push(&r, 1, 1, 1);
+    assert_int_equal(version(&r), 2);
+    push(&r, 0, 2, 1), push(&r, 2, 1, 9);
+    assert_int_equal(version(&r), 2); // two are new, one of them is of this version
+    push(&r, 1, 2, 1), assert_int_equal(version(&r), 3);
+    assert_int_equal(r.n_used, 3); // the late one takes part, at a quarter
+    CHECK_CLOSE((1 + 1 + 9 / 4.0) * 4 * 60 / (20 + 20 + 20 / 4.0), r.rule.sum[1], 1e-14, "weighed by age");
+    CHECK_CLOSE((1 / 4.0) / (2 + 1 / 4.0), r.age, 1e-14, "mean age");
+    gp_server_free(r.server);
+}
+
 static void steps_shrink_by_the_schedule(void **state)
 {
     (void)state;
@@ -888,6 +907,7 @@ int main(void)
         cmocka_unit_test(at_tau_1_one_may_be_one_version_behind),
         cmocka_unit_test(without_a_bound_every_push_advances_once_all_have_pushed),
         cmocka_unit_test(a_quorum_waits_for_enough_that_are_new),
+        cmocka_unit_test(a_late_push_weighs_less_and_is_no_part_of_a_quorum),
         cmocka_unit_test(steps_shrink_by_the_schedule),
         cmocka_unit_test(what_is_too_old_is_dropped_and_the_worker_goes_on),
         cmocka_unit_test(no_version_is_made_that_is_not_allowed),

@@ -64,7 +64,8 @@ typedef struct world {
     bool server_planned;
     gp_rng checkpoint_rng;
     checkpoint kept;
-    gp_watch *watch;
+    gp_watch *watch; // NULL: lawless
+    size_t n_used;   // in the last step's sum
     double *history; // [versions + 1 x size], with check_copies
     double quiet;    // since when nothing was done though it could be
     bool done, over; // the run is; so is the farewell
@@ -308,12 +309,16 @@ static void check_copy(world *w, const gp_message *push)
 static void on_event(void *ctx, const gp_ps_event *e)
 {
     world *w = ctx;
-    gp_watch_event(w->watch, e);
-    if (e->kind == GP_EVENT_PUSH && !e->dropped) check_copy(w, e->push);
+    if (w->watch) gp_watch_event(w->watch, e);
+    if (w->watch && e->kind == GP_EVENT_PUSH && !e->dropped) check_copy(w, e->push);
     if (e->kind == GP_EVENT_MOVED) w->out->moved += e->from != GP_NOBODY;
     if (e->kind != GP_EVENT_ADVANCE) return;
     const double *theta = gp_server_theta(w->server);
     w->out->version = e->version;
+    w->n_used = e->n_used;
+    w->out->used += (double)e->n_used;
+    w->out->age += e->age;
+    if (!e->rolled_back) w->out->progress += pow(1 + e->age, -w->o->rule_options.age_power);
     w->quiet = w->now;
     memcpy(w->out->theta, theta, w->size * sizeof(double));
     if (w->history && e->version <= w->o->versions)
@@ -393,7 +398,7 @@ static advgp_status server_starts(world *w, bool again)
     if (st == ADVGP_OK) st = gp_server_allow(w->server, w->o->versions, w->err);
     if (st != ADVGP_OK) return st;
     w->out->version = gp_server_version(w->server);
-    gp_watch_restart(w->watch, w->out->version);
+    if (w->watch) gp_watch_restart(w->watch, w->out->version);
     keep_checkpoint(w); // so that this epoch does not come again
     w->server_since = w->server_free = w->now;
     if (isfinite(server_tick_of(w->o))) plan(w, w->now + server_tick_of(w->o), SERVER_TICK, 0, w->server_life);
@@ -407,7 +412,7 @@ static void server_goes_on(world *w, double seconds)
     gp_message m;
     size_t peer;
     double t = w->now + seconds;
-    gp_watch_server(w->watch, w->server);
+    if (w->watch) gp_watch_server(w->watch, w->server);
     if (w->done && !w->over) gp_server_end(w->server);
     while (gp_server_next(w->server, w->now, &peer, &m)) {
         const double bytes = m.kind == GP_PARAMETERS && c->parameter_bytes > 0 ? c->parameter_bytes
@@ -437,7 +442,8 @@ static void server_hears(world *w)
     const uint64_t version = gp_server_version(w->server);
     fail_with(w, gp_server_on_message(w->server, w->now, peer, &m, w->err));
     const double bytes = m.kind == GP_PUSH && c->push_bytes > 0 ? c->push_bytes : (double)n;
-    const double step = gp_server_version(w->server) > version ? c->server_step : 0;
+    const bool stepped = gp_server_version(w->server) > version;
+    const double step = stepped ? c->server_step + c->server_sum * (double)w->n_used : 0;
     server_goes_on(w, c->server_message + c->server_byte * bytes + step);
     if (!w->done && w->o->checkpoint_chance > 0 && gp_rng_uniform(&w->checkpoint_rng) < w->o->checkpoint_chance)
         keep_checkpoint(w);
@@ -559,13 +565,13 @@ static bool all_left(const world *w)
 static void check_time(world *w)
 {
     if (!could_go_on(w)) w->quiet = w->now;
-    if (w->o->stall > 0 && w->now - w->quiet > w->o->stall)
+    if (w->watch && w->o->stall > 0 && w->now - w->quiet > w->o->stall)
         gp_watch_broken(w->watch, w->done ? GP_LAW_FAREWELL : GP_LAW_PROGRESS);
     if (w->o->seconds > 0 && w->now >= w->o->seconds && !w->done) {
         w->out->end = GP_END_TIME;
         w->over = true;
     }
-    const gp_law law = gp_watch_law(w->watch);
+    const gp_law law = w->watch ? gp_watch_law(w->watch) : GP_LAW_NONE;
     if (law == GP_LAW_NONE || w->status != ADVGP_OK) return;
     w->out->broken = law;
     fail_with(w, gp_fail(w->err, ADVGP_ECLUSTER, "%s: %s (seed %" PRIu64 ", %.6f s, version %" PRIu64 ")",
@@ -597,6 +603,11 @@ static void run(world *w)
         check_time(w);
     }
     if (w->over || w->done) return; // else nothing will ever happen again
+    if (!w->watch) {
+        fail_with(
+            w, gp_fail(w->err, ADVGP_ECLUSTER, "the simulated run stands still at version %" PRIu64, w->out->version));
+        return;
+    }
     gp_watch_broken(w->watch, GP_LAW_PROGRESS);
     check_time(w);
 }
@@ -632,7 +643,7 @@ static advgp_status open_world(world *w, advgp_error *err)
     w->net = gp_sim_net(w->endpoints[0]);
     w->checkpoint_rng = gp_rng_seeded(o->seed, 2);
     gp_net_set_link(w->net, 0, (gp_link){.bandwidth = o->costs.server_bandwidth});
-    st = gp_watch_new(&o->server, w->size, o->rule->fresh_only, &w->watch, err);
+    if (!o->lawless) st = gp_watch_new(&o->server, w->size, o->rule->fresh_only, &w->watch, err);
     if (st != ADVGP_OK) return st;
     if (w->history) memcpy(w->history, o->server.theta, w->size * sizeof(double));
     memcpy(w->out->theta, o->server.theta, w->size * sizeof(double));

@@ -15,6 +15,7 @@ typedef struct gp_world_costs {
     gp_link link;                                    // of every worker
     double server_bandwidth;                         // bytes a second; 0: without limit
     double server_message, server_byte, server_step; // seconds of the server's CPU: it does one thing at a time
+    double server_sum;                               // and for each push in the sum of a step
     double push_bytes, parameter_bytes;              // what the network sees of them; 0: their size
 } gp_world_costs;
 
@@ -50,6 +51,7 @@ typedef struct gp_world_options {
     double seconds;    // or to end at; 0: no such end
     double stall;      // PROGRESS and FAREWELL: seconds without a version while somebody could make one; 0: any number
     bool check_copies; // COPY: keeps the parameters of all versions
+    bool lawless;      // nothing is checked: for predictions with many workers, where the checks cost most
     // After every version; false ends the run. May be NULL. Must not touch the server.
     bool (*at_version)(void *ctx, double time, uint64_t version, const double *theta);
     void *ctx;
@@ -70,6 +72,8 @@ typedef struct gp_world_outcome {
     uint64_t version;
     uint64_t events, hash; // of all that happened
     double server_busy;    // seconds
+    double used, age;      // summed over versions: pushes in its sum, and their mean age
+    double progress;       // summed over versions: what age left of a step, in (0, 1]
     size_t restarts;       // of the server
     uint64_t moved;        // shards that went from one worker to another
     size_t n_workers;
