@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-// All of `advgp train`, by the options of that verb. With replay the steps come from a log. *bits (may be NULL): a hash
+// All of `advgp train`, by the options of that verb. With replay the steps come from a log, and there is no checkpoint. *bits (may be NULL): a hash
 // of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
@@ -16,6 +16,8 @@ gp_train_options gp_cli_train_options(const gp_options *train);
 advgp_status gp_cli_check_method(const gp_options *train, advgp_error *err);
 // Figures on these rows (all GP_STOP) take the place of those on held-out rows.
 advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err);
+
+bool gp_cli_same_file(const char *a, const char *b); // both are there, and the same by name or by link
 
 json_t *gp_cli_cpu_json(void); // names of the CPU's features that matter
 // An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.

@@ -46,7 +46,9 @@ advgp_status gp_course_versions(gp_course *course, advgp_error *err);
 advgp_status gp_course_judge(gp_course *course, const double *theta, size_t version, double neg_elbo_per_row,
                              const char **stopped, advgp_error *err);
 bool gp_course_stop_asked(const gp_course *course);
-bool gp_course_time_is_up(const gp_course *course);
+bool gp_course_time_is_up(const gp_course *course); // in a replay: at the version where it was
+// Someone asked a replay to stop: ESTOPPED.
+advgp_status gp_course_replay_stopped(advgp_error *err);
 
 // As gp_train (train.h), with these steps.
 advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,
