@@ -108,6 +108,7 @@ advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, const char *
     advgp_status st = gp_lbfgs(objective, b, b->n, b->x, &o, &result, err);
     if (st == ADVGP_ESTOPPED && b->ended) st = ADVGP_OK;
     if (st == ADVGP_OK && stopped) *stopped = result.stopped;
+    if (st != ADVGP_OK) memcpy(b->o.learner->theta, b->x, b->n * sizeof(double)); // not where the search was looking
     return st == ADVGP_OK ? settle(b, err) : st;
 }
 
