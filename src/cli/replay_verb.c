@@ -4,6 +4,7 @@
 #include "cli/training.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
+#include "train/method.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static advgp_status next_line(void *ctx, gp_pslog_line *line, bool *ended, advgp
     for (;;) {
         json_t *event = NULL;
         bool ours = false;
+        if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "the replay was interrupted");
         advgp_status st = gp_runlog_next(s->reader, &event, err);
         if (st != ADVGP_OK) return st;
         *ended = event == NULL;
@@ -46,10 +48,17 @@ static const char *event_of(const json_t *line)
     return name ? name : "";
 }
 
+static const gp_method *method_of(const story *s)
+{
+    const char *name = json_string_value(json_object_get(json_object_get(s->manifest, "options"), "method"));
+    return name ? gp_method_named(name) : NULL;
+}
+
 // First reading: how the run began and how it ended.
 static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
 {
     size_t begins = 0;
+    json_int_t judged = 0;
     advgp_status st = gp_runlog_open(path, &s->reader, err);
     if (st != ADVGP_OK) return st;
     s->manifest = json_deep_copy(gp_runlog_manifest(s->reader));
@@ -61,6 +70,7 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
                          : !strcmp(event_of(event), "done") ? &s->done
                                                             : NULL;
         begins += place == &s->begin;
+        if (!strcmp(event_of(event), "eval")) judged = json_integer_value(json_object_get(event, "version"));
         if (place) {
             json_decref(*place);
             *place = json_incref(event);
@@ -71,6 +81,10 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
     s->reader = NULL;
     if (st != ADVGP_OK) return st;
     const char *command = json_string_value(json_object_get(s->manifest, "command"));
+    const gp_method *method = method_of(s);
+    if (!s->begin && command && !strcmp(command, "train") && method && !gp_method_takes(method, "epochs"))
+        return gp_fail(err, ADVGP_EFILE, "%s: the method %s takes no steps, so there is nothing to replay", path,
+                       method->name);
     if (!command || strcmp(command, "train") != 0 || !s->begin)
         return gp_fail(err, ADVGP_EFILE, "%s is not the log of a training that began its steps", path);
     if (!s->done)
@@ -83,7 +97,8 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
     s->feed = (gp_replay_feed){.ctx = s,
                                .next = next_line,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
-                               .stopped = json_string_value(json_object_get(s->done, "stopped"))};
+                               .stopped = json_string_value(json_object_get(s->done, "stopped")),
+                               .judged = (size_t)judged};
     return gp_runlog_open(path, &s->reader, err);
 }
 
@@ -120,13 +135,15 @@ static void write_value(const json_t *value, gp_buffer *text)
 
 static advgp_status set_options(gp_options *train, const story *s, const gp_options *o, advgp_error *err)
 {
-    const char *key;
-    json_t *value;
+    const json_t *given = json_object_get(s->manifest, "given");
     char workers[24];
+    if (!json_is_array(given)) return gp_fail(err, ADVGP_EFILE, "the log does not say which options were given");
     advgp_status st = ADVGP_OK;
-    json_object_foreach(json_object_get(s->manifest, "options"), key, value)
-    {
-        if (st != ADVGP_OK || !is_of_the_run(key)) continue;
+    for (size_t i = 0; st == ADVGP_OK && i < json_array_size(given); i++) {
+        const char *key = json_string_value(json_array_get(given, i));
+        const json_t *value = key ? json_object_get(json_object_get(s->manifest, "options"), key) : NULL;
+        if (!value) return gp_fail(err, ADVGP_EFILE, "the log has no value of an option that was given");
+        if (!is_of_the_run(key)) continue;
         gp_buffer text = {0};
         write_value(value, &text);
         st = text.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
@@ -135,29 +152,41 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     }
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
-    st = gp_options_set(train, "workers", workers, err);
+    const gp_method *method = gp_method_named(gp_options_text(train, "method"));
+    if (gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
     if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
     if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
     return st;
 }
 
+// Is this still the file that the manifest tells of?
+static advgp_status check_input(const json_t *input, advgp_error *err)
+{
+    const char *name = json_string_value(json_object_get(input, "name"));
+    if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
+    if (!strcmp(name, "-"))
+        return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
+    json_t *now = gp_cli_file_json(name);
+    const bool same = json_equal(input, now);
+    json_decref(now);
+    return same ? ADVGP_OK : gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);
+}
+
 static advgp_status set_inputs(gp_options *train, const story *s, advgp_error *err)
 {
-    const json_t *inputs = json_object_get(s->manifest, "inputs");
+    const json_t *inputs = json_object_get(s->manifest, "inputs"), *read = json_object_get(s->manifest, "read");
     const size_t n = json_array_size(inputs);
     train->operands = gp_alloc(n ? n : 1, sizeof *train->operands); // freed with the options
     if (!train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu inputs", n);
     for (size_t i = 0; i < n; i++) {
         const json_t *input = json_array_get(inputs, i);
-        const char *name = json_string_value(json_object_get(input, "name"));
-        if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
-        if (!strcmp(name, "-"))
-            return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
-        json_t *now = gp_cli_file_json(name);
-        const bool same = json_equal(input, now);
-        json_decref(now);
-        if (!same) return gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);
-        train->operands[train->n_operands++] = name;
+        const advgp_status st = check_input(input, err);
+        if (st != ADVGP_OK) return st;
+        train->operands[train->n_operands++] = json_string_value(json_object_get(input, "name"));
+    }
+    for (size_t i = 0; i < json_array_size(read); i++) {
+        const advgp_status st = check_input(json_array_get(read, i), err);
+        if (st != ADVGP_OK) return st;
     }
     return n ? ADVGP_OK : gp_fail(err, ADVGP_EFILE, "the log names no inputs");
 }
@@ -193,7 +222,11 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     story s = {0};
     gp_options *train = NULL;
     uint64_t bits = 0;
-    advgp_status st = look_ahead(&s, o->operands[0], err);
+    const char *log = o->operands[0], *output = gp_options_text(o, "output");
+    if (!strcmp(log, output) || gp_cli_same_file(log, output))
+        return gp_fail(err, ADVGP_EINVAL, "--output %s would overwrite the log that is read; name another file",
+                       output);
+    advgp_status st = look_ahead(&s, log, err);
     if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
     if (st == ADVGP_OK) st = set_options(train, &s, o, err);
     if (st == ADVGP_OK) st = set_inputs(train, &s, err);

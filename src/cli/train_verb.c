@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/training.h"
+#include "data/packed.h"
 #include "linalg/dense.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
@@ -42,13 +43,49 @@ typedef struct report {
 
 // ---- log ------------------------------------------------------------------------------------------------------------
 
+static const char *start_path(const gp_options *o);
+
+static void add_read(json_t *files, const char *path)
+{
+    char manifest[4096];
+    json_array_append_new(files, gp_cli_file_json(path));
+    if (!gp_packed_is(path)) return;
+    snprintf(manifest, sizeof manifest, "%s/manifest.json", path); // has the hash of every shard's head
+    json_array_append_new(files, gp_cli_file_json(manifest));
+}
+
+// Files that are read beside the operands, and what tells a packed operand from another.
+static json_t *read_files(const gp_options *o)
+{
+    json_t *files = json_array();
+    gp_split split;
+    for (size_t i = 0; i < o->n_operands; i++)
+        if (gp_packed_is(o->operands[i])) add_read(files, o->operands[i]);
+    const char *validation = gp_options_text(o, "validation"), *test = gp_options_text(o, "test");
+    if (validation && gp_split_parse(validation, 0, &split, NULL) == ADVGP_OK && split.kind == GP_SPLIT_FILE)
+        add_read(files, validation);
+    if (test) add_read(files, test);
+    if (start_path(o)) add_read(files, start_path(o));
+    return files;
+}
+
+// Names of the options that someone gave: the others may have another default one day, or no meaning for the method.
+static json_t *given_options(const gp_options *o)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < o->n_values; i++)
+        if (o->values[i].origin != GP_FROM_DEFAULT && !o->values[i].option->command_line_only)
+            json_array_append_new(names, json_string(o->values[i].option->name));
+    return names;
+}
+
 json_t *gp_cli_manifest(const gp_options *o, const char *command)
 {
     json_t *files = json_array();
     for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(o->operands[i]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "command", command, "version", advgp_version(), "blas",
-                     gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "options",
-                     gp_json_options(o));
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
+                     "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
+                     read_files(o), "options", gp_json_options(o), "given", given_options(o));
 }
 
 static advgp_status open_log(report *r, advgp_error *err)
@@ -305,7 +342,7 @@ gp_train_options gp_cli_train_options(const gp_options *o)
         .seed = (uint64_t)gp_options_int(o, "seed"),
         .rule = gp_rule_named(gp_options_text(o, "optimizer")),
         .workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers"),
-        .workers_auto = gp_options_is(o, "workers", "auto"),
+        .workers_asked = gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"),
         .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
         .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
         .filter = gp_options_real(o, "filter"),
@@ -439,7 +476,7 @@ static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)
     return given ? given : beside;
 }
 
-static bool same_file(const char *a, const char *b)
+bool gp_cli_same_file(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -452,18 +489,19 @@ advgp_status gp_cli_check_written(const gp_options *o, const char *option, const
     const bool model = strcmp(option, "output") == 0; // it may take the place of the one it started from
     const char *clash = NULL;
     for (size_t i = 0; i < o->n_operands; i++)
-        if (same_file(path, o->operands[i])) clash = o->operands[i];
+        if (gp_cli_same_file(path, o->operands[i])) clash = o->operands[i];
     for (size_t i = 0; i < sizeof read / sizeof *read - model; i++) {
         const char *other = gp_options_text(o, read[i]);
-        if (other && same_file(path, other)) clash = other;
+        if (other && gp_cli_same_file(path, other)) clash = other;
     }
     if (clash)
         return gp_fail(err, ADVGP_EINVAL, "--%s %s would overwrite what is read; name another file", option, path);
     return gp_atomicfile_try(path, err);
 }
 
-static advgp_status check_outputs(const gp_options *o, advgp_error *err)
+static advgp_status check_outputs(const gp_options *o, bool replay, advgp_error *err)
 {
+    if (replay) return gp_cli_check_written(o, "output", gp_options_text(o, "output"), err);
     char beside[4096];
     const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
                *log = gp_options_text(o, "log");
@@ -491,7 +529,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     const gp_options *o = r->o;
     const char *path = gp_options_text(o, "output");
     char checkpoint[4096];
-    options.checkpoint = checkpoint_path(o, checkpoint, sizeof checkpoint);
+    options.checkpoint = r->replay ? NULL : checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {
         .ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop, .ps = on_ps, .begin = on_begin};
     options.delays = r->delays, options.n_delays = r->n_delays;
@@ -521,7 +559,9 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
         if (done) json_object_set_new(done, "bits", json_string(bits));
         log_event(r, "done", done);
-        if (result.interrupted && !method_of(o)->resumes)
+        if (r->replay)
+            ; // whoever asked for it compares
+        else if (result.interrupted && !method_of(o)->resumes)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
         else if (result.interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
@@ -592,7 +632,7 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = gp_cli_check_method(o, err);
-    if (st == ADVGP_OK && !dry) st = check_outputs(o, err);
+    if (st == ADVGP_OK && !dry) st = check_outputs(o, replay != NULL, err);
     if (st == ADVGP_OK) st = read_delays(&r, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-// All of `advgp train`, by the options of that verb. With replay the steps come from a log. *bits (may be NULL): a hash
-// of what two runs that are the same have in common.
+// All of `advgp train`, by the options of that verb. With replay the steps come from a log, and there is no checkpoint.
+// *bits (may be NULL): a hash of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
 // What the options of `train` ask for, as far as that does not depend on the data.
@@ -29,6 +29,8 @@ const char *gp_cli_scored_rows(bool held_out); // which rows the figures are of,
 json_t *gp_cli_manifest(const gp_options *options, const char *command);
 json_t *gp_cli_eval_json(const gp_train_eval *eval);
 json_t *gp_cli_delay_json(size_t max_delay);
+bool gp_cli_same_file(const char *a, const char *b); // both are there, and the same by name or by link
+
 json_t *gp_cli_cpu_json(void); // names of the CPU's features that matter
 // An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.
 json_t *gp_cli_file_json(const char *path);

@@ -48,7 +48,9 @@ advgp_status gp_course_judge(gp_course *course, const double *theta, size_t vers
 // Where the time of the steps went: run_start is when they began, cpu_began what the process had used by then.
 void gp_course_end_steps(gp_course *course, double cpu_began);
 bool gp_course_stop_asked(const gp_course *course);
-bool gp_course_time_is_up(const gp_course *course);
+bool gp_course_time_is_up(const gp_course *course); // in a replay: at the version where it was
+// Someone asked a replay to stop: ESTOPPED.
+advgp_status gp_course_replay_stopped(advgp_error *err);
 
 // As gp_train (train.h), with these steps.
 advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,

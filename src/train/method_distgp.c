@@ -4,6 +4,7 @@
 #include "train/collapsed.h"
 #include "train/course.h"
 #include "train/method.h"
+#include "train/replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     const gp_collapsed_options o = {.run = c->run,
                                     .learner = c->learner,
                                     .n_rows = gp_shards_weight(c->shards, GP_TRAIN),
-                                    .stop = asked_to_stop,
+                                    .stop = c->run->ops->replay ? NULL : asked_to_stop, // there the log says when
                                     .stop_ctx = c,
                                     .iteration = after_iteration,
                                     .ctx = &d};
@@ -52,7 +53,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     const char *stopped = NULL;
     c->run_start = gp_clock_wall();
     const double cpu = gp_clock_cpu();
-    advgp_status st = gp_run_team_start(c->run, err);
+    advgp_status st = c->run->ops->replay ? gp_run_replay_to_end(c->run, err) : gp_run_team_start(c->run, err);
     if (st == ADVGP_OK) st = gp_collapsed_new(&o, &bound, err);
     if (st == ADVGP_OK)
         st = lbfgs ? gp_collapsed_lbfgs(bound, c->steps, &stopped, err)
@@ -63,6 +64,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
         return d.status;
     }
     const bool interrupted = st == ADVGP_ESTOPPED;
+    if (interrupted && c->run->ops->replay && gp_course_stop_asked(c)) return gp_course_replay_stopped(err);
     if (st != ADVGP_OK && !interrupted) return st;
     c->result->interrupted = interrupted;
     c->result->stopped = interrupted ? "interrupted" : d.stopped ? d.stopped : stopped;

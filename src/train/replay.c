@@ -280,6 +280,13 @@ bool gp_run_replay_is_over(const gp_run *run)
     return ((const replay *)run)->over;
 }
 
+advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    while (st == ADVGP_OK && !gp_run_replay_is_over(run)) st = run->ops->turn(run, 0, err);
+    return st;
+}
+
 uint64_t gp_run_replay_rows(const gp_run *run)
 {
     size_t n = 0;
@@ -287,5 +294,6 @@ uint64_t gp_run_replay_rows(const gp_run *run)
         const gp_member m = gp_server_member(run->server, (uint32_t)k);
         n += m.live && m.has_shards;
     }
+    if (!n) n = run->o.workers; // as the server counts who is still to come
     return ((const replay *)run)->rows * n;
 }

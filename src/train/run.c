@@ -80,8 +80,11 @@ advgp_status gp_run_collect(gp_run *run, const double *theta, unsigned flags, ui
     advgp_status st = ADVGP_OK;
     gp_server_collect(run->server, theta, flags, max_rows);
     while (st == ADVGP_OK && !(*sum = gp_server_collected(run->server))) {
-        st = run->ops->turn(run, 0.2, err);
-        if (st == ADVGP_OK && stop && !gp_server_collected(run->server) && stop(ctx))
+        // Asked before the turn, since one turn may bring all that is missing; given up after it, since a replay takes
+        // it that the workers were answered.
+        const bool stopping = stop && stop(ctx);
+        st = run->ops->turn(run, stopping ? 0 : 0.2, err);
+        if (st == ADVGP_OK && stopping && !gp_server_collected(run->server))
             return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
     }
     return st;

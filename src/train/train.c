@@ -86,7 +86,7 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
     t->workers = o->workers ? o->workers : 1;
-    if (o->resume && o->workers_auto) {
+    if (o->resume && !o->workers_asked) {
         size_t components;
         const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
         if (st != ADVGP_OK) return st;
@@ -94,6 +94,12 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
     if (t->workers > t->n_train / WORKER_ROWS_MIN) t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers < 1) t->workers = 1;
+    if (o->workers_asked && t->workers < o->workers) {
+        const advgp_status noted = gp_notes_add(notes, err, t->workers,
+                                                "workers reduced from %zu to %zu: each needs %d training rows",
+                                                o->workers, t->workers, WORKER_ROWS_MIN);
+        if (noted != ADVGP_OK) return noted;
+    }
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
     if (o->batch) batch = o->batch;
@@ -321,6 +327,9 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
 bool gp_course_time_is_up(const gp_course *t)
 {
     const gp_train_options *o = t->options;
+    if (o->replay) // the clock of the log, not this one
+        return o->replay->stopped && !strcmp(o->replay->stopped, late_word) &&
+               t->state.judged_version == o->replay->judged;
     return (o->seconds > 0 && gp_clock_wall() - t->wall_start >= o->seconds) ||
            (o->cpu_seconds > 0 && gp_clock_cpu() - t->cpu_start >= o->cpu_seconds);
 }
@@ -328,6 +337,11 @@ bool gp_course_time_is_up(const gp_course *t)
 bool gp_course_stop_asked(const gp_course *t)
 {
     return stop_asked(t);
+}
+
+advgp_status gp_course_replay_stopped(advgp_error *err)
+{
+    return gp_fail(err, ADVGP_ESTOPPED, "the replay was interrupted: there is no model of it");
 }
 
 advgp_status gp_course_judge(gp_course *t, const double *theta, size_t version, double neg_elbo_per_row,
@@ -451,7 +465,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
         if (t->run->ops->replay && gp_run_replay_is_over(t->run))
             st = replayed(t, &stopped, err);
         else if (stop_asked(t))
-            st = interrupted(t, &stopped, err);
+            st = t->run->ops->replay ? gp_course_replay_stopped(err) : interrupted(t, &stopped, err);
         else if (pause > 0 && gp_clock_wall() - t->last_save >= pause)
             st = save(t, err);
         if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
@@ -567,7 +581,7 @@ static advgp_status polish(gp_course *t, advgp_error *err)
     const gp_collapsed_options o = {.run = t->run,
                                     .learner = t->learner,
                                     .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
-                                    .stop = asked_to_stop,
+                                    .stop = t->run->ops->replay ? NULL : asked_to_stop, // there the log says when
                                     .stop_ctx = t};
     gp_collapsed *bound = NULL;
     advgp_status st = gp_collapsed_new(&o, &bound, err);
@@ -584,13 +598,12 @@ static advgp_status polish(gp_course *t, advgp_error *err)
 static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
 {
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3), start = gp_clock_wall();
-    while (t->run->ops->replay && !gp_run_replay_is_over(t->run)) { // the schedule or patience ended the steps
-        const advgp_status st = t->run->ops->turn(t->run, 0, err);
-        if (st != ADVGP_OK) return st;
-    }
     const double least = fmin((double)t->n_train, FINISH_ROWS_MIN); // a second or two, whatever the pilots took
     const size_t few = (size_t)fmax(least, speed * interrupted_finish_seconds);
-    advgp_status st = ADVGP_ESTOPPED;
+    // The schedule or patience may have ended the steps.
+    advgp_status st = t->run->ops->replay ? gp_run_replay_to_end(t->run, err) : ADVGP_OK;
+    if (st != ADVGP_OK) return st;
+    st = ADVGP_ESTOPPED;
     // By what the record says, not by the clock: a replay must come to the same decision.
     const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
     const bool late = !strcmp(t->result->stopped, late_word);
@@ -605,6 +618,7 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     say(t, "finish: exact posterior over the training rows");
     if (t->run->ops->replay) {
         while (st == ADVGP_ESTOPPED) { // over the rows that the log says, as often as it was begun
+            if (stop_asked(t)) return gp_course_replay_stopped(err);
             const uint64_t logged = gp_run_replay_rows(t->run);
             *rows = logged ? (size_t)logged : t->n_train;
             st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);

@@ -36,7 +36,8 @@ typedef struct gp_train_options {
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
     size_t workers;          // threads; 0: 1. Small tables use fewer
-    bool workers_auto;       // nobody asked for that number: a run that is resumed goes on with its own
+    bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
+                             // goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
     double quorum;           // negative: the rule's own
     double filter;           // 0: parameters are sent whole

@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # `advgp replay` recomputes an asynchronous run from its log, on one core, to the same bits; a log that cannot be replayed
 # is refused with the right exit code and reason.
-#   replay.sh ADVGP
+#   replay.sh ADVGP      one round of interruptions; 5 with ADVGP_LONG=1, and longer runs
 # shellcheck source=train_common.sh
 source "$(dirname "$0")/train_common.sh"
-table 12000 5 >in/rows.csv
+rounds=1 rows=5000 epochs=2
+[[ -n ${ADVGP_LONG-} ]] && rounds=5 rows=12000 epochs=5
+table $rows 5 >in/rows.csv
+table 700 6 >in/small.csv
 # One row far out: the bound jumps when it is seen, and the step is taken back.
-awk -F, -v OFS=, 'NR == 101 { $3 = 90000 } { print }' in/rows.csv >in/wild.csv
+table 12000 5 | awk -F, -v OFS=, 'NR == 101 { $3 = 90000 } { print }' >in/wild.csv
 
+shape=(-q -m 10 --components 1 --target y)
 logged() { # NAME EXIT ARGUMENTS: trains with a log
   local name=$1 want=$2
   shift 2
   rm -f out/log out/m out/again
-  timeout -k 5 120 "$advgp" train "$@" -q -m 20 --components 1 --target y -o out/m --log out/log >said.out 2>said.err
+  timeout -k 5 120 "$advgp" train "$@" -o out/m --log out/log >said.out 2>said.err
   local code=$?
   [[ $code == "$want" ]] || tell "$name: the run: exit $code, expected $want: $(tail -n 3 said.err)"
 }
@@ -24,57 +28,108 @@ again() { # NAME: the log out/log gives the same model
 }
 has() { grep -q "$2" out/log || tell "$1: no $2 in the log"; }
 
-team=(--workers 4 --max-delay 8 --batch 400 --delay-worker 2:0.002)
+team=("${shape[@]}" --workers 4 --max-delay 8 --batch 400 --delay-worker 2:0.001)
 for optimizer in natural prox; do
-  logged "$optimizer" 0 in/rows.csv "${team[@]}" --optimizer $optimizer --epochs 5
+  logged "$optimizer" 0 in/rows.csv "${team[@]}" --optimizer $optimizer --epochs $epochs
   has "$optimizer" '"event":"push"'
   again "$optimizer, 4 workers, delay 8"
-  logged "$optimizer, filter" 0 in/rows.csv "${team[@]}" --optimizer $optimizer --epochs 5 --filter 0.01
+  logged "$optimizer, filter" 0 in/rows.csv "${team[@]}" --optimizer $optimizer --epochs $epochs --filter 0.01
   has "$optimizer, filter" '"filtered":true'
   again "$optimizer, filter"
 done
-logged 'no bound on delay' 0 in/rows.csv --workers 4 --max-delay inf --batch 400 --delay-worker 1:0.02 --epochs 5
+logged 'no bound on delay' 0 in/rows.csv "${shape[@]}" --workers 4 --max-delay inf --batch 400 --delay-worker 1:0.01 --epochs $epochs
 again 'no bound on delay'
 logged patience 0 in/rows.csv "${team[@]}" --patience 1 --epochs 200
 has patience '"stopped":"no gain on held-out rows"'
 again patience
-logged time 0 in/rows.csv "${team[@]}" --time 1 --epochs 100000 --patience inf
+logged time 0 in/rows.csv "${team[@]}" --time 0.3 --epochs 500 --patience inf
 has time '"stopped":"time is up"'
 again time
-logged 'one worker' 0 in/rows.csv --workers 1 --epochs 4
+logged 'one worker' 0 in/rows.csv "${shape[@]}" --workers 1 --epochs $epochs
 again 'one worker'
-logged 'fewer workers than asked for' 0 in/rows.csv --workers 64 --max-delay 3 --delay-worker 63:1 --epochs 4
+logged 'fewer workers than asked for' 0 in/rows.csv "${shape[@]}" --workers 64 --max-delay 3 --delay-worker 63:1 --epochs $epochs
 again 'fewer workers than asked for'
-table 700 6 >in/small.csv
-logged 'a small table, ended by L-BFGS' 0 in/small.csv
+logged 'a small table, ended by L-BFGS' 0 in/small.csv "${shape[@]}"
 again 'a small table, ended by L-BFGS'
-logged 'roll-back' 0 in/wild.csv "${team[@]}" --epochs 4 --patience inf
+logged 'a small table, time is up' 0 in/small.csv "${shape[@]}" --time 0.03
+has 'a small table, time is up' '"stopped":"time is up"'
+again 'a small table, time is up'
+good 'fewer workers: a note' 'workers reduced from 4 to 1' -- train in/small.csv -m 10 --components 1 --epochs 2 --target y --workers 4 --delay-worker 3:0.1 -o out/m --log out/log
+again 'a delay of a worker that is not there'
+logged 'roll-back' 0 in/wild.csv -q -m 20 --components 1 --target y --workers 4 --max-delay 8 --batch 400 --epochs 4 --patience inf
 has 'roll-back' '"rolled_back"'
 again 'roll-back'
 
-interrupted() { # NAME LINES ARGUMENTS: once the log has that many
-  local name=$1 lines=$2
-  shift 2
+# ---- other methods, other files
+logged svigp 0 in/rows.csv "${shape[@]}" --method svigp --batch 500 --epochs 2
+again svigp
+for method in distgp-gd distgp-lbfgs; do
+  logged $method 0 in/rows.csv "${shape[@]}" --method $method --workers 2 --epochs 4
+  again $method
+  logged "$method, time" 0 in/rows.csv "${shape[@]}" --method $method --workers 2 --time 0.02 --patience inf
+  has "$method, time" '"stopped":"time is up"'
+  again "$method, time"
+done
+for method in linear mean exact; do
+  logged $method 0 in/small.csv -q --target y --method $method
+  bad "$method" 4 'nothing to replay' "$method" -- replay out/log -o out/again
+done
+"$advgp" train in/rows.csv "${shape[@]}" --epochs 1 -o in/start >said.out 2>said.err
+table 400 7 >in/held.csv
+table 300 8 >in/test.csv
+logged 'started from a model, with files' 0 in/rows.csv -q --target y --workers 2 --start in/start --validation in/held.csv --test in/test.csv --epochs 1
+again 'started from a model, with files'
+for file in in/start in/held.csv in/test.csv; do
+  cp $file in/kept
+  echo '0.5,0.5,4' >>$file
+  bad "$file has grown" 3 "$file is not the file it was" -- replay out/log -o out/again
+  mv in/kept $file
+done
+"$advgp" pack in/rows.csv --target y -o in/packed >said.out 2>said.err
+logged 'a packed folder' 0 in/packed -q -m 10 --components 1 --epochs 1
+again 'a packed folder'
+rm -rf in/packed
+"$advgp" pack in/rows.csv --target y --seed 9 -o in/packed >said.out 2>said.err
+bad 'packed another way' 3 'in/packed/manifest.json is not the file it was' -- replay out/log -o out/again
+
+# ---- interrupted
+interrupted() { # NAME PATTERN LINES ARGUMENTS: once the log has that many lines with the pattern
+  local name=$1 pattern=$2 lines=$3
+  shift 3
   rm -f out/log out/m out/again
-  "$advgp" train "$@" -q -m 20 --components 1 --target y --epochs 100000 --patience inf -o out/m --log out/log >said.out 2>said.err &
+  "$advgp" train "$@" -o out/m --log out/log >said.out 2>said.err &
   local pid=$!
-  for ((i = 0; i < 3000; i++)); do
-    [[ -e out/log ]] && (( $(wc -l <out/log) >= lines )) && break
-    sleep 0.02
+  for ((i = 0; i < 6000; i++)); do
+    [[ -e out/log ]] && (( $(grep -c "$pattern" out/log) >= lines )) && break
+    sleep 0.01
   done
   kill -INT $pid
   wait $pid
   [[ $? == 130 ]] || tell "$name: exit $?, expected 130: $(cat said.err)"
-  has "$name" '"stopped":"interrupted"'
   again "$name"
 }
-interrupted 'interrupted early' 2 in/rows.csv "${team[@]}"
-interrupted 'interrupted' 3000 in/rows.csv "${team[@]}" --optimizer prox
-interrupted 'interrupted while the judge is slow' 500 in/rows.csv "${team[@]}" --validation 0.5
+endless=("${team[@]}" --epochs 100000 --patience inf)
+for ((round = 0; round < rounds; round++)); do
+  interrupted 'interrupted early' . 2 in/rows.csv "${endless[@]}"
+  has 'interrupted early' '"stopped":"interrupted"'
+  interrupted 'interrupted' . $((1000 + 400 * round)) in/rows.csv "${endless[@]}" --optimizer prox
+  interrupted 'interrupted among pilots' '"command"' 1 in/rows.csv -q -m 40 --target y --workers 4
+  has 'interrupted among pilots' '"stopped":"interrupted"'
+  interrupted 'interrupted in the steps of a small table' '"advance"' $((5 + round)) in/small.csv "${shape[@]}" --epochs 100000 --patience inf
+  interrupted 'interrupted in the end by L-BFGS' '"collect"' $((1 + round)) in/small.csv -q -m 60 --components 1 --target y --patience 1
+  has 'interrupted in the end by L-BFGS' '"stopped":"no gain on held-out rows"\|"stopped":"the schedule ended"'
+  interrupted 'interrupted in the finish' '"collect"' 1 in/rows.csv -q -m 200 --components 1 --target y --workers 1 --epochs 1 --batch full
+  interrupted 'interrupted, svigp' '"advance"' 3 in/rows.csv "${shape[@]}" --method svigp --epochs 100000 --patience inf
+  interrupted 'interrupted, distgp' '"collected"' 4 in/rows.csv "${shape[@]}" --method distgp-gd --workers 2 --epochs 100000 --patience inf
+  interrupted 'interrupted while the judge is slow' . 300 in/rows.csv "${endless[@]}" --validation 0.5
+done
 cp out/log out/interrupted
+cp out/m.checkpoint out/again.checkpoint # of some other run
+again 'a checkpoint beside the output'
+cmp -s out/m.checkpoint out/again.checkpoint || tell 'a checkpoint beside the output: it was changed'
 
 # ---- what cannot be replayed
-logged short 0 in/rows.csv "${team[@]}" --epochs 3
+logged short 0 in/rows.csv "${team[@]}" --epochs 2
 cp out/log in/log
 rm -f out/log out/m
 printf 'x,y\n1,2\n' >in/foreign.csv
@@ -84,7 +139,7 @@ sed '/"event":"begin"/d' in/log >in/not_begun
 lines=$(wc -l <in/log)
 { head -n $((lines / 2)) in/log; tail -n 1 in/log; } >in/half
 sed "$((lines / 2))s/.*/this is no line of a log/" in/log >in/edited
-at=$(grep -n '"event":"push"' in/log | sed -n '30{s/:.*//;p}')
+at=$(grep -n '"event":"push"' in/log | sed -n '15{s/:.*//;p}')
 sed "${at}d" in/log >in/left_out
 sed "${at}s/\"version\":[0-9]*/\"version\":9999/" in/log >in/other_version
 sed "${at}s/\"worker\":[0-9]*/\"worker\":77/" in/log >in/other_worker
@@ -92,7 +147,13 @@ sed "${at}s/\"worker\":[0-9]*/\"worker\":-1/" in/log >in/no_worker
 sed 's/"bits":"[0-9a-f]*"/"bits":"0123456789abcdef"/' in/log >in/other_bits
 sed 's/in\/rows\.csv/in\/gone.csv/' in/log >in/gone
 sed 's/in\/rows\.csv/-/' in/log >in/stdin
-sed '1s/"inducing":20/"inducing":"many"/' in/log >in/bad_option
+sed '1s/"inducing":10/"inducing":"many"/' in/log >in/bad_option
+sed '1s/"given":/"taken":/' in/log >in/not_given
+cp in/log out/log
+ln -s log out/link
+bad 'onto its own log' 2 'out/log would overwrite the log' -- replay out/log -o out/log
+bad 'onto its own log, by a link' 2 'out/link would overwrite the log' -- replay out/log -o out/link
+rm -f out/link out/log
 bad 'no log' 1 'no-such-log' -- replay no-such-log -o out/x
 bad 'a table' 4 'in/foreign.csv:1' -- replay in/foreign.csv -o out/x
 bad 'an empty file' 4 'not the log of a run' -- replay /dev/null -o out/x
@@ -109,6 +170,7 @@ bad 'a push of no worker' 4 "no 'worker' that can be" -- replay in/no_worker -o 
 bad 'an input that is gone' 3 'in/gone.csv' -- replay in/gone -o out/x
 bad 'from standard input' 3 'standard input' -- replay in/stdin -o out/x
 bad 'an option that cannot be' 2 'options in the log' -- replay in/bad_option -o out/x
+bad 'options without who gave them' 4 'which options were given' -- replay in/not_given -o out/x
 bad 'no operand' 2 -- replay -o out/x
 n_cases=$((n_cases + 1))
 "$advgp" replay in/other_bits -o out/x >said.out 2>said.err
@@ -121,9 +183,26 @@ sed -i '$d' in/rows.csv
 good 'the log as it was' 'bit for bit' -- replay in/log -o out/x
 rm -f out/x
 
+# Ctrl-C ends a replay at once, and leaves nothing.
+n_cases=$((n_cases + 1))
+logged 'a longer run' 0 in/rows.csv -q --target y --components 1 -m 60 --workers 2 --epochs 12
+"$advgp" replay out/log -o out/x >said.out 2>said.err &
+pid=$!
+for ((i = 0; i < 1000; i++)); do grep -q training: said.err && break; sleep 0.01; done
+kill -INT $pid
+wait $pid
+[[ $? == 130 ]] || tell "an interrupted replay: exit $?: $(tail -n 2 said.err)"
+grep -q 'the replay was interrupted' said.err || tell "an interrupted replay: $(tail -n 2 said.err)"
+grep -q -e --resume said.err && tell "an interrupted replay: cannot be resumed: $(tail -n 2 said.err)"
+[[ -e out/x || -e out/x.checkpoint ]] && tell 'an interrupted replay: left something'
+
 # A resumed run goes on in the same log; steps that the first part made after its checkpoint are in it, too.
 cp out/interrupted out/log
-timeout -k 5 120 "$advgp" train in/rows.csv "${team[@]}" --epochs 100000 --patience inf --validation 0.5 -q -m 20 --components 1 --target y -o out/m --log out/log \
-  --resume out/m.checkpoint --time 1 >said.out 2>said.err || true
-[[ $(grep -c '"event":"begin"' out/log) == 2 ]] && bad 'of a resumed run' 4 'resumed' -- replay out/log -o out/x
-end_report 30
+timeout -k 5 120 "$advgp" train in/rows.csv "${endless[@]}" --validation 0.5 -o out/m --log out/log --resume out/again.checkpoint --time 0.2 \
+  >said.out 2>said.err || true
+if [[ $(grep -c '"event":"begin"' out/log) == 2 ]]; then
+  bad 'of a resumed run' 4 'resumed' -- replay out/log -o out/x
+else
+  tell "the run was not resumed: $(tail -n 1 said.err)"
+fi
+end_report 60
