@@ -224,7 +224,8 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     uint64_t bits = 0;
     const char *log = o->operands[0], *output = gp_options_text(o, "output");
     if (!strcmp(log, output) || gp_cli_same_file(log, output))
-        return gp_fail(err, ADVGP_EINVAL, "--output %s would overwrite the log that is read; name another file", output);
+        return gp_fail(err, ADVGP_EINVAL, "--output %s would overwrite the log that is read; name another file",
+                       output);
     advgp_status st = look_ahead(&s, log, err);
     if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
     if (st == ADVGP_OK) st = set_options(train, &s, o, err);

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-// All of `advgp train`, by the options of that verb. With replay the steps come from a log, and there is no checkpoint. *bits (may be NULL): a hash
-// of what two runs that are the same have in common.
+// All of `advgp train`, by the options of that verb. With replay the steps come from a log, and there is no checkpoint.
+// *bits (may be NULL): a hash of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
 // What the options of `train` ask for, as far as that does not depend on the data.
