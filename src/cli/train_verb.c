@@ -559,11 +559,10 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
         if (done) json_object_set_new(done, "bits", json_string(bits));
         log_event(r, "done", done);
-        if (r->replay)
-            ; // whoever asked for it compares
-        else if (result.interrupted && !method_of(o)->resumes)
+        const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
+        if (interrupted && !method_of(o)->resumes)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
-        else if (result.interrupted)
+        else if (interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);
         else if (options.checkpoint == checkpoint)
