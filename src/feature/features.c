@@ -288,43 +288,37 @@ static void scale_row(size_t n, double scale, const double *from, double *to)
     for (size_t j = 0; j < n; j++) to[j] = scale * from[j];
 }
 
-// Trend rows are the same in columns and features but for their scale, so L~ and L~^T treat them alike.
-static void left_trend(const gp_features *f, size_t first_in, size_t first_out, gp_cmat A, gp_mat out)
+// L~ A or L~^T A, component by component. Trend rows are the same in columns and features but for their scale, so the
+// two treat them alike.
+static void left(const gp_features *f, gp_op op, gp_cmat A, gp_mat out)
 {
+    const bool back = op == GP_TRANSPOSED; // from columns to features
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        const size_t from_row = back ? c->col : c->feature, to_row = back ? c->feature : c->col;
+        gp_cmat from = gp_cmat_part(A, from_row, 0, back ? c->m : c->M, A.cols);
+        gp_mat to = gp_mat_part(out, to_row, 0, back ? c->M : c->m, A.cols);
+        if (c->map->lower) {
+            gp_mat_copy(from, to);
+            gp_trmm_left(GP_LOWER, op, gp_ro(c->T), to);
+        } else {
+            gp_gemm(op, GP_AS_IS, 1, gp_ro(c->T), from, 0, to);
+        }
+    }
+    const size_t first_in = back ? f->n_kernel_cols : f->n_kernel_features;
+    const size_t first_out = back ? f->n_kernel_features : f->n_kernel_cols;
     for (size_t t = 0; t < f->M - f->n_kernel_features; t++)
         scale_row(A.cols, trend_scale(f, t), A.p + (first_in + t) * A.ld, out.p + (first_out + t) * out.ld);
 }
 
 void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out)
 {
-    for (size_t b = 0; b < f->n_components; b++) {
-        const gp_component *c = &f->components[b];
-        gp_cmat from = gp_cmat_part(A, c->feature, 0, c->M, A.cols);
-        gp_mat to = gp_mat_part(out, c->col, 0, c->m, A.cols);
-        if (c->map->lower) {
-            gp_mat_copy(from, to);
-            gp_trmm_left(GP_LOWER, GP_AS_IS, gp_ro(c->T), to);
-        } else {
-            gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(c->T), from, 0, to);
-        }
-    }
-    left_trend(f, f->n_kernel_features, f->n_kernel_cols, A, out);
+    left(f, GP_AS_IS, A, out);
 }
 
 void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out)
 {
-    for (size_t b = 0; b < f->n_components; b++) {
-        const gp_component *c = &f->components[b];
-        gp_cmat from = gp_cmat_part(A, c->col, 0, c->m, A.cols);
-        gp_mat to = gp_mat_part(out, c->feature, 0, c->M, A.cols);
-        if (c->map->lower) {
-            gp_mat_copy(from, to);
-            gp_trmm_left(GP_LOWER, GP_TRANSPOSED, gp_ro(c->T), to);
-        } else {
-            gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(c->T), from, 0, to);
-        }
-    }
-    left_trend(f, f->n_kernel_cols, f->n_kernel_features, A, out);
+    left(f, GP_TRANSPOSED, A, out);
 }
 
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out)
