@@ -3,17 +3,19 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 // The number in a file of the kernel's; infinite where there is none ("max").
 static double number_in(const char *path)
 {
-    double number;
+    char line[64];
     FILE *f = fopen(path, "r");
-    const int n = f ? fscanf(f, "%lf", &number) : 0;
+    const double number = f && fgets(line, sizeof line, f) ? strtod(line, NULL) : 0;
     if (f) fclose(f);
-    return n == 1 && number > 0 ? number : INFINITY;
+    return number > 0 ? number : INFINITY;
 }
 
 static double limit_of(int resource)
@@ -28,4 +30,22 @@ double gp_memory_bytes(void)
     bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory.max"));
     bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     return fmin(bytes, fmin(limit_of(RLIMIT_DATA), limit_of(RLIMIT_AS)));
+}
+
+// A line "Name:  123 kB" of the process's status, in bytes; 0 where there is none.
+static double status_of(const char *name)
+{
+    char line[256];
+    double kilobytes = 0;
+    const size_t n = strlen(name);
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, name, n)) kilobytes = strtod(line + n, NULL);
+    if (f) fclose(f);
+    return 1024 * kilobytes;
+}
+
+double gp_memory_address_room(void)
+{
+    return fmin(limit_of(RLIMIT_DATA) - status_of("VmData:"), limit_of(RLIMIT_AS) - status_of("VmSize:"));
 }

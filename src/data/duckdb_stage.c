@@ -115,9 +115,9 @@ advgp_status gp_stage_export(gp_stage *s, const char *const *names, const char *
     gp_buffer_add(&sql, " FROM staged) TO ");
     gp_buffer_quoted(&sql, path, '\'');
     // A group of rows is held in memory while it is written: a wide table has smaller ones.
-    const size_t fit = GROUP_VALUES / s->n_columns, rows = fit < GROUP_ROWS_MIN   ? GROUP_ROWS_MIN
-                                                           : fit > GROUP_ROWS_MAX ? GROUP_ROWS_MAX
-                                                                                  : fit;
+    const size_t fit = GROUP_VALUES / (s->n_columns ? s->n_columns : 1), rows = fit < GROUP_ROWS_MIN   ? GROUP_ROWS_MIN
+                                                                                : fit > GROUP_ROWS_MAX ? GROUP_ROWS_MAX
+                                                                                                       : fit;
     gp_buffer_add(&sql, " (FORMAT parquet, ROW_GROUP_SIZE %zu, USE_TMP_FILE false)", rows);
     const advgp_status st = run(s, &sql, err);
     gp_buffer_fini(&sql);

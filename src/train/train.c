@@ -3,6 +3,7 @@
 #include "train/train.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "train/account.h"
 #include "train/collapsed.h"
 #include "train/course.h"
@@ -80,6 +81,27 @@ static bool whole(const gp_course *t)
 
 // ---- settle ---------------------------------------------------------------------------------------------------------
 
+// OpenBLAS takes 128 MB of address space for every thread that calls it, touched or not, and where a limit refuses them
+// it tries again for ever. So no more threads are started than the limit leaves room for: the workers and the judge.
+static advgp_status fit_threads(gp_course *t, gp_notes *notes, advgp_error *err)
+{
+    const double a_thread = 144e6, threads = floor(gp_memory_address_room() / a_thread);
+    if (threads >= (double)t->workers + 1) return ADVGP_OK;
+    if (threads < 2)
+        return gp_fail(
+            err, ADVGP_EINVAL,
+            "the limit of this process (ulimit -d, ulimit -v) leaves no room for a worker and a judge, which "
+            "take %.0f MB of address space each: raise it by %.0f MB",
+            a_thread / 1e6, (2 * a_thread - fmax(0, gp_memory_address_room())) / 1e6);
+    const size_t fit = (size_t)threads - 1;
+    const advgp_status st = gp_notes_add(notes, err, fit,
+                                         "workers reduced from %zu to %zu: the limit of this process "
+                                         "(ulimit -d, ulimit -v) leaves no room for more threads",
+                                         t->workers, fit);
+    t->workers = fit;
+    return st;
+}
+
 static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
 {
     const gp_train_options *o = t->options;
@@ -100,6 +122,8 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
                                                 o->workers, t->workers, WORKER_ROWS_MIN);
         if (noted != ADVGP_OK) return noted;
     }
+    advgp_status room = fit_threads(t, notes, err);
+    if (room != ADVGP_OK) return room;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
     if (o->batch) batch = o->batch;

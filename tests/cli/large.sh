@@ -5,7 +5,7 @@
 # shellcheck source=train_common.sh
 source "$(dirname "$0")/train_common.sh"
 
-rows=1300000 limit_kb=300000 line_mb=64
+rows=2400000 limit_kb=560000 line_mb=64
 [[ -n ${ADVGP_LONG-} ]] && rows=10000000 limit_kb=1000000 line_mb=1024
 
 # within SECONDS COMMAND...: in that much memory of its own (mapped files do not count)
