@@ -17,6 +17,7 @@ typedef struct member {
     uint64_t token;
     // The newest push. Fresh: not in an advance yet.
     bool has_push, fresh;
+    bool failed; // it could not compute, and the roll-back that follows is still to come
     uint64_t push_version, push_sequence;
     double shard_weight, batch_weight;
     size_t n_shards;
@@ -279,7 +280,7 @@ bool gp_server_next(gp_server *s, double now, size_t *peer, gp_message *message)
 // only its own push could bring.
 static void void_push(member *m)
 {
-    m->has_push = m->fresh = false;
+    m->has_push = m->fresh = m->failed = false;
     m->need = 0;
 }
 
@@ -748,7 +749,11 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
     if (failed && !dropped && s->collecting)
         return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
                        push->worker);
-    if (failed && !dropped) s->trouble = "a worker could not compute";
+    if (failed && !dropped) {
+        s->trouble = "a worker could not compute";
+        m->failed = true;
+        m->push_sequence = push->sequence;
+    }
     return try_advance(s, err);
 }
 
@@ -913,7 +918,7 @@ gp_server_image gp_server_look(gp_server *s)
     for (size_t i = 0; i < s->table.n; i++) owner[i] = s->table.owner[i];
     for (size_t k = 0; k < W; k++) {
         const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
-        sequence[k] = m->has_push && m->fresh ? m->push_sequence : m->seen.sequence;
+        sequence[k] = m->fresh || m->failed ? m->push_sequence : m->seen.sequence;
         incarnation[k] = m->seen.incarnation;
     }
     return image;
