@@ -167,6 +167,15 @@ static void on_begin(void *ctx, const gp_train_plan *p)
                p->workers == 1 ? "" : "s", p->batch, p->steps, gp_options_text(r->o, "max-delay"));
 }
 
+static void on_checkpoint(void *ctx, const char *path, size_t version, const char *failed)
+{
+    report *r = ctx;
+    log_event(r, "checkpoint",
+              json_pack("{s:o, s:I, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "failed",
+                        failed ? gp_json_text(failed) : json_null()));
+    if (failed) gp_cli_say(r->o, "the state could not be saved, training goes on: %s", failed);
+}
+
 static json_t *workers_json(const gp_train_eval *e)
 {
     json_t *list = json_array();
@@ -530,8 +539,13 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     const char *path = gp_options_text(o, "output");
     char checkpoint[4096];
     options.checkpoint = r->replay ? NULL : checkpoint_path(o, checkpoint, sizeof checkpoint);
-    const gp_train_events events = {
-        .ctx = r, .eval = on_eval, .phase = on_phase, .stop = on_stop, .ps = on_ps, .begin = on_begin};
+    const gp_train_events events = {.ctx = r,
+                                    .eval = on_eval,
+                                    .phase = on_phase,
+                                    .stop = on_stop,
+                                    .ps = on_ps,
+                                    .begin = on_begin,
+                                    .checkpoint = on_checkpoint};
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
     gp_model *model = NULL;
@@ -562,6 +576,10 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
         if (interrupted && !method_of(o)->resumes)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
+        else if (interrupted && result.unsaved[0])
+            st = gp_fail(err, ADVGP_ESTOPPED,
+                         "interrupted: the model so far is in %s; the state to go on from is lost: %s", path,
+                         result.unsaved);
         else if (interrupted)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
                          options.checkpoint);

@@ -413,13 +413,21 @@ static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_erro
     return t->run->ops->replay ? ADVGP_OK : gp_server_allow(t->run->server, t->next_eval, err);
 }
 
-static advgp_status save(gp_course *t, advgp_error *err)
+// A state that cannot be written, on a full disk say, costs no run its steps: it is told, and tried again in time.
+static void save(gp_course *t)
 {
     const gp_learner *l = t->learner;
+    gp_train_result *r = t->result;
+    advgp_error why = {0};
     if (t->state.judging) memcpy(t->judged, gp_judge_theta(t->judge), l->layout.size * sizeof(double));
     const gp_run_parts parts = {t->run->server, t->run->rule, l->best, t->judged};
     t->last_save = gp_clock_wall();
-    return t->options->checkpoint ? gp_checkpoint_save(t->options->checkpoint, &parts, &t->state, err) : ADVGP_OK;
+    if (!t->options->checkpoint) return;
+    const advgp_status st = gp_checkpoint_save(t->options->checkpoint, &parts, &t->state, &why);
+    memcpy(r->unsaved, why.text, sizeof r->unsaved);
+    if (t->events->checkpoint)
+        t->events->checkpoint(t->events->ctx, t->options->checkpoint, (size_t)gp_server_version(t->run->server),
+                              st == ADVGP_OK ? NULL : r->unsaved);
 }
 
 // Someone asked to stop. The checkpoint comes first: an undisturbed run would not evaluate here, and must not learn of
@@ -427,8 +435,9 @@ static advgp_status save(gp_course *t, advgp_error *err)
 static advgp_status interrupted(gp_course *t, const char **stopped, advgp_error *err)
 {
     const char *ignored;
-    advgp_status st = save(t, err);
-    if (st == ADVGP_OK && t->state.judging) st = take_verdict(t, &ignored, err);
+    advgp_status st = ADVGP_OK;
+    save(t);
+    if (t->state.judging) st = take_verdict(t, &ignored, err);
     if (st == ADVGP_OK) st = judge_now(t, &ignored, err);
     *stopped = interrupted_word;
     t->result->interrupted = true;
@@ -491,12 +500,12 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
         else if (stop_asked(t))
             st = t->run->ops->replay ? gp_course_replay_stopped(err) : interrupted(t, &stopped, err);
         else if (pause > 0 && gp_clock_wall() - t->last_save >= pause)
-            st = save(t, err);
+            save(t);
         if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
     }
     if (st != ADVGP_OK) return st;
     if (!t->result->interrupted && pause > 0 && gp_clock_wall() - t->run_start >= pause)
-        st = save(t, err); // the finish may take long, too
+        save(t); // the finish may take long, too
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
     t->result->stopped = stopped;
     t->result->versions = (size_t)gp_server_version(server);
@@ -652,10 +661,7 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
     }
     if (st == ADVGP_ESTOPPED) {
-        if (!t->result->interrupted && !t->run->ops->replay) { // here, not before: the steps are in no checkpoint yet
-            st = save(t, err);
-            if (st != ADVGP_OK) return st;
-        }
+        if (!t->result->interrupted && !t->run->ops->replay) save(t); // here, not before: no checkpoint has the steps
         t->result->interrupted = true;
         *rows = few < t->n_train ? few : t->n_train;
         st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);

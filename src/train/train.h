@@ -82,16 +82,19 @@ typedef struct gp_train_plan {
 
 typedef struct gp_train_events {
     void *ctx;
-    void (*eval)(void *ctx, const gp_train_eval *eval);  // may be NULL
-    void (*phase)(void *ctx, const char *what);          // may be NULL: "pilot: 4 components", "finish pass"
-    int (*stop)(void *ctx);                              // may be NULL; non-zero ends the run after this step
-    void (*ps)(void *ctx, const gp_ps_event *event);     // may be NULL: what the server saw and did, for the log
+    void (*eval)(void *ctx, const gp_train_eval *eval); // may be NULL
+    void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
+    int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
+    void (*ps)(void *ctx, const gp_ps_event *event);    // may be NULL: what the server saw and did, for the log
+    // May be NULL: the state was written to path at that version, or could not be, and why.
+    void (*checkpoint)(void *ctx, const char *path, size_t version, const char *failed);
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
 typedef struct gp_train_result {
     const char *stopped; // why, in words
     bool interrupted;    // by events.stop
+    char unsaved[512];   // why the last checkpoint could not be written; empty: it was, or none was asked for
     size_t versions;
     double rows;       // training rows seen, with repetition
     double n_train;    // training rows

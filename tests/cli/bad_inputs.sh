@@ -7,7 +7,7 @@ trap '' XFSZ # a write beyond ulimit -f then fails like one on a full disk
 
 # models
 head -c 3000 m.safetensors > cut.safetensors
-head -c 5 m.safetensors > stub.safetensors
+head -c 5 m.safetensors > cut-off.safetensors
 : > empty.safetensors
 cp m.safetensors flipped.safetensors
 printf '\x41' | dd of=flipped.safetensors bs=1 seek=$(($(stat -c %s m.safetensors) - 900)) conv=notrunc status=none
@@ -85,7 +85,7 @@ for verb in predict evaluate inspect; do
   try 4 "not a regular file" $verb /dev/null $few
   try 4 "not a regular file" $verb pipe $few
   try 4 "empty.safetensors" $verb empty.safetensors $few
-  try 4 "stub.safetensors" $verb stub.safetensors $few
+  try 4 "cut-off.safetensors" $verb cut-off.safetensors $few
   try 4 "cut.safetensors" $verb cut.safetensors $few
   try 4 "the tensors are damaged" $verb flipped.safetensors $few
   try 4 "format version 2 is newer than this advgp" $verb newer.safetensors $few

@@ -84,7 +84,7 @@ t 'files that disagree'      3 'in/disagree/b.csv' 'z2' 'agree' -- train in/disa
 t 'a file that lacks one'    3 'in/fewer/b.csv' 'x2' 'agree' -- train 'in/fewer/*.csv' "${y[@]}"
 t 'junk as CSV'              3 'in/junk.csv' -- train in/junk.csv "${y[@]}"
 t 'junk as Parquet'          3 'in/junk.parquet' 'Parquet' -- train in/junk.parquet "${y[@]}"
-t 'a stub of Parquet'        3 'in/short.parquet' 'Parquet' -- train in/short.parquet "${y[@]}"
+t 'a cut-off Parquet'        3 'in/short.parquet' 'Parquet' -- train in/short.parquet "${y[@]}"
 t 'junk as gzip'             3 'in/junk.csv.gz' 'gzip' -- train in/junk.csv.gz "${y[@]}"
 t 'gzip that was cut off'    3 'in/cut.csv.gz' 'cut off' -- train in/cut.csv.gz "${y[@]}"
 t 'no header line'           3 'in/bare.csv' "'y'" 'c1, c2, c3' 'header' -- train in/bare.csv "${y[@]}"
@@ -201,6 +201,13 @@ if mount -t tmpfs -o size=8k none small 2>/dev/null; then
   mounted=$scratch/small
   bad 'full disk'            1 'small/m.safetensors' 'space' -- train in/good.csv "${quick[@]}" -o small/m.safetensors
   [[ -z $(ls -A small) ]] || tell "full disk: left behind $(ls -A small)"
+  # A checkpoint that finds no room costs no run its steps: it is told, also in the log, and the model is written.
+  good 'full disk: a checkpoint' 'the state could not be saved, training goes on' 'space' -- \
+    train in/good.csv --target y -m 40 --components 1 --epochs 1000000 --batch 60 --patience inf --time 3 --checkpoint small/c --checkpoint-every 1 \
+    --log in/full.log -o out/new.safetensors
+  [[ -s out/new.safetensors && -z $(ls -A small) ]] || tell "full disk: a checkpoint: no model, or something left behind: $(ls -A small)"
+  grep '"event":"checkpoint".*"failed":".*space' in/full.log >/dev/null || tell 'full disk: a checkpoint: the log does not tell'
+  rm -f out/new.safetensors in/full.log
   umount small && mounted=
   rmdir small
 else
