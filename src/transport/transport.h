@@ -24,6 +24,9 @@ typedef struct gp_transport {
     advgp_status (*receive)(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
                             advgp_error *err);
     void (*wake)(gp_endpoint *endpoint);
+    // From now on these bytes (copied; n 0: none) go to every peer that was heard of in the last minute, at once and
+    // every `seconds`, whatever the owner is doing: a sign of life. NULL: peers are in this process and need none.
+    advgp_status (*beat)(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
     void (*close)(gp_endpoint *endpoint); // NULL is fine
 } gp_transport;
 

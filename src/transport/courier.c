@@ -1,0 +1,384 @@
+// courier.c: two bounded queues between an endpoint's owner and the thread that has the wire.
+#include "transport/courier.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+// A peer has one request or one answer under way; the rest is for signs of life and repetitions. What is more is lost.
+enum { PEER_MESSAGES = 8, SPARE_PARCELS = 32 };
+static const double heard_lately = 60, idle_wait = 3600;
+
+typedef struct parcel {
+    struct parcel *next;
+    size_t peer, n, room;
+    double payload[]; // n bytes, aligned
+} parcel;
+
+typedef struct queue {
+    parcel *first, **last;
+    size_t *of_peer; // [n_peers]: how many of each are in it
+} queue;
+
+typedef struct courier {
+    gp_endpoint base;
+    gp_courier_options o;
+    pthread_t thread;
+    pthread_mutex_t lock; // of all that follows
+    pthread_cond_t news;
+    queue in, out;
+    parcel *spare; // to be used again
+    size_t n_spare;
+    parcel *held;      // the owner reads it
+    size_t n_peers;    // known so far, with the server as peer 0
+    size_t peers_room; // of the arrays by peer
+    double *heard;     // [n_peers]: when something came
+    bool opened, woken, closing;
+    advgp_status status; // of the wire; what follows a failure is that failure again
+    advgp_error error;
+    // Signs of life.
+    parcel *beat;
+    double beat_every, beat_next;
+} courier;
+
+// ---- parcels --------------------------------------------------------------------------------------------------------
+
+static parcel *parcel_new(courier *c, size_t peer, const void *bytes, size_t n)
+{
+    parcel **at = &c->spare;
+    while (*at && (*at)->room < n) at = &(*at)->next;
+    parcel *p = *at;
+    if (p) {
+        *at = p->next;
+        c->n_spare--;
+    } else {
+        p = gp_alloc(1, sizeof *p + n);
+        if (!p) return NULL;
+        p->room = n;
+    }
+    p->next = NULL, p->peer = peer, p->n = n;
+    if (n) memcpy(p->payload, bytes, n);
+    return p;
+}
+
+static void parcel_done(courier *c, parcel *p)
+{
+    if (!p) return;
+    if (c->n_spare == SPARE_PARCELS) {
+        gp_free(p);
+        return;
+    }
+    p->next = c->spare;
+    c->spare = p;
+    c->n_spare++;
+}
+
+static void free_list(parcel *p)
+{
+    while (p) {
+        parcel *next = p->next;
+        gp_free(p);
+        p = next;
+    }
+}
+
+// Too many of one peer, or no memory: lost, as on any network.
+static void put(courier *c, queue *q, size_t peer, const void *bytes, size_t n)
+{
+    if (q->of_peer[peer] == PEER_MESSAGES) return;
+    parcel *p = parcel_new(c, peer, bytes, n);
+    if (!p) return;
+    *q->last = p;
+    q->last = &p->next;
+    q->of_peer[peer]++;
+}
+
+static parcel *take(queue *q)
+{
+    parcel *p = q->first;
+    if (!p) return NULL;
+    q->first = p->next;
+    if (!q->first) q->last = &q->first;
+    q->of_peer[p->peer]--;
+    return p;
+}
+
+// ---- peers ----------------------------------------------------------------------------------------------------------
+
+static bool grow(size_t **array, size_t room)
+{
+    size_t *larger = gp_alloc(room, sizeof *larger);
+    if (!larger) return false;
+    gp_free(*array);
+    *array = larger;
+    return true;
+}
+
+// Room for the peer in all arrays. They grow only where a new peer comes, so what they hold is carried over.
+static bool know_peer(courier *c, size_t peer)
+{
+    if (peer < c->n_peers) return true;
+    if (peer >= c->peers_room) {
+        const size_t room = 2 * peer + 16;
+        size_t *in = NULL, *out = NULL;
+        double *heard = gp_alloc(room, sizeof *heard);
+        if (!grow(&in, room) || !grow(&out, room) || !heard) {
+            gp_free(in), gp_free(out), gp_free(heard);
+            return false;
+        }
+        if (c->n_peers) {
+            memcpy(in, c->in.of_peer, c->n_peers * sizeof *in);
+            memcpy(out, c->out.of_peer, c->n_peers * sizeof *out);
+            memcpy(heard, c->heard, c->n_peers * sizeof *heard);
+        }
+        gp_free(c->in.of_peer), gp_free(c->out.of_peer), gp_free(c->heard);
+        c->in.of_peer = in, c->out.of_peer = out, c->heard = heard;
+        c->peers_room = room;
+    }
+    for (; c->n_peers <= peer; c->n_peers++) c->heard[c->n_peers] = -INFINITY;
+    return true;
+}
+
+// ---- the thread -----------------------------------------------------------------------------------------------------
+
+static void fail(courier *c, advgp_status st, const advgp_error *err)
+{
+    if (c->status != ADVGP_OK || st == ADVGP_OK) return;
+    c->status = st;
+    c->error = *err;
+}
+
+// A sign of life that is the same as what already waits tells nothing new.
+static bool is_repeated(const courier *c, size_t peer, const void *bytes, size_t n)
+{
+    if (!c->in.of_peer[peer]) return false;
+    const parcel *newest = NULL;
+    for (const parcel *p = c->in.first; p; p = p->next)
+        if (p->peer == peer) newest = p;
+    return newest && newest->n == n && (!n || !memcmp(newest->payload, bytes, n));
+}
+
+static void came(courier *c, size_t peer, const void *bytes, size_t n)
+{
+    pthread_mutex_lock(&c->lock);
+    if (know_peer(c, peer)) {
+        c->heard[peer] = gp_clock_wall();
+        if (!is_repeated(c, peer, bytes, n)) put(c, &c->in, peer, bytes, n);
+        pthread_cond_signal(&c->news);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+// The lock is held, but not while the wire works.
+static void say(courier *c, size_t peer, const parcel *p)
+{
+    advgp_error err = {0};
+    gp_wire *wire = c->o.wire;
+    pthread_mutex_unlock(&c->lock);
+    const advgp_status st = wire->ops->send(wire, peer, p->payload, p->n, &err);
+    pthread_mutex_lock(&c->lock);
+    fail(c, st, &err);
+}
+
+static void beat_if_due(courier *c)
+{
+    const double now = gp_clock_wall();
+    if (!c->beat || now < c->beat_next) return;
+    parcel *p = c->beat; // the owner may put another one in its place meanwhile
+    c->beat = NULL;
+    c->beat_next = now + c->beat_every;
+    for (size_t peer = 0; peer < c->n_peers && c->status == ADVGP_OK; peer++)
+        if (!c->o.server || now - c->heard[peer] < heard_lately) say(c, peer, p);
+    if (c->beat)
+        parcel_done(c, p);
+    else
+        c->beat = p;
+}
+
+static double seconds_to_wait(const courier *c)
+{
+    return c->beat && c->beat_every > 0 ? fmax(0, c->beat_next - gp_clock_wall()) : idle_wait;
+}
+
+static void *carry(void *arg)
+{
+    courier *c = arg;
+    gp_wire *wire = c->o.wire;
+    advgp_error err = {0};
+    advgp_status st = wire->ops->open(wire, &err);
+    pthread_mutex_lock(&c->lock);
+    fail(c, st, &err);
+    c->opened = true;
+    pthread_cond_broadcast(&c->news);
+    while (c->status == ADVGP_OK) {
+        for (parcel *p; c->status == ADVGP_OK && (p = take(&c->out)); parcel_done(c, p)) say(c, p->peer, p);
+        if (c->closing || c->status != ADVGP_OK) break;
+        beat_if_due(c);
+        const double seconds = seconds_to_wait(c);
+        pthread_mutex_unlock(&c->lock);
+        size_t peer, n;
+        const void *bytes;
+        st = wire->ops->receive(wire, seconds, &peer, &bytes, &n, &err);
+        if (st == ADVGP_OK && bytes) came(c, peer, bytes, n);
+        pthread_mutex_lock(&c->lock);
+        fail(c, st, &err);
+    }
+    pthread_cond_broadcast(&c->news);
+    pthread_mutex_unlock(&c->lock);
+    wire->ops->close(wire);
+    return NULL;
+}
+
+// ---- the owner's side -----------------------------------------------------------------------------------------------
+
+static advgp_status failed(const courier *c, advgp_error *err)
+{
+    if (err) *err = c->error;
+    return c->status;
+}
+
+advgp_status gp_courier_send(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, advgp_error *err)
+{
+    courier *c = (courier *)endpoint;
+    if (n > c->o.message_max)
+        return gp_fail(err, ADVGP_EINVAL, "a message of %zu bytes: this transport was opened for %zu", n,
+                       c->o.message_max);
+    pthread_mutex_lock(&c->lock);
+    advgp_status st = c->status;
+    if (st != ADVGP_OK)
+        failed(c, err);
+    else if (c->o.server ? peer < 1 || peer >= c->n_peers : peer != 0)
+        st = gp_fail(err, ADVGP_EINVAL, "there is no peer %zu to send to", peer);
+    else
+        put(c, &c->out, peer, bytes, n);
+    pthread_mutex_unlock(&c->lock);
+    if (st == ADVGP_OK) c->o.wire->ops->poke(c->o.wire);
+    return st;
+}
+
+advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err)
+{
+    courier *c = (courier *)endpoint;
+    pthread_mutex_lock(&c->lock);
+    parcel *p = n ? parcel_new(c, 0, bytes, n) : NULL;
+    const bool no_memory = n && !p;
+    if (!no_memory) {
+        parcel_done(c, c->beat);
+        c->beat = p;
+        c->beat_every = seconds, c->beat_next = 0;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (no_memory) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sign of life of %zu bytes", n);
+    c->o.wire->ops->poke(c->o.wire);
+    return ADVGP_OK;
+}
+
+static struct timespec moment_in(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double whole = floor(fmin(seconds, 366 * 86400.0));
+    t.tv_sec += (time_t)whole;
+    t.tv_nsec += (long)((fmin(seconds, 366 * 86400.0) - whole) * 1e9);
+    if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+    return t;
+}
+
+advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
+                                advgp_error *err)
+{
+    courier *c = (courier *)endpoint;
+    const struct timespec until = moment_in(seconds);
+    *peer = 0, *bytes = NULL, *n = 0;
+    pthread_mutex_lock(&c->lock);
+    parcel_done(c, c->held);
+    bool late = !(seconds > 0);
+    while (!(c->held = take(&c->in)) && c->status == ADVGP_OK && !c->woken && !late)
+        late = pthread_cond_timedwait(&c->news, &c->lock, &until) == ETIMEDOUT;
+    advgp_status st = ADVGP_OK;
+    if (c->held)
+        *peer = c->held->peer, *bytes = c->held->payload, *n = c->held->n;
+    else
+        c->woken = false, st = c->status == ADVGP_OK ? ADVGP_OK : failed(c, err);
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+void gp_courier_wake(gp_endpoint *endpoint)
+{
+    courier *c = (courier *)endpoint;
+    pthread_mutex_lock(&c->lock);
+    c->woken = true;
+    pthread_cond_signal(&c->news);
+    pthread_mutex_unlock(&c->lock);
+}
+
+gp_wire *gp_courier_wire(gp_endpoint *endpoint)
+{
+    return ((courier *)endpoint)->o.wire;
+}
+
+// ---- opening and closing --------------------------------------------------------------------------------------------
+
+static void courier_free(courier *c)
+{
+    free_list(c->in.first), free_list(c->out.first), free_list(c->spare);
+    gp_free(c->held), gp_free(c->beat);
+    gp_free(c->in.of_peer), gp_free(c->out.of_peer), gp_free(c->heard);
+    pthread_cond_destroy(&c->news);
+    pthread_mutex_destroy(&c->lock);
+    gp_free(c);
+}
+
+void gp_courier_close(gp_endpoint *endpoint)
+{
+    courier *c = (courier *)endpoint;
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->closing = true;
+    pthread_mutex_unlock(&c->lock);
+    c->o.wire->ops->poke(c->o.wire); // the thread frees the wire, and only after it has seen `closing`
+    pthread_join(c->thread, NULL);
+    courier_free(c);
+}
+
+advgp_status gp_courier_open(const gp_courier_options *o, gp_endpoint **out, advgp_error *err)
+{
+    *out = NULL;
+    courier *c = gp_alloc(1, sizeof *c);
+    if (!c) {
+        o->wire->ops->close(o->wire);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for an endpoint");
+    }
+    c->base.transport = o->wire->ops->transport;
+    c->o = *o;
+    c->in.last = &c->in.first, c->out.last = &c->out.first;
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->news, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&c->lock, NULL);
+    const bool known = know_peer(c, 0);
+    if (!known || pthread_create(&c->thread, NULL, carry, c) != 0) {
+        o->wire->ops->close(o->wire);
+        courier_free(c);
+        return gp_fail(err, ADVGP_ENOMEM,
+                       known ? "no thread for an endpoint can be started" : "no memory for an endpoint");
+    }
+    pthread_mutex_lock(&c->lock);
+    while (!c->opened) pthread_cond_wait(&c->news, &c->lock);
+    const advgp_status st = c->status == ADVGP_OK ? ADVGP_OK : failed(c, err);
+    pthread_mutex_unlock(&c->lock);
+    if (st == ADVGP_OK) {
+        *out = &c->base;
+        return ADVGP_OK;
+    }
+    pthread_join(c->thread, NULL);
+    courier_free(c);
+    return st;
+}
