@@ -619,7 +619,7 @@ static bool allocate(world *w)
     const gp_world_options *o = w->o;
     const size_t shards = o->server.n_shards;
     const size_t push = o->rule->push_size(o->rule_options.layout, o->rule_options.range);
-    w->limits = (gp_message_limits){push > w->size ? push : w->size, w->size, shards};
+    w->limits = (gp_message_limits){.values = push > w->size ? push : w->size, .masked = w->size, .shards = shards};
     w->queue_room = 6 * o->n_workers + 2 * o->n_faults + 16;
     w->queue = gp_alloc(w->queue_room, sizeof *w->queue);
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
