@@ -258,10 +258,11 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .batch = BATCH,
                               .max_delay = max_delay,
                               .quorum = gp_rule_natural.quorum,
-                              .delays = delays};
+                              .delays = delays,
+                              .n_delays = 4};
     must(gp_reader_new(s->shards, 4096, &reader, &err), &err);
-    must(gp_run_team_new(&o, &run, &err), &err);
-    must(gp_run_team_start(run, &err), &err);
+    must(gp_run_new(&o, &run, &err), &err);
+    must(gp_run_start(run, &err), &err);
     const double start = gp_clock_wall(), every = seconds / 100;
     uint64_t judged = 0;
     for (double next = 0; gp_clock_wall() - start < seconds;) {

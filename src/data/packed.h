@@ -39,6 +39,10 @@ bool gp_packed_is(const char *path); // is it a folder with a manifest or with s
 // it if none was used) are the caller's to free. EFILE for everything wrong with the files.
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err);
 
+// What tells this data set from another: a hash of the manifest, which has schema, scales, seed and the heads' hashes.
+uint64_t gp_packed_fingerprint(const gp_shards *s);
+const char *gp_packed_dir(const gp_shards *s); // absolute
+
 typedef struct gp_block { // in place: columns of one block, valid until the shards are freed
     size_t n_rows;
     bool float64;

@@ -27,7 +27,8 @@ typedef struct gp_course {
     gp_judge *judge;
     double *judged;        // theta that a checkpoint had under judgement
     gp_train_eval asked;   // what was known when the judge was asked
-    gp_worker_view *views; // [workers]
+    gp_worker_view *views; // [n_views]: places for workers
+    size_t n_views;
     gp_run_state state;
     size_t next_eval;
     double last_save;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/account.h"
+#include "train/cluster.h"
 #include "train/collapsed.h"
 #include "train/course.h"
 #include "train/inducing.h"
@@ -107,22 +108,24 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     const gp_train_options *o = t->options;
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
-    t->workers = o->workers ? o->workers : 1;
-    if (o->resume && !o->workers_asked) {
+    t->workers = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    if (o->resume && !o->workers_asked) { // the schedule is that of its own number, whoever comes now
         size_t components;
         const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
         if (st != ADVGP_OK) return st;
     }
+    // Few rows are not worth a thread each, unless somebody wants it so; a worker without a shard has nothing to do.
+    if (!o->workers_asked && !o->cluster && t->workers > t->n_train / WORKER_ROWS_MIN)
+        t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
-    if (t->workers > t->n_train / WORKER_ROWS_MIN) t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers < 1) t->workers = 1;
     if (o->workers_asked && t->workers < o->workers) {
         const advgp_status noted = gp_notes_add(notes, err, t->workers,
-                                                "workers reduced from %zu to %zu: each needs %d training rows",
-                                                o->workers, t->workers, WORKER_ROWS_MIN);
+                                                "workers reduced from %zu to %zu: there are no more shards", o->workers,
+                                                t->workers);
         if (noted != ADVGP_OK) return noted;
     }
-    advgp_status room = fit_threads(t, notes, err);
+    advgp_status room = o->cluster ? ADVGP_OK : fit_threads(t, notes, err);
     if (room != ADVGP_OK) return room;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
@@ -150,8 +153,9 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
-    t->views = gp_alloc(t->workers, sizeof *t->views);
-    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
+    t->n_views = o->cluster ? gp_cluster_workers_max(o->cluster) : t->workers;
+    t->views = gp_alloc(t->n_views, sizeof *t->views);
+    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);
     if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
     return st;
 }
@@ -189,6 +193,7 @@ static gp_run_options run_options(const gp_course *t, const gp_learner *l)
                             .natural_rate = o->step > 0 ? o->step : 0.2,
                             .adam_rate = adam_rate,
                             .workers = t->workers,
+                            .cluster = o->cluster,
                             .batch = t->batch,
                             .max_delay = o->max_delay,
                             .quorum = quorum_of(t),
@@ -213,6 +218,21 @@ static advgp_status finish_with(gp_course *t, gp_run *run, gp_learner *l, size_t
     return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
 }
 
+// The same by threads of this process, for a lead whose workers have left: what is asked to stop must end all the same.
+static advgp_status finish_here(gp_course *t, gp_learner *l, size_t max_rows, double *neg_elbo, advgp_error *err)
+{
+    gp_run *run = NULL;
+    gp_run_options o = run_options(t, l);
+    o.cluster = NULL;
+    o.workers = 1;
+    advgp_status st = gp_run_new(&o, &run, err);
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
+    if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, false, neg_elbo, err);
+    gp_run_free(run);
+    return st;
+}
+
 // ---- pilots ---------------------------------------------------------------------------------------------------------
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
@@ -231,9 +251,9 @@ static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_
     o.max_delay = 0, o.filter = 0;
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = whole(t) ? PILOT_STEPS_WHOLE : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
-    st = gp_run_team_new(&o, &run, err);
+    st = gp_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
-    if (st == ADVGP_OK) st = gp_run_team_start(run, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
         st = run->ops->turn(run, 0.2, err);
     if (st == ADVGP_OK) {
@@ -273,14 +293,15 @@ static advgp_status choose_components(gp_course *t, size_t *components, advgp_er
 static double rows_seen(const gp_course *t)
 {
     double rows = (double)t->first_step * rows_a_version(t);
-    for (size_t k = 0; k < t->workers; k++) rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
+    for (size_t k = 0; k < gp_run_members(t->run); k++)
+        rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
     return rows;
 }
 
 static void look_at_workers(gp_course *t, double seconds)
 {
     const double version = (double)gp_server_version(t->run->server);
-    for (size_t k = 0; k < t->workers; k++) {
+    for (size_t k = 0; k < t->n_views; k++) {
         const gp_member m = gp_server_member(t->run->server, (uint32_t)k);
         t->views[k] = (gp_worker_view){.live = m.live,
                                        .joined = m.incarnation > 0,
@@ -335,7 +356,7 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
     e.rmse = gp_score_rmse(&score), e.mnlp = gp_score_mnlp(&score);
     e.run_seconds = fmax(gp_clock_wall() - t->run_start, 1e-9); // what the workers are seen over
     look_at_workers(t, e.run_seconds);
-    e.workers = t->views, e.n_workers = t->workers;
+    e.workers = t->views, e.n_workers = t->n_views;
     t->state.judging = false;
     if (t->events->eval) t->events->eval(t->events->ctx, &e);
     if (!held_out_decides(t) || e.mnlp < t->state.best) {
@@ -460,7 +481,7 @@ void gp_course_end_steps(gp_course *t, double cpu_began)
 {
     gp_train_result *r = t->result;
     double waited = 0;
-    for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
+    for (size_t k = 0; k < gp_run_members(t->run); k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
     r->step_seconds = gp_clock_wall() - t->run_start;
     r->step_cpu = gp_clock_cpu() - cpu_began;
     r->workers = t->workers;
@@ -490,7 +511,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     }
     if (!t->run->ops->replay) {
         if (!stopped) st = gp_server_allow(server, t->next_eval, err);
-        if (st == ADVGP_OK) st = gp_run_team_start(t->run, err);
+        if (st == ADVGP_OK) st = gp_run_start(t->run, err);
     }
     while (st == ADVGP_OK && !stopped) {
         if (gp_server_version(server) == t->next_eval) st = at_evaluation(t, &stopped, err);
@@ -503,6 +524,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
             save(t);
         if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
     }
+    if (st == ADVGP_ECLUSTER) save(t); // too few workers are left: another time, with others
     if (st != ADVGP_OK) return st;
     if (!t->result->interrupted && pause > 0 && gp_clock_wall() - t->run_start >= pause)
         save(t); // the finish may take long, too
@@ -539,16 +561,11 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
 {
     const gp_learner *l = t->learner;
     gp_run_options o = run_options(t, l);
-    double *delays = gp_alloc(t->workers, sizeof *delays);
-    if (!delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
-    for (size_t k = 0; k < t->workers && k < t->options->n_delays; k++) delays[k] = t->options->delays[k];
-    o.delays = delays;
+    o.delays = t->options->delays, o.n_delays = t->options->n_delays;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
     advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, &t->run, err)
-                                         : gp_run_team_new(&o, &t->run, err);
-    gp_free(delays); // every worker has taken its own
+                                         : gp_run_new(&o, &t->run, err);
     if (st != ADVGP_OK) return st;
-    t->run->o.delays = NULL;
     const gp_judge_options judge = {.spec = &l->spec,
                                     .shards = t->shards,
                                     .schema = t->schema,
@@ -597,6 +614,7 @@ static advgp_status begin(gp_course *t, advgp_error *err)
     const gp_train_plan plan = {.m = t->m,
                                 .components = t->learner->spec.n_components,
                                 .workers = t->workers,
+                                .workers_max = gp_run_members(t->run),
                                 .batch = t->batch,
                                 .steps = t->steps,
                                 .eval_every = t->every,
@@ -656,7 +674,7 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
             *rows = logged ? (size_t)logged : t->n_train;
             st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
         }
-    } else if (!t->result->interrupted || few >= t->n_train) {
+    } else if (!t->result->interrupted || (few >= t->n_train && !t->options->cluster)) {
         *rows = t->n_train;
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
     }
@@ -664,7 +682,13 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         if (!t->result->interrupted && !t->run->ops->replay) save(t); // here, not before: no checkpoint has the steps
         t->result->interrupted = true;
         *rows = few < t->n_train ? few : t->n_train;
-        st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
+        st = ADVGP_ECLUSTER;
+        if (!t->options->cluster || gp_server_live(t->run->server) > 0)
+            st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
+        if (st == ADVGP_ECLUSTER) {
+            *rows = (size_t)least;
+            st = finish_here(t, t->learner, *rows, &t->result->neg_elbo, err);
+        }
     }
     t->result->finish_seconds = gp_clock_wall() - start;
     t->result->counts = gp_server_count(t->run->server);

@@ -35,14 +35,15 @@ typedef struct gp_train_options {
     size_t patience;    // evaluations without gain before it stops; 0: 10
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
-    size_t workers;          // threads; 0: 1. Small tables use fewer
+    size_t workers;          // threads; 0: 1. Small tables use fewer, unless someone asked
     bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
                              // goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
     double quorum;           // negative: the rule's own
     double filter;           // 0: parameters are sent whole
     gp_on_loss on_loss;
-    const double *delays; // [n_delays]: seconds worker k sleeps before every push
+    struct gp_cluster *cluster; // workers in processes of their own (cluster.h), which knows how many; NULL: threads
+    const double *delays;       // [n_delays]: seconds worker k sleeps before every push
     size_t n_delays;
     const char *checkpoint;              // file of the whole state, written on the way and when interrupted; NULL: none
     double checkpoint_seconds;           // between two; 0: only when interrupted
@@ -74,7 +75,7 @@ typedef struct gp_train_eval {
 
 // What was settled before the first step.
 typedef struct gp_train_plan {
-    size_t m, components, workers, batch, steps, eval_every;
+    size_t m, components, workers, workers_max, batch, steps, eval_every;
     size_t max_delay;
     double quorum;
     size_t version; // to go on from
