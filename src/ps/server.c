@@ -15,6 +15,7 @@ void gp_server_free(gp_server *s)
     for (size_t k = 0; s->members && k < s->o.workers_max; k++) {
         gp_free(s->members[k].push);
         gp_free(s->members[k].shards);
+        gp_free(s->members[k].sent);
     }
     gp_shard_table_fini(&s->table);
     gp_free(s->theta);
@@ -30,7 +31,7 @@ void gp_server_free(gp_server *s)
     gp_free(s->mask);
     gp_free(s->image);
     gp_free(s->collect);
-    gp_free(s->sent);
+    gp_free((void *)s->sent);
     gp_free(s->gone);
     gp_free(s);
 }
@@ -40,7 +41,6 @@ static bool allocate(gp_server *s)
     const size_t n = s->range.count, W = s->o.workers_max;
     s->theta = gp_alloc(n, sizeof(double));
     s->collect = gp_alloc(n, sizeof(double));
-    s->sent = s->o.filter > 0 ? gp_alloc(W * n, sizeof(double)) : NULL;
     s->kept = gp_alloc(n, sizeof(double));
     s->candidate = gp_alloc(n, sizeof(double));
     s->sum = gp_alloc(s->buffer, sizeof(double));
@@ -53,6 +53,7 @@ static bool allocate(gp_server *s)
     s->values = gp_alloc(n, sizeof(double));
     s->mask = gp_alloc(gp_mask_words(n), sizeof *s->mask);
     s->image = gp_alloc(s->o.n_shards + 2 * W, sizeof *s->image);
+    s->sent = s->o.filter > 0 ? gp_alloc(W, sizeof *s->sent) : NULL;
     s->n_gone_max = 4 * W + 16;
     s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
     return s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
@@ -335,8 +336,8 @@ static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
 {
     if (!m->push) m->push = gp_alloc(s->buffer, sizeof(double));
     if (!m->shards) m->shards = gp_alloc(s->o.n_shards, sizeof *m->shards);
-    if (s->sent) m->sent = s->sent + (size_t)(m - s->members) * s->range.count;
-    if (m->push && m->shards) return ADVGP_OK;
+    if (!m->sent && s->sent) m->sent = gp_alloc(s->range.count, sizeof(double));
+    if (m->push && m->shards && (m->sent || !s->sent)) return ADVGP_OK;
     return gp_fail(err, ADVGP_ENOMEM, "no memory for one more worker");
 }
 

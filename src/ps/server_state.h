@@ -20,7 +20,7 @@ typedef struct member {
     bool answered; // at least once: a repetition gets a full answer
     bool full;     // the next answer must not be a difference
     double asked;  // when
-    double *sent;  // [count]: its copy of the parameters; NULL without a filter
+    double *sent;  // [count]: its copy of the parameters; NULL without a filter, or where it never came
     bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
 } member;
 
@@ -47,7 +47,6 @@ struct gp_server {
     double *theta;
     double *collect;                      // parameters of a collection
     uint64_t steps_version, steps_oldest; // while something is collected: where the steps are
-    double *sent;                         // [workers_max x count] with a filter, else NULL
     // Roll-back: the newest parameters that pushes have shown to be good, and the next candidate.
     double *kept, *candidate;
     uint64_t candidate_version;
@@ -70,7 +69,8 @@ struct gp_server {
     double *values;   // [count], the same
     uint64_t *mask;
     gp_server_counts counts;
-    uint64_t *image; // [n_shards + 2 workers_max], what gp_server_look shows of members and shards
+    uint64_t *image;     // [n_shards + 2 workers_max], what gp_server_look shows of members and shards
+    const double **sent; // [workers_max], the same of their copies; NULL without a filter
 };
 // ---- server.c -------------------------------------------------------------------------------------------------------
 
