@@ -35,3 +35,16 @@ endif()
 add_library(advgp_duckdb SHARED IMPORTED GLOBAL)
 set_target_properties(advgp_duckdb PROPERTIES IMPORTED_LOCATION "${DUCKDB_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${DUCKDB_INCLUDE}")
+
+# Transports between processes are optional: without their library the rest builds, and `advgp info` says so.
+option(ADVGP_ZMQ "Workers on other machines over ZeroMQ, where its library is found" ON)
+find_path(zmq_INCLUDE zmq.h)
+find_library(zmq_LIBRARY zmq)
+set(ADVGP_HAVE_ZMQ 0)
+if(ADVGP_ZMQ AND zmq_INCLUDE AND zmq_LIBRARY)
+  set(ADVGP_HAVE_ZMQ 1)
+  advgp_require(zmq zmq.h zmq libzmq3-dev)
+else()
+  add_library(advgp_zmq INTERFACE)
+  message(STATUS "Without ZeroMQ: install libzmq3-dev for workers on other machines")
+endif()

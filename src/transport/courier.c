@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,27 +22,33 @@ typedef struct parcel {
 
 typedef struct queue {
     parcel *first, **last;
-    size_t *of_peer; // [n_peers]: how many of each are in it
 } queue;
+
+typedef struct correspondent {
+    size_t n_in, n_out; // parcels of it that wait
+    parcel *newest_in;  // the last of those that came, where n_in > 0
+    double heard;       // when something came
+} correspondent;
 
 typedef struct courier {
     gp_endpoint base;
     gp_courier_options o;
     pthread_t thread;
     pthread_mutex_t lock; // of all that follows
-    pthread_cond_t news;
+    pthread_cond_t news;  // two may wait for it, so it is always broadcast
     queue in, out;
     parcel *spare; // to be used again
     size_t n_spare;
-    parcel *held;      // the owner reads it
-    size_t n_peers;    // known so far, with the server as peer 0
-    size_t peers_room; // of the arrays by peer
-    double *heard;     // [n_peers]: when something came
+    parcel *held;         // the owner reads it
+    correspondent *peers; // [n_peers]
+    size_t n_peers;       // known so far, with the server as peer 0
+    size_t peers_room;
     bool opened, woken, closing;
     advgp_status status; // of the wire; what follows a failure is that failure again
     advgp_error error;
     // Signs of life.
     parcel *beat;
+    size_t beat_number; // grows with every change of it
     double beat_every, beat_next;
 } courier;
 
@@ -65,12 +72,21 @@ static parcel *parcel_new(courier *c, size_t peer, const void *bytes, size_t n)
     return p;
 }
 
+// Of too many spare ones the smaller are given back: large ones are dear to make.
 static void parcel_done(courier *c, parcel *p)
 {
     if (!p) return;
     if (c->n_spare == SPARE_PARCELS) {
-        gp_free(p);
-        return;
+        parcel **at = &c->spare;
+        while (*at && (*at)->room >= p->room) at = &(*at)->next;
+        parcel *smaller = *at;
+        if (!smaller) {
+            gp_free(p);
+            return;
+        }
+        *at = smaller->next;
+        gp_free(smaller);
+        c->n_spare--;
     }
     p->next = c->spare;
     c->spare = p;
@@ -86,15 +102,14 @@ static void free_list(parcel *p)
     }
 }
 
-// Too many of one peer, or no memory: lost, as on any network.
-static void put(courier *c, queue *q, size_t peer, const void *bytes, size_t n)
+// NULL: too many of one peer, or no memory: lost, as on any network.
+static parcel *put(courier *c, queue *q, size_t waiting, size_t peer, const void *bytes, size_t n)
 {
-    if (q->of_peer[peer] == PEER_MESSAGES) return;
-    parcel *p = parcel_new(c, peer, bytes, n);
-    if (!p) return;
+    parcel *p = waiting < PEER_MESSAGES ? parcel_new(c, peer, bytes, n) : NULL;
+    if (!p) return NULL;
     *q->last = p;
     q->last = &p->next;
-    q->of_peer[peer]++;
+    return p;
 }
 
 static parcel *take(queue *q)
@@ -103,43 +118,38 @@ static parcel *take(queue *q)
     if (!p) return NULL;
     q->first = p->next;
     if (!q->first) q->last = &q->first;
-    q->of_peer[p->peer]--;
+    return p;
+}
+
+static parcel *take_in(courier *c)
+{
+    parcel *p = take(&c->in);
+    if (p) c->peers[p->peer].n_in--;
+    return p;
+}
+
+static parcel *take_out(courier *c)
+{
+    parcel *p = take(&c->out);
+    if (p) c->peers[p->peer].n_out--;
     return p;
 }
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
-static bool grow(size_t **array, size_t room)
-{
-    size_t *larger = gp_alloc(room, sizeof *larger);
-    if (!larger) return false;
-    gp_free(*array);
-    *array = larger;
-    return true;
-}
-
-// Room for the peer in all arrays. They grow only where a new peer comes, so what they hold is carried over.
+// The thread alone adds peers, so that it may walk over them without the lock.
 static bool know_peer(courier *c, size_t peer)
 {
     if (peer < c->n_peers) return true;
     if (peer >= c->peers_room) {
         const size_t room = 2 * peer + 16;
-        size_t *in = NULL, *out = NULL;
-        double *heard = gp_alloc(room, sizeof *heard);
-        if (!grow(&in, room) || !grow(&out, room) || !heard) {
-            gp_free(in), gp_free(out), gp_free(heard);
-            return false;
-        }
-        if (c->n_peers) {
-            memcpy(in, c->in.of_peer, c->n_peers * sizeof *in);
-            memcpy(out, c->out.of_peer, c->n_peers * sizeof *out);
-            memcpy(heard, c->heard, c->n_peers * sizeof *heard);
-        }
-        gp_free(c->in.of_peer), gp_free(c->out.of_peer), gp_free(c->heard);
-        c->in.of_peer = in, c->out.of_peer = out, c->heard = heard;
-        c->peers_room = room;
+        correspondent *larger = gp_alloc(room, sizeof *larger);
+        if (!larger) return false;
+        if (c->n_peers) memcpy(larger, c->peers, c->n_peers * sizeof *larger);
+        gp_free(c->peers);
+        c->peers = larger, c->peers_room = room;
     }
-    for (; c->n_peers <= peer; c->n_peers++) c->heard[c->n_peers] = -INFINITY;
+    for (; c->n_peers <= peer; c->n_peers++) c->peers[c->n_peers] = (correspondent){.heard = -INFINITY};
     return true;
 }
 
@@ -152,25 +162,24 @@ static void fail(courier *c, advgp_status st, const advgp_error *err)
     c->error = *err;
 }
 
-// A sign of life that is the same as what already waits tells nothing new.
-static bool is_repeated(const courier *c, size_t peer, const void *bytes, size_t n)
+// The same again as what already waits tells nothing new: a sign of life, or a request that was repeated.
+static bool is_repeated(const correspondent *from, const void *bytes, size_t n)
 {
-    if (!c->in.of_peer[peer]) return false;
-    const parcel *newest = NULL;
-    for (const parcel *p = c->in.first; p; p = p->next)
-        if (p->peer == peer) newest = p;
+    const parcel *newest = from->n_in ? from->newest_in : NULL;
     return newest && newest->n == n && (!n || !memcmp(newest->payload, bytes, n));
 }
 
 static void came(courier *c, size_t peer, const void *bytes, size_t n)
 {
-    pthread_mutex_lock(&c->lock);
-    if (know_peer(c, peer)) {
-        c->heard[peer] = gp_clock_wall();
-        if (!is_repeated(c, peer, bytes, n)) put(c, &c->in, peer, bytes, n);
-        pthread_cond_signal(&c->news);
-    }
-    pthread_mutex_unlock(&c->lock);
+    if (!know_peer(c, peer)) return;
+    correspondent *from = &c->peers[peer];
+    from->heard = gp_clock_wall();
+    if (is_repeated(from, bytes, n)) return;
+    parcel *p = put(c, &c->in, from->n_in, peer, bytes, n);
+    if (!p) return;
+    from->newest_in = p;
+    from->n_in++;
+    pthread_cond_broadcast(&c->news);
 }
 
 // The lock is held, but not while the wire works.
@@ -188,20 +197,21 @@ static void beat_if_due(courier *c)
 {
     const double now = gp_clock_wall();
     if (!c->beat || now < c->beat_next) return;
-    parcel *p = c->beat; // the owner may put another one in its place meanwhile
+    parcel *p = c->beat; // the owner may put another one in its place meanwhile, or none
+    const size_t number = c->beat_number;
     c->beat = NULL;
-    c->beat_next = now + c->beat_every;
-    for (size_t peer = 0; peer < c->n_peers && c->status == ADVGP_OK; peer++)
-        if (!c->o.server || now - c->heard[peer] < heard_lately) say(c, peer, p);
-    if (c->beat)
-        parcel_done(c, p);
-    else
+    c->beat_next = c->beat_every > 0 ? now + c->beat_every : INFINITY;
+    for (size_t peer = 0; peer < c->n_peers && c->status == ADVGP_OK && c->beat_number == number; peer++)
+        if (!c->o.server || now - c->peers[peer].heard < heard_lately) say(c, peer, p);
+    if (c->beat_number == number)
         c->beat = p;
+    else
+        parcel_done(c, p);
 }
 
 static double seconds_to_wait(const courier *c)
 {
-    return c->beat && c->beat_every > 0 ? fmax(0, c->beat_next - gp_clock_wall()) : idle_wait;
+    return c->beat ? fmin(idle_wait, fmax(0, c->beat_next - gp_clock_wall())) : idle_wait;
 }
 
 static void *carry(void *arg)
@@ -215,19 +225,21 @@ static void *carry(void *arg)
     c->opened = true;
     pthread_cond_broadcast(&c->news);
     while (c->status == ADVGP_OK) {
-        for (parcel *p; c->status == ADVGP_OK && (p = take(&c->out)); parcel_done(c, p)) say(c, p->peer, p);
+        for (parcel *p; c->status == ADVGP_OK && (p = take_out(c)); parcel_done(c, p)) say(c, p->peer, p);
         if (c->closing || c->status != ADVGP_OK) break;
         beat_if_due(c);
+        if (c->out.first) continue; // came while the lock was free for the beats
         const double seconds = seconds_to_wait(c);
         pthread_mutex_unlock(&c->lock);
-        size_t peer, n;
-        const void *bytes;
+        size_t peer = 0, n = 0;
+        const void *bytes = NULL;
         st = wire->ops->receive(wire, seconds, &peer, &bytes, &n, &err);
-        if (st == ADVGP_OK && bytes) came(c, peer, bytes, n);
         pthread_mutex_lock(&c->lock);
         fail(c, st, &err);
+        if (st == ADVGP_OK && bytes) came(c, peer, bytes, n);
     }
     pthread_cond_broadcast(&c->news);
+    while (!c->closing) pthread_cond_wait(&c->news, &c->lock); // until then the owner may poke the wire and look at it
     pthread_mutex_unlock(&c->lock);
     wire->ops->close(wire);
     return NULL;
@@ -253,8 +265,8 @@ advgp_status gp_courier_send(gp_endpoint *endpoint, size_t peer, const void *byt
         failed(c, err);
     else if (c->o.server ? peer < 1 || peer >= c->n_peers : peer != 0)
         st = gp_fail(err, ADVGP_EINVAL, "there is no peer %zu to send to", peer);
-    else
-        put(c, &c->out, peer, bytes, n);
+    else if (put(c, &c->out, c->peers[peer].n_out, peer, bytes, n))
+        c->peers[peer].n_out++;
     pthread_mutex_unlock(&c->lock);
     if (st == ADVGP_OK) c->o.wire->ops->poke(c->o.wire);
     return st;
@@ -269,6 +281,7 @@ advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *
     if (!no_memory) {
         parcel_done(c, c->beat);
         c->beat = p;
+        c->beat_number++;
         c->beat_every = seconds, c->beat_next = 0;
     }
     pthread_mutex_unlock(&c->lock);
@@ -297,7 +310,7 @@ advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *p
     pthread_mutex_lock(&c->lock);
     parcel_done(c, c->held);
     bool late = !(seconds > 0);
-    while (!(c->held = take(&c->in)) && c->status == ADVGP_OK && !c->woken && !late)
+    while (!(c->held = take_in(c)) && c->status == ADVGP_OK && !c->woken && !late)
         late = pthread_cond_timedwait(&c->news, &c->lock, &until) == ETIMEDOUT;
     advgp_status st = ADVGP_OK;
     if (c->held)
@@ -313,7 +326,7 @@ void gp_courier_wake(gp_endpoint *endpoint)
     courier *c = (courier *)endpoint;
     pthread_mutex_lock(&c->lock);
     c->woken = true;
-    pthread_cond_signal(&c->news);
+    pthread_cond_broadcast(&c->news);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -328,7 +341,7 @@ static void courier_free(courier *c)
 {
     free_list(c->in.first), free_list(c->out.first), free_list(c->spare);
     gp_free(c->held), gp_free(c->beat);
-    gp_free(c->in.of_peer), gp_free(c->out.of_peer), gp_free(c->heard);
+    gp_free(c->peers);
     pthread_cond_destroy(&c->news);
     pthread_mutex_destroy(&c->lock);
     gp_free(c);
@@ -340,10 +353,22 @@ void gp_courier_close(gp_endpoint *endpoint)
     if (!c) return;
     pthread_mutex_lock(&c->lock);
     c->closing = true;
+    c->o.wire->ops->poke(c->o.wire); // under the lock: who has seen `closing` frees the wire
+    pthread_cond_broadcast(&c->news);
     pthread_mutex_unlock(&c->lock);
-    c->o.wire->ops->poke(c->o.wire); // the thread frees the wire, and only after it has seen `closing`
     pthread_join(c->thread, NULL);
     courier_free(c);
+}
+
+// Signals are for the threads that know what to do with them.
+static bool start_thread(courier *c)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started = pthread_create(&c->thread, NULL, carry, c) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
 }
 
 advgp_status gp_courier_open(const gp_courier_options *o, gp_endpoint **out, advgp_error *err)
@@ -364,7 +389,7 @@ advgp_status gp_courier_open(const gp_courier_options *o, gp_endpoint **out, adv
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&c->lock, NULL);
     const bool known = know_peer(c, 0);
-    if (!known || pthread_create(&c->thread, NULL, carry, c) != 0) {
+    if (!known || !start_thread(c)) {
         o->wire->ops->close(o->wire);
         courier_free(c);
         return gp_fail(err, ADVGP_ENOMEM,
@@ -374,11 +399,9 @@ advgp_status gp_courier_open(const gp_courier_options *o, gp_endpoint **out, adv
     while (!c->opened) pthread_cond_wait(&c->news, &c->lock);
     const advgp_status st = c->status == ADVGP_OK ? ADVGP_OK : failed(c, err);
     pthread_mutex_unlock(&c->lock);
-    if (st == ADVGP_OK) {
+    if (st == ADVGP_OK)
         *out = &c->base;
-        return ADVGP_OK;
-    }
-    pthread_join(c->thread, NULL);
-    courier_free(c);
+    else
+        gp_courier_close(&c->base);
     return st;
 }

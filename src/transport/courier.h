@@ -5,7 +5,8 @@
 
 typedef struct gp_wire gp_wire;
 
-// What a transport to other processes has to provide. The courier's thread alone calls these, except for poke.
+// What a transport to other processes has to provide. The courier's thread alone calls these, except for poke, and for
+// close where no thread could be started: a wire that was not opened, or failed to, is closed like any other.
 typedef struct gp_wire_ops {
     const gp_transport *transport;
     // Binds, connects, initialises: whatever must happen in the thread that will use it. May fail; close follows.
@@ -16,7 +17,7 @@ typedef struct gp_wire_ops {
     // are the wire's until its next call, aligned to 8. A failure ends the endpoint.
     advgp_status (*receive)(gp_wire *wire, double seconds, size_t *peer, const void **bytes, size_t *n,
                             advgp_error *err);
-    void (*poke)(gp_wire *wire);  // from any thread: ends a receive that waits, or the next one
+    void (*poke)(gp_wire *wire);  // from any thread, until close: ends a receive that waits, or the next one
     void (*close)(gp_wire *wire); // gives what was sent a moment to go, and frees the wire
 } gp_wire_ops;
 
@@ -40,4 +41,4 @@ advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *p
 advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
 void gp_courier_wake(gp_endpoint *endpoint);
 void gp_courier_close(gp_endpoint *endpoint);
-gp_wire *gp_courier_wire(gp_endpoint *endpoint); // to look at what open left in it
+gp_wire *gp_courier_wire(gp_endpoint *endpoint); // to look at what open left in it; there until the endpoint is closed
