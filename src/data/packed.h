@@ -48,10 +48,6 @@ advgp_status gp_packed_check(const gp_shards *s, advgp_error *err);
 uint64_t gp_packed_fingerprint(const gp_shards *s);
 const char *gp_packed_dir(const gp_shards *s); // absolute, without links; NULL for other shards than packed ones
 
-// What tells this data set from another: a hash of the manifest, which has schema, scales, seed and the heads' hashes.
-uint64_t gp_packed_fingerprint(const gp_shards *s);
-const char *gp_packed_dir(const gp_shards *s); // absolute
-
 typedef struct gp_block { // in place: columns of one block, valid until the shards are freed
     size_t n_rows;
     bool float64;
