@@ -35,3 +35,14 @@ endif()
 add_library(advgp_duckdb SHARED IMPORTED GLOBAL)
 set_target_properties(advgp_duckdb PROPERTIES IMPORTED_LOCATION "${DUCKDB_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${DUCKDB_INCLUDE}")
+
+# MPI: Open MPI or MPICH, for src/transport/mpi.c alone.
+if(ADVGP_MPI)
+  find_package(MPI COMPONENTS C)
+  if(MPI_C_FOUND)
+    list(APPEND ADVGP_OPTIONAL MPI::MPI_C)
+    set_source_files_properties(src/transport/mpi.c PROPERTIES COMPILE_DEFINITIONS ADVGP_HAVE_MPI)
+  else()
+    message(STATUS "advgp without MPI: install libopenmpi-dev for it")
+  endif()
+endif()

@@ -18,6 +18,8 @@ typedef struct gp_endpoint gp_endpoint;
 typedef struct gp_transport {
     const char *name;    // what users type: --transport inproc
     const char *summary; // for help and `advgp info`
+    bool available;      // in this build
+    const char *how;     // to get it where it is not available
     bool ordered;
     advgp_status (*send)(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, advgp_error *err);
     // *bytes is aligned to 8.
@@ -34,7 +36,7 @@ struct gp_endpoint {
     const gp_transport *transport;
 };
 
-extern const gp_transport gp_transport_inproc, gp_transport_sim;
+extern const gp_transport gp_transport_inproc, gp_transport_sim, gp_transport_mpi;
 extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
 const gp_transport *gp_transport_named(const char *name);
 
