@@ -6,6 +6,7 @@
 #include "kernel/kernel.h"
 #include "linalg/dense.h"
 #include "linalg/simd.h"
+#include "transport/transport.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,12 +56,43 @@ static json_t *sources_json(void)
     return list;
 }
 
+static json_t *transports_json(void)
+{
+    json_t *list = json_array();
+    for (const gp_transport *const *at = gp_transports; *at; at++) {
+        const gp_transport *t = *at;
+        if (t->simulated) continue;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s?, s:s?}", "name", t->name, "summary", t->summary,
+                                              "available", t->available, "version", t->version ? t->version() : NULL,
+                                              "how", t->how));
+    }
+    return list;
+}
+
+// "inproc, zmq (ZeroMQ 4.3.4)", or how to get what is not there
+static void add_transport(gp_buffer *out, const json_t *t)
+{
+    const char *version = json_string_value(json_object_get(t, "version"));
+    const char *how = json_string_value(json_object_get(t, "how"));
+    gp_buffer_add(out, "%s", json_string_value(json_object_get(t, "name")));
+    if (!json_is_true(json_object_get(t, "available")))
+        gp_buffer_add(out, " (not in this build: %s)", how);
+    else if (version)
+        gp_buffer_add(out, " (%s)", version);
+}
+
 static void add_value(gp_buffer *out, const char *key, const json_t *value)
 {
     gp_buffer_add(out, "%-12s ", key);
     if (json_is_string(value)) gp_buffer_add(out, "%s", json_string_value(value));
-    for (size_t i = 0; i < json_array_size(value); i++)
-        gp_buffer_add(out, "%s%s", i ? ", " : "", json_string_value(json_array_get(value, i)));
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        if (i) gp_buffer_add(out, ", ");
+        if (json_is_string(item))
+            gp_buffer_add(out, "%s", json_string_value(item));
+        else
+            add_transport(out, item);
+    }
     gp_buffer_add(out, "\n");
 }
 
@@ -72,10 +104,11 @@ advgp_status gp_cli_info(const gp_options *options, advgp_error *err)
 #else
     snprintf(compiler, sizeof compiler, "gcc %s", __VERSION__);
 #endif
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:[s]}", "version", advgp_version(),
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "version", advgp_version(),
                           "compiler", compiler, "blas", gp_blas_name(), "tables", gp_files_reader(), "json",
                           "Jansson " JANSSON_VERSION, "cpu", gp_cli_cpu_json(), "loops", loops_in_use(), "kernels",
-                          kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports", "inproc");
+                          kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports",
+                          transports_json());
     if (gp_options_flag(options, "json")) return gp_cli_print_json_take(o, err);
     gp_buffer text = {.failed = !o};
     const char *key;

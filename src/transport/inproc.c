@@ -217,8 +217,8 @@ advgp_status gp_inproc_open(size_t n_workers, size_t message_max, gp_endpoint **
 
 const gp_transport gp_transport_inproc = {.name = "inproc",
                                           .summary = "threads of one process",
-                                          .available = true,
                                           .ordered = true,
+                                          .available = true,
                                           .send = inproc_send,
                                           .receive = inproc_receive,
                                           .wake = inproc_wake,

@@ -11,6 +11,7 @@
 #include "transport/launch.h"
 
 #include <math.h>
+#include <mpi.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -30,11 +31,6 @@ bool gp_mpi_launched(void)
 {
     return gp_launch_read().meets;
 }
-
-static const char install[] = "install libopenmpi-dev, configure and build again";
-
-#ifdef ADVGP_HAVE_MPI
-#include <mpi.h>
 
 enum { LINE_MESSAGES = 8, SPARE_CRATES = 16, SPINS = 50, PIECE_MAX = 1 << 30 };
 static const double first_sleep = 5e-6, alive_every = 1, last_words = 1;
@@ -476,16 +472,18 @@ static void mpi_poke(gp_wire *wire)
 
 // ---- opening --------------------------------------------------------------------------------------------------------
 
-// "Open MPI v4.1.4" of all that it says of itself.
-static void library_name(char *name, size_t room)
+// "Open MPI v4.1.4" of all that it says of itself. It may be asked before MPI is begun.
+static const char *version(void)
 {
+    static char name[64];
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int n = 0;
     MPI_Get_library_version(text, &n);
     text[strcspn(text, ",\n")] = 0;
-    snprintf(name, room, "%.60s", text);
+    snprintf(name, sizeof name, "%.60s", text);
     for (char *c = name; *c; c++)
         if (*c == '\t') *c = ' ';
+    return name;
 }
 
 static bool allocate(mpi_wire *w)
@@ -513,17 +511,16 @@ static advgp_status mpi_open(gp_wire *wire, advgp_error *err)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    char library[64], host[MPI_MAX_PROCESSOR_NAME + 1] = "";
-    library_name(library, sizeof library);
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
     MPI_Get_processor_name(host, &n);
     snprintf(w->place.host, sizeof w->place.host, "%.255s", host);
     w->place.rank = w->rank = (size_t)rank;
     w->place.size = w->size = (size_t)size;
-    const advgp_status st = gp_launch_check_after(&w->launch, rank, size, library, err);
+    const advgp_status st = gp_launch_check_after(&w->launch, rank, size, version(), err);
     if (st != ADVGP_OK) return st;
     if (threads < MPI_THREAD_FUNNELED)
         return gp_fail(err, ADVGP_EINVAL, "%s was built without threads: use one that has MPI_THREAD_FUNNELED",
-                       library);
+                       version());
     if (!allocate(w)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu ranks", w->size);
     w->opened = true;
     return ADVGP_OK;
@@ -689,28 +686,10 @@ void gp_mpi_lost(gp_endpoint *endpoint)
     atomic_store(&((mpi_wire *)gp_courier_wire(endpoint))->lost, true);
 }
 
-#else // without MPI
-
-advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_mpi_place *place, advgp_error *err)
-{
-    (void)o, (void)place;
-    *out = NULL;
-    return gp_fail(err, ADVGP_EINVAL, "this advgp was built without MPI: %s", install);
-}
-
-void gp_mpi_lost(gp_endpoint *endpoint)
-{
-    (void)endpoint;
-}
-
-#endif
-
 const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .summary = "processes started by mpirun or srun --mpi=pmix",
-#ifdef ADVGP_HAVE_MPI
                                        .available = true,
-#endif
-                                       .how = install,
+                                       .version = version,
                                        .ordered = true,
                                        .send = gp_courier_send,
                                        .receive = gp_courier_receive,

@@ -354,6 +354,7 @@ advgp_status gp_sim_open(size_t n_workers, size_t message_max, uint64_t seed, gp
 
 const gp_transport gp_transport_sim = {.name = "sim",
                                        .summary = "a network in virtual time, for tests and predictions",
+                                       .simulated = true,
                                        .available = true,
                                        .send = sim_send,
                                        .receive = sim_receive,

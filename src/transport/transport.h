@@ -18,9 +18,11 @@ typedef struct gp_endpoint gp_endpoint;
 typedef struct gp_transport {
     const char *name;    // what users type: --transport inproc
     const char *summary; // for help and `advgp info`
-    bool available;      // in this build
-    const char *how;     // to get it where it is not available
     bool ordered;
+    bool simulated;               // time is its own: for tests and `advgp simulate`, nothing to choose for a run
+    bool available;               // this build has it; else there is nothing to call, and
+    const char *how;              // says how to get it
+    const char *(*version)(void); // of the library it stands on; NULL: on none
     advgp_status (*send)(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, advgp_error *err);
     // *bytes is aligned to 8.
     advgp_status (*receive)(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
@@ -36,7 +38,7 @@ struct gp_endpoint {
     const gp_transport *transport;
 };
 
-extern const gp_transport gp_transport_inproc, gp_transport_sim, gp_transport_mpi;
+extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_mpi, gp_transport_sim;
 extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
 const gp_transport *gp_transport_named(const char *name);
 

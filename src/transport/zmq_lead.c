@@ -1,0 +1,330 @@
+// zmq_lead.c: the lead's wire: a ROUTER that numbers whoever speaks to it, and the list of keys that are let in.
+#define _GNU_SOURCE // explicit_bzero
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "transport/address.h"
+#include "transport/zmq_wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+// ZeroMQ itself gives a peer 5 bytes to be routed by; who brings more than 16 is no worker of ours.
+enum { ROUTE = 16, KEY_BYTES = 32, ATTEND_EVERY = 16, AT_ONCE = 64 };
+static const double forgotten = 120; // seconds of silence after which a number may be given to another
+
+typedef struct peer {
+    unsigned char n_route, route[ROUTE];
+    uint32_t next; // in its bucket; 0: the last
+    double heard;  // the last time
+    bool gone;     // ZeroMQ could not route to it
+} peer;
+
+typedef struct lead {
+    gp_zmq_wire wire;
+    gp_address at;
+    char bound[128];
+    bool secure;
+    gp_zmq_identity keys;
+    unsigned char (*allowed)[KEY_BYTES];
+    size_t n_allowed;
+    void *router, *monitor, *door; // of these the last answers who may come in
+    size_t peers_max, n_peers;
+    peer *peers;       // [peers_max + 1], from 1
+    uint32_t *buckets; // [n_buckets]: the first peer of each; 0: none
+    size_t n_buckets;  // a power of two
+    unsigned turn;
+    atomic_uint_fast64_t refused, mismatched, malformed, dropped;
+} lead;
+
+// ---- peers ----------------------------------------------------------------------------------------------------------
+
+static uint32_t *bucket_of(lead *l, const unsigned char *route, size_t n)
+{
+    uint64_t hash = n;
+    for (size_t i = 0; i < n; i++) hash = gp_hash_u64(hash, route[i]);
+    return &l->buckets[hash & (l->n_buckets - 1)];
+}
+
+static void forget(lead *l, size_t number)
+{
+    peer *p = &l->peers[number];
+    uint32_t *at = bucket_of(l, p->route, p->n_route);
+    while (*at != number) at = &l->peers[*at].next;
+    *at = p->next;
+}
+
+// 0: all numbers are in use.
+static size_t free_number(lead *l, double now)
+{
+    if (l->n_peers < l->peers_max) return ++l->n_peers;
+    size_t oldest = 1;
+    for (size_t k = 2; k <= l->n_peers; k++) {
+        const peer *p = &l->peers[k], *o = &l->peers[oldest];
+        if (p->gone != o->gone ? p->gone : p->heard < o->heard) oldest = k;
+    }
+    if (!l->peers[oldest].gone && now - l->peers[oldest].heard < forgotten) return 0;
+    forget(l, oldest);
+    return oldest;
+}
+
+// 0: there is no room for another one.
+static size_t number_of(lead *l, const unsigned char *route, size_t n)
+{
+    const double now = gp_clock_wall();
+    for (uint32_t k = *bucket_of(l, route, n); k; k = l->peers[k].next) {
+        peer *p = &l->peers[k];
+        if (p->n_route != n || memcmp(p->route, route, n) != 0) continue;
+        p->heard = now;
+        p->gone = false;
+        return k;
+    }
+    const size_t number = free_number(l, now);
+    if (!number) return 0;
+    uint32_t *bucket = bucket_of(l, route, n);
+    peer *p = &l->peers[number];
+    *p = (peer){.n_route = (unsigned char)n, .next = *bucket, .heard = now};
+    memcpy(p->route, route, n);
+    *bucket = (uint32_t)number;
+    return number;
+}
+
+// ---- who may come in ------------------------------------------------------------------------------------------------
+
+// CURVE proves that a worker has the key it names; this says whether that key is one of ours. (RFC 27, ZAP: version,
+// request, domain, address, identity, mechanism, then the key.)
+static bool is_allowed(const lead *l, const char *mechanism, const unsigned char *key, size_t n_key)
+{
+    if (strcmp(mechanism, "CURVE") != 0 || n_key != KEY_BYTES) return false;
+    for (size_t i = 0; i < l->n_allowed; i++)
+        if (!memcmp(l->allowed[i], key, KEY_BYTES)) return true;
+    return false;
+}
+
+static bool answer_door(lead *l)
+{
+    enum { FRAMES = 7, LONGEST = 256 };
+    unsigned char frame[FRAMES][LONGEST];
+    size_t length[FRAMES] = {0}, n = 0;
+    int more = 1;
+    for (; more; n++) {
+        unsigned char ignored[1];
+        const bool kept = n < FRAMES;
+        const int got = zmq_recv(l->door, kept ? frame[n] : ignored, kept ? LONGEST - 1 : 0, ZMQ_DONTWAIT);
+        if (got < 0) return false;
+        if (kept) length[n] = (size_t)got < LONGEST ? (size_t)got : LONGEST - 1;
+        if (kept) frame[n][length[n]] = 0;
+        size_t size = sizeof more;
+        if (zmq_getsockopt(l->door, ZMQ_RCVMORE, &more, &size) != 0) more = 0;
+    }
+    const bool good = n == FRAMES && is_allowed(l, (const char *)frame[5], frame[6], length[6]);
+    if (!good) l->refused++;
+    zmq_send(l->door, "1.0", 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(l->door, frame[1], n > 1 ? length[1] : 0, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(l->door, good ? "200" : "400", 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(l->door, good ? "OK" : "no", 2, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(l->door, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(l->door, "", 0, ZMQ_DONTWAIT);
+    return true;
+}
+
+static void attend(lead *l)
+{
+    int event;
+    unsigned value;
+    for (int i = 0; l->door && i < AT_ONCE && answer_door(l); i++) continue;
+    for (int i = 0; i < AT_ONCE && gp_zmq_monitor_next(l->monitor, &event, &value); i++) {
+        if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) l->mismatched++;
+        if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) l->malformed++;
+    }
+}
+
+// ---- the wire -------------------------------------------------------------------------------------------------------
+
+static advgp_status lead_send(gp_wire *wire, size_t number, const void *bytes, size_t n, advgp_error *err)
+{
+    (void)err;
+    lead *l = (lead *)wire;
+    if (number < 1 || number > l->n_peers) return ADVGP_OK;
+    peer *p = &l->peers[number];
+    zmq_msg_t body;
+    if (zmq_msg_init_size(&body, n) != 0) return ADVGP_OK; // no memory: lost
+    if (n) memcpy(zmq_msg_data(&body), bytes, n);
+    const int routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    if (routed < 0) {
+        p->gone = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
+        zmq_msg_close(&body);
+        return ADVGP_OK;
+    }
+    if (zmq_msg_send(&body, l->router, ZMQ_DONTWAIT) < 0) zmq_msg_close(&body);
+    return ADVGP_OK;
+}
+
+// False: nothing is there, or too much that is no message.
+static bool take(lead *l, size_t *number, const void **bytes, size_t *n)
+{
+    for (int i = 0; i < AT_ONCE; i++) {
+        unsigned char route[ROUTE];
+        const int length = zmq_recv(l->router, route, sizeof route, ZMQ_DONTWAIT);
+        if (length < 0) return false;
+        const gp_zmq_body body = gp_zmq_take_body(&l->wire, l->router, bytes, n);
+        *number = body == GP_ZMQ_GOOD && length <= ROUTE ? number_of(l, route, (size_t)length) : 0;
+        if (*number) return true;
+        l->dropped++;
+    }
+    return false;
+}
+
+static advgp_status lead_receive(gp_wire *wire, double seconds, size_t *number, const void **bytes, size_t *n,
+                                 advgp_error *err)
+{
+    lead *l = (lead *)wire;
+    const double until = gp_clock_wall() + seconds;
+    if (++l->turn % ATTEND_EVERY == 0) attend(l); // also when messages never end
+    for (;;) {
+        if (take(l, number, bytes, n)) return ADVGP_OK;
+        *number = 0, *bytes = NULL, *n = 0;
+        zmq_pollitem_t items[] = {{.fd = l->wire.bell, .events = ZMQ_POLLIN},
+                                  {.socket = l->router, .events = ZMQ_POLLIN},
+                                  {.socket = l->monitor, .events = ZMQ_POLLIN},
+                                  {.socket = l->door, .events = ZMQ_POLLIN}};
+        const int came = zmq_poll(items, l->door ? 4 : 3, gp_zmq_milliseconds(until - gp_clock_wall()));
+        if (came < 0) return zmq_errno() == EINTR ? ADVGP_OK : gp_zmq_failed("waiting for workers failed", err);
+        if (items[0].revents) {
+            gp_zmq_poked(&l->wire);
+            return ADVGP_OK;
+        }
+        if (items[2].revents || items[3].revents) attend(l);
+        if (!came) return ADVGP_OK;
+    }
+}
+
+// ---- opening and closing --------------------------------------------------------------------------------------------
+
+// A connection takes a descriptor, and one that is being replaced another. Whoever cannot have them finds out later.
+static void raise_descriptor_limit(size_t peers_max)
+{
+    struct rlimit limit;
+    const rlim_t wanted = 2 * (rlim_t)peers_max + 256;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static bool open_door(lead *l)
+{
+    l->door = zmq_socket(l->wire.context, ZMQ_REP);
+    return l->door && gp_zmq_set(l->door, ZMQ_LINGER, 0) && zmq_bind(l->door, "inproc://zeromq.zap.01") == 0 &&
+           zmq_setsockopt(l->router, ZMQ_ZAP_DOMAIN, "advgp", 5) == 0 && gp_zmq_set(l->router, ZMQ_CURVE_SERVER, 1) &&
+           gp_zmq_set_key(l->router, ZMQ_CURVE_SECRETKEY, l->keys.secret_key);
+}
+
+static advgp_status lead_open(gp_wire *wire, advgp_error *err)
+{
+    lead *l = (lead *)wire;
+    raise_descriptor_limit(l->peers_max);
+    // Encryption is most of the work, and it is done in the threads of the context.
+    const advgp_status st = gp_zmq_wire_context(&l->wire, l->secure ? 2 : 1, err);
+    if (st != ADVGP_OK) return st;
+    l->router = zmq_socket(l->wire.context, ZMQ_ROUTER);
+    if (!l->router || !gp_zmq_set_common(l->router, l->wire.receive_max, strchr(l->at.endpoint, '[') != NULL) ||
+        !gp_zmq_set(l->router, ZMQ_ROUTER_MANDATORY, 1) || !gp_zmq_set(l->router, ZMQ_ROUTER_HANDOVER, 1) ||
+        !gp_zmq_set(l->router, ZMQ_BACKLOG, 1024))
+        return gp_zmq_failed("cannot make a socket", err);
+    if (l->secure && !open_door(l)) return gp_zmq_failed("cannot use the lead's key", err);
+    l->monitor = gp_zmq_monitor(l->wire.context, l->router, "inproc://lead-monitor",
+                                ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    if (!l->monitor) return gp_zmq_failed("cannot watch a socket", err);
+    if (zmq_bind(l->router, l->at.endpoint) != 0)
+        return gp_fail(err, ADVGP_EIO, "cannot listen at %s: %s; choose another address or port with --listen",
+                       l->at.endpoint, zmq_strerror(zmq_errno()));
+    size_t size = sizeof l->bound;
+    if (zmq_getsockopt(l->router, ZMQ_LAST_ENDPOINT, l->bound, &size) != 0)
+        return gp_zmq_failed("cannot see the port of a socket", err);
+    return ADVGP_OK;
+}
+
+static void lead_close(gp_wire *wire)
+{
+    lead *l = (lead *)wire;
+    gp_zmq_close(l->router, l->monitor, GP_ZMQ_LINGER_MS);
+    gp_zmq_close(l->door, NULL, 0);
+    gp_zmq_wire_fini(&l->wire);
+    explicit_bzero(&l->keys, sizeof l->keys);
+    gp_free(l->allowed), gp_free(l->peers), gp_free(l->buckets);
+    gp_free(l);
+}
+
+static const gp_wire_ops lead_ops = {.transport = &gp_transport_zmq,
+                                     .open = lead_open,
+                                     .send = lead_send,
+                                     .receive = lead_receive,
+                                     .poke = gp_zmq_poke,
+                                     .close = lead_close};
+
+static advgp_status read_allowed(lead *l, const gp_zmq_listen_options *o, advgp_error *err)
+{
+    l->n_allowed = o->n_allowed;
+    for (size_t i = 0; i < o->n_allowed; i++)
+        if (strlen(o->allowed[i]) != GP_ZMQ_KEY - 1 || !zmq_z85_decode(l->allowed[i], o->allowed[i]))
+            return gp_fail(err, ADVGP_EINVAL, "key %zu of the workers that are let in is none: %.40s", i + 1,
+                           o->allowed[i]);
+    return ADVGP_OK;
+}
+
+static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_error *err)
+{
+    lead *l = *out = gp_alloc(1, sizeof *l);
+    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
+    l->wire.bell = -1;
+    l->peers_max = o->peers_max;
+    for (l->n_buckets = 16; l->n_buckets < o->peers_max;) l->n_buckets *= 2;
+    l->allowed = gp_alloc(o->n_allowed, sizeof *l->allowed);
+    l->peers = gp_alloc(o->peers_max + 1, sizeof *l->peers);
+    l->buckets = gp_alloc(l->n_buckets, sizeof *l->buckets);
+    if (!l->allowed || !l->peers || !l->buckets)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead of %zu workers", o->peers_max);
+    advgp_status st = gp_zmq_wire_init(&l->wire, &lead_ops, o->receive_max ? o->receive_max : o->message_max, err);
+    if (st == ADVGP_OK) st = gp_address_listen(o->address, &l->at, err);
+    if (st == ADVGP_OK && !o->keys && !l->at.loopback)
+        st = gp_fail(err, ADVGP_EINVAL,
+                     "%s is open to other machines, so workers need keys: make them with `advgp keygen DIR` and give "
+                     "them with --keys DIR",
+                     l->at.endpoint);
+    if (st == ADVGP_OK && o->keys) {
+        l->secure = true;
+        l->keys = *o->keys;
+        st = read_allowed(l, o, err);
+    }
+    return st;
+}
+
+advgp_status gp_zmq_listen(const gp_zmq_listen_options *o, gp_endpoint **out, advgp_error *err)
+{
+    *out = NULL;
+    if (o->peers_max < 1 || o->peers_max > 1 << 20)
+        return gp_fail(err, ADVGP_EINVAL, "a lead of %zu workers", o->peers_max);
+    lead *l;
+    const advgp_status st = lead_new(o, &l, err);
+    if (st != ADVGP_OK) {
+        if (l) lead_close(&l->wire.base);
+        return st;
+    }
+    const gp_courier_options courier = {.wire = &l->wire.base, .server = true, .message_max = o->message_max};
+    return gp_courier_open(&courier, out, err);
+}
+
+const char *gp_zmq_address(gp_endpoint *endpoint)
+{
+    return ((const lead *)gp_courier_wire(endpoint))->bound;
+}
+
+gp_zmq_counts gp_zmq_count(gp_endpoint *endpoint)
+{
+    lead *l = (lead *)gp_courier_wire(endpoint);
+    return (gp_zmq_counts){.refused = atomic_load(&l->refused),
+                           .mismatched = atomic_load(&l->mismatched),
+                           .malformed = atomic_load(&l->malformed),
+                           .dropped = atomic_load(&l->dropped)};
+}
