@@ -39,7 +39,7 @@ struct gp_endpoint {
     const gp_transport *transport;
 };
 
-extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_sim;
+extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_mpi, gp_transport_sim;
 extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
 const gp_transport *gp_transport_named(const char *name);
 

@@ -124,9 +124,9 @@ static void note_failure(worker *w, complaint what)
     const double now = gp_clock_wall();
     if (w->judged || (what == NO_WORD && now - w->tried > prompt)) return;
     w->judged = true;
-    w->last = what;
+    if (what != NO_WORD || w->last == NONE) w->last = what; // either side may be the first to hang up
     if (!w->n_failed++) w->failed_since = now;
-    if (what == OTHER_MECHANISM) w->reopen_when = now + connect_again;
+    if (what != NO_WORD) w->reopen_when = now + connect_again;
 }
 
 static void listen_to_monitor(worker *w)
