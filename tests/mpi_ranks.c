@@ -409,13 +409,16 @@ static void signs_of_life_come_while_their_sender_sleeps(void **state)
     (void)state;
     size_t peer, n, count = 0;
     advgp_error err = {0};
+    const double began = gp_clock_wall(); // its second may be longer on a busy machine
     order(1, 'b', 0);
     for (const void *got = NULL; !got || n != 4;) {
         got = server_receive(20, &peer, &n);
         assert_non_null(got);
         count += n == 5;
     }
-    CHECK(count >= 10 && count <= 60, "mpi", "%zu signs of life in a second, one every 20 ms", count);
+    const double took = gp_clock_wall() - began;
+    CHECK(count >= 10 && (double)count <= took / 0.02 + 10, "mpi", "%zu signs of life in %g s, one every 20 ms", count,
+          took);
     assert_null(server_receive(0.1, &peer, &n)); // and then no more
     for (size_t k = 1; k < place.size; k++) order(k, 'c', 0);
     CHECK_OK(gp_courier_beat(self, 0.02, "alive", 5, &err), "mpi");

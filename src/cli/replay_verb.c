@@ -97,6 +97,7 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
     s->feed = (gp_replay_feed){.ctx = s,
                                .next = next_line,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
+                               .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
                                .stopped = json_string_value(json_object_get(s->done, "stopped")),
                                .judged = (size_t)judged};
     return gp_runlog_open(path, &s->reader, err);
@@ -106,8 +107,12 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
 
 static bool is_of_the_run(const char *key)
 {
-    static const char *const others[] = {"output",  "log",   "checkpoint", "checkpoint-every", "resume",      "json",
-                                         "dry-run", "quiet", "time",       "workers",          "delay-worker"};
+    static const char *const others[] = {
+        "output",      "log",         "checkpoint", "checkpoint-every", "resume",     "json",
+        "dry-run",     "quiet",       "time",       "workers",          "max-delay",  "delay-worker",
+        "transport",   "role",        "listen",     "server",           "rendezvous", "keys",
+        "min-workers", "max-workers", "wait",       "heartbeat",        "lost-after", "stuck-after",
+        "servers"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;
@@ -154,6 +159,11 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
     if (gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
+    gp_buffer delay = {0};
+    write_value(json_object_get(s->begin, "max_delay"), &delay);
+    if (st == ADVGP_OK && gp_method_takes(method, "max-delay"))
+        st = gp_options_set(train, "max-delay", delay.failed || !delay.p ? "" : delay.p, err);
+    gp_buffer_fini(&delay);
     if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
     if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
     return st;

@@ -14,8 +14,6 @@ typedef struct gp_cluster_options {
     double heartbeat;                         // seconds between two signs of life
     double lost_after;                        // seconds without one after which a worker is lost
     double stuck_after;                       // seconds for a push after which a worker is lost, though it lives
-    const char *data;                         // folder of the packed shards, as workers can open it; borrowed
-    uint64_t fingerprint;                     // of these
     uint64_t random;                          // a number nobody else has: ids of runs follow from it
     void (*say)(void *ctx, const char *text); // what people should know: for whom it waits, who was lost; may be NULL
     void *ctx;
@@ -23,6 +21,8 @@ typedef struct gp_cluster_options {
 
 typedef struct gp_cluster gp_cluster;
 advgp_status gp_cluster_new(const gp_cluster_options *options, gp_cluster **out, advgp_error *err);
+// Before the first run: the folder of packed shards, as workers can open it (borrowed), and what tells it from others.
+void gp_cluster_set_data(gp_cluster *cluster, const char *dir, uint64_t fingerprint);
 // Everybody is told that it is over, and why if something went wrong (NULL: nothing did); it waits some seconds until
 // they have heard it. NULL is fine.
 void gp_cluster_free(gp_cluster *cluster, const char *why);

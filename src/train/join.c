@@ -26,6 +26,7 @@ typedef struct visit {
     gp_shards *shards;
     uint64_t fingerprint; // of these
     uint64_t token;
+    uint32_t place; // which worker it was last
     double heard, told;
     double asked_to_stop; // when; 0: not yet
     bool over;            // the lead has nothing more to do
@@ -71,7 +72,9 @@ static int on_stop(void *ctx)
 
 static void on_welcome(void *ctx, uint32_t worker, uint32_t incarnation)
 {
-    const visit *v = ctx;
+    visit *v = ctx;
+    if (worker == v->place && incarnation == 1) return; // the same as in the run before
+    v->place = worker;
     if (incarnation > 1)
         tell(v, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
     else
@@ -231,7 +234,7 @@ static advgp_status work(visit *v, advgp_error *err)
 
 advgp_status gp_join(const gp_join_options *o, gp_join_result *result, advgp_error *err)
 {
-    visit v = {.o = *o};
+    visit v = {.o = *o, .place = GP_ANY_WORKER};
     bool got;
     advgp_status st = ADVGP_OK;
     while (st == ADVGP_OK && !v.over) {

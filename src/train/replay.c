@@ -207,7 +207,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     r->n_lines++;
     const bool peer = line.kind == GP_EVENT_JOINED || line.kind == GP_EVENT_LOST || line.kind == GP_EVENT_PUSH ||
                       line.kind == GP_EVENT_PULL || line.kind == GP_EVENT_AGAIN;
-    if (peer && line.worker >= run->o.workers) return disagree(r, err, "it names a worker that cannot be");
+    if (peer && line.worker >= gp_run_members(run)) return disagree(r, err, "it names a worker that cannot be");
     switch (line.kind) {
     case GP_EVENT_JOINED:
         return joined(r, &line, err);
@@ -223,8 +223,9 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
         return advanced(r, &line, err);
     case GP_EVENT_COLLECT:
         return collected(r, &line, err);
+    case GP_EVENT_BEGUN: // follows from who has come, unless the lead did not wait for all
+        return gp_server_begun(run->server) ? ADVGP_OK : gp_server_begin(run->server, err);
     case GP_EVENT_MOVED:
-    case GP_EVENT_BEGUN:
     case GP_EVENT_COLLECTED:
         break; // follow from the others
     }
@@ -236,7 +237,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
 static void replay_stop(gp_run *run)
 {
     replay *r = (replay *)run;
-    for (size_t k = 0; r->ghosts && k < run->o.workers; k++) {
+    for (size_t k = 0; r->ghosts && k < gp_run_members(run); k++) {
         gp_worker_free(r->ghosts[k].worker);
         for (size_t i = 0; i < r->ghosts[k].room; i++) free_answer(&r->ghosts[k].answers[i]);
         gp_free(r->ghosts[k].answers);
@@ -263,8 +264,8 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
         st = gp_row_computer_new(&c, &r->computer, err);
     }
     if (st == ADVGP_OK) {
-        r->ghosts = gp_alloc(o->workers, sizeof *r->ghosts);
-        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", o->workers);
+        r->ghosts = gp_alloc(gp_run_members(&r->base), sizeof *r->ghosts);
+        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", gp_run_members(&r->base));
     }
     if (st == ADVGP_OK) st = gp_server_allow(r->base.server, 0, err);
     if (st != ADVGP_OK) {
@@ -290,7 +291,7 @@ advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)
 uint64_t gp_run_replay_rows(const gp_run *run)
 {
     size_t n = 0;
-    for (size_t k = 0; k < run->o.workers; k++) {
+    for (size_t k = 0; k < gp_run_members(run); k++) {
         const gp_member m = gp_server_member(run->server, (uint32_t)k);
         n += m.live && m.has_shards;
     }

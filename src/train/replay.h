@@ -9,6 +9,7 @@ typedef struct gp_replay_feed {
     void *ctx;
     advgp_status (*next)(void *ctx, gp_pslog_line *line, bool *ended, advgp_error *err);
     size_t components;   // that the run had
+    size_t workers_max;  // places for workers; 0: as many as it began with
     const char *stopped; // why it ended; NULL: the log does not tell
     size_t judged;       // version of its last evaluation
 } gp_replay_feed;

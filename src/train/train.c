@@ -153,7 +153,9 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
-    t->n_views = o->cluster ? gp_cluster_workers_max(o->cluster) : t->workers;
+    t->n_views = o->cluster                            ? gp_cluster_workers_max(o->cluster)
+                 : o->replay && o->replay->workers_max ? o->replay->workers_max
+                                                       : t->workers;
     t->views = gp_alloc(t->n_views, sizeof *t->views);
     if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);
     if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
@@ -562,6 +564,7 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
     const gp_learner *l = t->learner;
     gp_run_options o = run_options(t, l);
     o.delays = t->options->delays, o.n_delays = t->options->n_delays;
+    if (t->options->replay) o.workers_max = t->options->replay->workers_max;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
     advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, &t->run, err)
                                          : gp_run_new(&o, &t->run, err);

@@ -54,7 +54,7 @@ again 'a small table, ended by L-BFGS'
 logged 'a small table, time is up' 0 in/small.csv "${shape[@]}" --time 0.03
 has 'a small table, time is up' '"stopped":"time is up"'
 again 'a small table, time is up'
-good 'fewer workers: a note' 'workers reduced from 4 to 1' -- train in/small.csv -m 10 --components 1 --epochs 2 --target y --workers 4 --delay-worker 3:0.1 -o out/m --log out/log
+good 'fewer workers: a note' 'workers reduced from 200 to' -- train in/small.csv -m 10 --components 1 --epochs 2 --target y --workers 200 --delay-worker 199:0.1 -o out/m --log out/log
 again 'a delay of a worker that is not there'
 logged 'wild rows' 0 in/wild.csv -q -m 20 --components 1 --target y --workers 4 --max-delay 8 --batch 400 --epochs 4 --patience inf
 again 'wild rows'
