@@ -15,7 +15,8 @@ enum {
     SIMULATE = 128,
     COMPARE = 256,
     WORK = 512,
-    ALL = 1023,
+    KEYGEN = 1024,
+    ALL = 2047,
     MODELS = PREDICT | EVALUATE | INSPECT
 };
 
@@ -107,6 +108,16 @@ const gp_verb gp_verbs[] = {
      .operands_max = 0,
      .example = "advgp work --rendezvous /shared/flights.run",
      .example_help = "Finds the lead by the file that it wrote there, computes for it, and ends when it has ended."},
+    {.name = "keygen",
+     .bit = KEYGEN,
+     .summary = "make the keys by which a lead and workers on other machines know each other",
+     .operands = "DIR",
+     .operand_help = "the folder for them, made if it is not there; keys that are there already are never replaced",
+     .operands_min = 1,
+     .operands_max = 1,
+     .example = "advgp keygen cluster-keys",
+     .example_help =
+         "Makes server.key, server.pub, worker.key, worker.pub and allow, the list of workers that the lead lets in."},
     {.name = "info",
      .bit = INFO,
      .summary = "versions, linear algebra, transports and CPU features in use",
@@ -1012,6 +1023,12 @@ const gp_option gp_option_table[] = {
      .help =
          "JSON lines: a manifest of the run, then its events; an older one is replaced when the training begins, and "
          "gone on with by --resume"},
+    {.name = "worker",
+     .kind = GP_OPTION_TEXT,
+     .verbs = KEYGEN,
+     .group = GP_GROUP_RUN,
+     .value = "NAME",
+     .help = "add a key of its own for one more worker to the keys in DIR: NAME.key, NAME.pub and a line in allow"},
     {.name = "json",
      .kind = GP_OPTION_FLAG,
      .verbs = ALL,

@@ -20,6 +20,7 @@
     X(replay)           \
     X(simulate)         \
     X(work)             \
+    X(keygen)           \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);

@@ -75,7 +75,7 @@ static bool read_text(const json_t *o, char *to, size_t room)
 {
     const char *text = json_string_value(o);
     if (!text || json_string_length(o) != strlen(text) || strlen(text) >= room) return false;
-    memcpy(to, text, strlen(text));
+    memcpy(to, text, strlen(text) + 1);
     return true;
 }
 
