@@ -649,7 +649,7 @@ int main(int argc, char **argv)
     const gp_launch launch = gp_launch_read();
     gp_mpi_options o = {.message_max = MESSAGE_MAX, .piece = piece, .stuck_after = stuck_after, .silence = silence};
     if (!strcmp(mode, "rude") && launch.rank + 1 == launch.size) o.message_max++;
-    if (laws && gp_transport_mpi.available) opening_fails_cleanly_without_memory(&o);
+    if (laws && gp_mpi_launched()) opening_fails_cleanly_without_memory(&o);
     if (gp_mpi_open(&o, &self, &place, &err) != ADVGP_OK) {
         printf("%s\n", err.text);
         return leave(1);
