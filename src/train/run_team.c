@@ -88,6 +88,11 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     return st == ADVGP_OK ? failure(t, err) : st;
 }
 
+static advgp_status team_say(gp_run *run, advgp_error *err)
+{
+    return say_all((team *)run, err);
+}
+
 static void team_wake(gp_run *run)
 {
     gp_endpoint *e = server_end((team *)run);
@@ -126,7 +131,7 @@ static void team_stop(gp_run *run)
     gp_free(t->bytes);
 }
 
-static const gp_run_ops team_ops = {.turn = team_turn, .wake = team_wake, .stop = team_stop};
+static const gp_run_ops team_ops = {.turn = team_turn, .wake = team_wake, .say = team_say, .stop = team_stop};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
