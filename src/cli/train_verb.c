@@ -160,27 +160,39 @@ json_t *gp_cli_delay_json(size_t max_delay)
     return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
 }
 
+static json_t *id_json(uint64_t id)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, id);
+    return json_string(text);
+}
+
 static void on_begin(void *ctx, const gp_train_plan *p)
 {
     report *r = ctx;
-    log_event(r, "begin",
-              json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m,
-                        "components", (json_int_t)p->components, "workers", (json_int_t)p->workers, "workers_max",
-                        (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps", (json_int_t)p->steps,
-                        "eval_every", (json_int_t)p->eval_every, "max_delay", gp_cli_delay_json(p->max_delay), "quorum",
-                        p->quorum, "version", (json_int_t)p->version));
+    json_t *fields = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m,
+                               "components", (json_int_t)p->components, "workers", (json_int_t)p->workers,
+                               "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps",
+                               (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
+                               gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
+    if (fields && p->checkpoint) { // a line before tells of it, and its id
+        json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
+        json_object_set_new(fields, "judged", json_integer((json_int_t)p->judged));
+        json_object_set_new(fields, "judging", json_boolean(p->judging));
+    }
+    log_event(r, "begin", fields);
     char delay[24] = "any";
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
                p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
 }
 
-static void on_checkpoint(void *ctx, const char *path, size_t version, const char *failed)
+static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
 {
     report *r = ctx;
     log_event(r, "checkpoint",
-              json_pack("{s:o, s:I, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "failed",
-                        failed ? gp_json_text(failed) : json_null()));
+              json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
+                        id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
     if (failed) gp_cli_say(r->o, "the state could not be saved, training goes on: %s", failed);
 }
 
@@ -597,9 +609,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
         json_t *done = result_json(r, path, model, &result);
-        char bits[20];
-        snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
-        if (done) json_object_set_new(done, "bits", json_string(bits));
+        if (done) json_object_set_new(done, "bits", id_json(r->bits));
         log_event(r, "done", done);
         const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
         if (interrupted && !method_of(o)->resumes)

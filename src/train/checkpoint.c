@@ -46,7 +46,7 @@ static gp_tensor integers(const char *name, const uint64_t *data, size_t n)
     return (gp_tensor){.name = name, .dtype = GP_U64, .rank = 1, .shape = {n}, .data = data};
 }
 
-advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state,
+advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state, uint64_t *id,
                                 advgp_error *err)
 {
     const gp_server_image s = gp_server_look(parts->server);
@@ -94,7 +94,9 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
     for (size_t i = 0; i < rule.n_arrays; i++)
         tensors[n++] = doubles(rule.arrays[i].name, rule.arrays[i].values, rule.arrays[i].n);
     char metadata[64];
-    snprintf(metadata, sizeof metadata, metadata_format, gp_tensors_xxh3(tensors, n));
+    const uint64_t xxh3 = gp_tensors_xxh3(tensors, n);
+    snprintf(metadata, sizeof metadata, metadata_format, xxh3);
+    if (id) *id = xxh3;
     return gp_tensorfile_write(path, tensors, n, metadata, err);
 }
 
@@ -253,13 +255,15 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     return ADVGP_OK;
 }
 
-advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, advgp_error *err)
+advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, uint64_t *id,
+                                advgp_error *err)
 {
     gp_tensorfile *file;
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
+    if (id) *id = counts[COMPONENTS] ? file->xxh3 : 0;
     st = same_run(path, counts, state, err);
     if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
         if (theta && theta->rank == 1)

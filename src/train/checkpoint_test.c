@@ -80,7 +80,7 @@ static void save(rig *r, const char *path, double filter)
     rig_init(r, 5, filter);
     come(r, 2), come(r, 0);
     assert_true(gp_server_begun(r->parts.server));
-    CHECK_OK(gp_checkpoint_save(path, &r->parts, &course, &err), "save");
+    CHECK_OK(gp_checkpoint_save(path, &r->parts, &course, NULL, &err), "save");
 }
 
 static advgp_status load(rig *r, const char *path, size_t workers_max, double filter, advgp_error *err)
@@ -88,7 +88,7 @@ static advgp_status load(rig *r, const char *path, size_t workers_max, double fi
     gp_run_state state = course;
     state.since_best = 0, state.best = HUGE_VAL;
     rig_init(r, workers_max, filter);
-    const advgp_status st = gp_checkpoint_load(path, &r->parts, &state, err);
+    const advgp_status st = gp_checkpoint_load(path, &r->parts, &state, NULL, err);
     if (st == ADVGP_OK) assert_true(state.since_best == 2 && state.best == 0.5);
     return st;
 }
@@ -134,7 +134,7 @@ static void a_checkpoint_before_anybody_came_is_one(void **state)
     advgp_error err = {0};
     const char *path = scratch_path("run.ckpt");
     rig_init(&r, 5, 0.1);
-    CHECK_OK(gp_checkpoint_save(path, &r.parts, &course, &err), "save");
+    CHECK_OK(gp_checkpoint_save(path, &r.parts, &course, NULL, &err), "save");
     CHECK_OK(load(&next, path, 2, 0.1, &err), "load");
     same_image(r.parts.server, next.parts.server, true);
     rig_fini(&next), rig_fini(&r);
@@ -182,7 +182,7 @@ static void loading_fails_cleanly_without_memory(void **state)
         gp_run_state back = course;
         rig_init(&next, 5, 0.1);
         gp_alloc_fail_after(calls);
-        st = gp_checkpoint_load(path, &next.parts, &back, &err);
+        st = gp_checkpoint_load(path, &next.parts, &back, NULL, &err);
         gp_alloc_fail_after(-1);
         if (st != ADVGP_OK) CHECK_FAILS(ADVGP_ENOMEM, st, "no memory");
         rig_fini(&next);

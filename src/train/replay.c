@@ -22,6 +22,8 @@ typedef struct ghost {
 typedef struct replay {
     gp_run base;
     const gp_replay_feed *feed;
+    size_t part;
+    bool part_ended; // at a checkpoint
     gp_row_computer *computer;
     ghost *ghosts; // [workers]
     bool over;     // a collection has begun, or the log is at its end
@@ -192,6 +194,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     replay *r = (replay *)run;
     gp_pslog_line line = {0};
     bool ended = false;
+    if (r->part_ended) return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
     advgp_status st = r->feed->next(r->feed->ctx, &line, &ended, err);
     // Answers go out before anything new happens; what is the effect of the line before comes first, so that after a
     // push that made a version they are of the new one.
@@ -199,6 +202,10 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
                         line.kind == GP_EVENT_BEGUN || line.kind == GP_EVENT_COLLECTED;
     if (st == ADVGP_OK && (ended || !effect)) st = hear(r, err);
     if (st != ADVGP_OK) return st;
+    if (ended && r->part < r->feed->n_parts) {
+        r->part_ended = true;
+        return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
+    }
     if (ended) {
         if (r->over) return disagree(r, err, "it ends before the last act is done");
         r->over = true;
@@ -248,13 +255,14 @@ static void replay_stop(gp_run *run)
 
 static const gp_run_ops replay_ops = {.turn = replay_turn, .stop = replay_stop, .replay = true};
 
-advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, gp_run **out, advgp_error *err)
+advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, size_t part, gp_run **out,
+                               advgp_error *err)
 {
     *out = NULL;
     replay *r = gp_alloc(1, sizeof *r);
     if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a replay");
     advgp_status st = gp_run_init(&r->base, &replay_ops, o, err);
-    r->feed = feed;
+    r->feed = feed, r->part = part;
     if (st == ADVGP_OK) {
         const gp_row_computer_options c = {.shards = o->shards,
                                            .spec = o->spec,
@@ -279,6 +287,11 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
 bool gp_run_replay_is_over(const gp_run *run)
 {
     return ((const replay *)run)->over;
+}
+
+bool gp_run_replay_part_ended(const gp_run *run)
+{
+    return run->ops == &replay_ops && ((const replay *)run)->part_ended;
 }
 
 advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)

@@ -232,6 +232,11 @@ static advgp_status cluster_turn(gp_run *run, double seconds, advgp_error *err)
     return st == ADVGP_OK ? say_all(r, err) : st;
 }
 
+static advgp_status cluster_say(gp_run *run, advgp_error *err)
+{
+    return say_all((cluster_run *)run, err);
+}
+
 static void cluster_wake(gp_run *run)
 {
     gp_endpoint *e = ((cluster_run *)run)->c->o.endpoint;
@@ -252,7 +257,7 @@ static void cluster_stop(gp_run *run)
 }
 
 static const gp_run_ops cluster_ops = {
-    .start = cluster_start, .turn = cluster_turn, .wake = cluster_wake, .stop = cluster_stop};
+    .start = cluster_start, .turn = cluster_turn, .wake = cluster_wake, .say = cluster_say, .stop = cluster_stop};
 
 static advgp_status describe(cluster_run *r, advgp_error *err)
 {

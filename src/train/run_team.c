@@ -88,6 +88,11 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     return st == ADVGP_OK ? failure(t, err) : st;
 }
 
+static advgp_status team_say(gp_run *run, advgp_error *err)
+{
+    return say_all((team *)run, err);
+}
+
 static void team_wake(gp_run *run)
 {
     gp_endpoint *e = server_end((team *)run);
@@ -139,7 +144,8 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
     return ADVGP_OK;
 }
 
-static const gp_run_ops team_ops = {.start = team_start, .turn = team_turn, .wake = team_wake, .stop = team_stop};
+static const gp_run_ops team_ops = {
+    .start = team_start, .turn = team_turn, .wake = team_wake, .say = team_say, .stop = team_stop};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,11 @@ typedef struct gp_train_plan {
     size_t max_delay;
     double quorum;
     size_t version; // to go on from
+    // The id of the checkpoint that it goes on from; 0: none. The version judged last by then, or still under
+    // judgement.
+    uint64_t checkpoint;
+    size_t judged;
+    bool judging;
 } gp_train_plan;
 
 typedef struct gp_train_events {
@@ -87,8 +92,8 @@ typedef struct gp_train_events {
     void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
     int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
     void (*ps)(void *ctx, const gp_ps_event *event);    // may be NULL: what the server saw and did, for the log
-    // May be NULL: the state was written to path at that version, or could not be, and why.
-    void (*checkpoint)(void *ctx, const char *path, size_t version, const char *failed);
+    // May be NULL: the state was written to path at that version, and its id; or could not be, and why.
+    void (*checkpoint)(void *ctx, const char *path, size_t version, uint64_t id, const char *failed);
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
