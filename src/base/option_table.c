@@ -14,7 +14,8 @@ enum {
     REPLAY = 64,
     SIMULATE = 128,
     COMPARE = 256,
-    ALL = 511,
+    KEYGEN = 512,
+    ALL = 1023,
     MODELS = PREDICT | EVALUATE | INSPECT
 };
 
@@ -97,6 +98,16 @@ const gp_verb gp_verbs[] = {
      .operands_max = SIZE_MAX,
      .example = "advgp simulate --workers 4,16,64 --speeds 20 --max-delay 0,20,inf -m 100",
      .example_help = "Shows what one worker that is 20 times slower costs, with costs measured on this machine."},
+    {.name = "keygen",
+     .bit = KEYGEN,
+     .summary = "make the keys by which a lead and workers on other machines know each other",
+     .operands = "DIR",
+     .operand_help = "the folder for them, made if it is not there; keys that are there already are never replaced",
+     .operands_min = 1,
+     .operands_max = 1,
+     .example = "advgp keygen cluster-keys",
+     .example_help =
+         "Makes server.key, server.pub, worker.key, worker.pub and allow, the list of workers that the lead lets in."},
     {.name = "info",
      .bit = INFO,
      .summary = "versions, linear algebra, transports and CPU features in use",
@@ -831,6 +842,12 @@ const gp_option gp_option_table[] = {
      .help =
          "JSON lines: a manifest of the run, then its events; an older one is replaced when the training begins, and "
          "gone on with by --resume"},
+    {.name = "worker",
+     .kind = GP_OPTION_TEXT,
+     .verbs = KEYGEN,
+     .group = GP_GROUP_RUN,
+     .value = "NAME",
+     .help = "add a key of its own for one more worker to the keys in DIR: NAME.key, NAME.pub and a line in allow"},
     {.name = "json",
      .kind = GP_OPTION_FLAG,
      .verbs = ALL,

@@ -19,6 +19,7 @@
     X(compare)          \
     X(replay)           \
     X(simulate)         \
+    X(keygen)           \
     X(info)
 
 #define X(name) advgp_status gp_cli_##name(const gp_options *options, advgp_error *err);

@@ -24,6 +24,8 @@ struct gp_atomicfile {
     char *target;    // what is replaced: shown with its links followed
     char *temporary; // NULL: a device or pipe, written directly
     int fd;
+    bool private;        // 0600
+    bool new;            // it replaces nothing
     size_t pending;      // bytes in the buffer
     char buffer[BUFFER]; // rows of text come in small pieces
 };
@@ -85,7 +87,7 @@ static advgp_status open_existing(gp_atomicfile *file, const struct stat *old, a
     }
     if (access(file->target, W_OK) != 0) return cannot(file, "write", err); // a rename would not ask
     advgp_status st = open_temporary(file, 0600, err);
-    if (st == ADVGP_OK && fchmod(file->fd, old->st_mode & 07777) != 0)
+    if (st == ADVGP_OK && !file->private && fchmod(file->fd, old->st_mode & 07777) != 0)
         st = cannot(file, "keep the permissions of", err);
     return st;
 }
@@ -100,22 +102,33 @@ static advgp_status open_target(gp_atomicfile *file, const char *path, advgp_err
     if (!file->shown || !file->target) return no_memory(path, err);
     struct stat old;
     if (stat(file->target, &old) == 0) return open_existing(file, &old, err);
-    return errno == ENOENT ? open_temporary(file, 0666, err) : cannot(file, "write", err);
+    return errno == ENOENT ? open_temporary(file, file->private ? 0600 : 0666, err) : cannot(file, "write", err);
 }
 
-advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err)
+static advgp_status open_file(const char *path, bool private, gp_atomicfile **out, advgp_error *err)
 {
     *out = NULL;
     if (!path || !*path) return gp_fail(err, ADVGP_EINVAL, "a file to write needs a name");
     gp_atomicfile *file = gp_alloc(1, sizeof *file);
     if (!file) return no_memory(path, err);
     file->fd = -1;
+    file->private = private;
     advgp_status st = open_target(file, path, err);
     if (st == ADVGP_OK)
         *out = file;
     else
         gp_atomicfile_abandon(file);
     return st;
+}
+
+advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err)
+{
+    return open_file(path, false, out, err);
+}
+
+advgp_status gp_atomicfile_open_private(const char *path, gp_atomicfile **out, advgp_error *err)
+{
+    return open_file(path, true, out, err);
 }
 
 advgp_status gp_atomicfile_try(const char *path, advgp_error *err)
@@ -178,6 +191,18 @@ static bool sync_folder(const char *target)
     return good;
 }
 
+// By a second name, which is refused where there is one: a rename would not ask. Some file systems have no second
+// names.
+static bool give_new_name(gp_atomicfile *file)
+{
+    if (link(file->temporary, file->target) == 0) return unlink(file->temporary) == 0;
+    if (errno == EEXIST || access(file->target, F_OK) == 0) {
+        errno = EEXIST;
+        return false;
+    }
+    return rename(file->temporary, file->target) == 0;
+}
+
 static advgp_status put_in_place(gp_atomicfile *file, advgp_error *err)
 {
     // By path and not by fd: another library may have replaced the file (gp_atomicfile_temporary).
@@ -187,7 +212,10 @@ static advgp_status put_in_place(gp_atomicfile *file, advgp_error *err)
     if (fd >= 0) close(fd);
     errno = kept;
     if (!synced) return cannot(file, "write", err);
-    if (rename(file->temporary, file->target) != 0) return cannot(file, "replace", err);
+    if (file->new && !give_new_name(file))
+        return errno == EEXIST ? gp_fail(err, ADVGP_EINVAL, "%.300s exists already", file->shown)
+                               : cannot(file, "write", err);
+    if (!file->new &&rename(file->temporary, file->target) != 0) return cannot(file, "replace", err);
     gp_free(file->temporary); // it has its name now: nothing to delete
     file->temporary = NULL;
     return sync_folder(file->target) ? ADVGP_OK : cannot(file, "make durable", err);
@@ -202,6 +230,12 @@ advgp_status gp_atomicfile_commit(gp_atomicfile *file, advgp_error *err)
     if (st == ADVGP_OK && file->temporary) st = put_in_place(file, err);
     gp_atomicfile_abandon(file);
     return st;
+}
+
+advgp_status gp_atomicfile_commit_new(gp_atomicfile *file, advgp_error *err)
+{
+    file->new = true;
+    return gp_atomicfile_commit(file, err);
 }
 
 void gp_atomicfile_abandon(gp_atomicfile *file)

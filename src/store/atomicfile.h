@@ -12,6 +12,8 @@
 typedef struct gp_atomicfile gp_atomicfile;
 
 advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err);
+// For secrets: whatever was there before, its owner alone may read it.
+advgp_status gp_atomicfile_open_private(const char *path, gp_atomicfile **out, advgp_error *err);
 advgp_status gp_atomicfile_write(gp_atomicfile *file, const void *bytes, size_t n, advgp_error *err);
 
 // Could it be written? Asked before long work whose result would have no place. Nothing changes; a device or pipe is
@@ -21,6 +23,7 @@ advgp_status gp_atomicfile_try(const char *path, advgp_error *err);
 // For a library that writes by path itself: the temporary file, to be filled before commit. Not mixed with _write.
 const char *gp_atomicfile_temporary(const gp_atomicfile *file);
 
-// Both free the file. Commit that fails has abandoned it. Abandoning NULL is fine.
+// All free the file. Commit that fails has abandoned it. Abandoning NULL is fine.
 advgp_status gp_atomicfile_commit(gp_atomicfile *file, advgp_error *err);
+advgp_status gp_atomicfile_commit_new(gp_atomicfile *file, advgp_error *err); // EINVAL where the target exists by then
 void gp_atomicfile_abandon(gp_atomicfile *file);

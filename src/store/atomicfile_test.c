@@ -51,6 +51,49 @@ static void a_file_appears_whole(void **state)
     unlink(path);
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_mode & 07777 : 0;
+}
+
+static void a_private_file_is_its_owners_whatever_was_there(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("secret");
+    gp_atomicfile *file;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gp_atomicfile_open_private(path, &file, NULL), ADVGP_OK);
+        assert_int_equal(mode_of(gp_atomicfile_temporary(file)), 0600); // at every moment
+        assert_int_equal(gp_atomicfile_write(file, "key", 3, NULL), ADVGP_OK);
+        assert_int_equal(gp_atomicfile_commit(file, NULL), ADVGP_OK);
+        assert_int_equal(mode_of(path), 0600);
+        assert_int_equal(chmod(path, 0666), 0);
+    }
+    unlink(path);
+}
+
+static void a_new_file_replaces_nothing(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("new");
+    char bytes[16];
+    gp_atomicfile *file;
+    advgp_error err = {0};
+    assert_int_equal(gp_atomicfile_open(path, &file, NULL), ADVGP_OK);
+    assert_int_equal(gp_atomicfile_write(file, "one", 3, NULL), ADVGP_OK);
+    assert_int_equal(gp_atomicfile_commit_new(file, &err), ADVGP_OK);
+    assert_int_equal(scratch_count(), 1);
+    assert_int_equal(gp_atomicfile_open(path, &file, NULL), ADVGP_OK);
+    assert_int_equal(gp_atomicfile_write(file, "two", 3, NULL), ADVGP_OK);
+    assert_int_equal(gp_atomicfile_commit_new(file, &err), ADVGP_EINVAL);
+    assert_non_null(strstr(err.text, "exists already"));
+    assert_int_equal(scratch_load(path, bytes, sizeof bytes), 3);
+    assert_memory_equal(bytes, "one", 3);
+    assert_int_equal(scratch_count(), 1);
+    unlink(path);
+}
+
 static void an_abandoned_file_leaves_the_old_one(void **state)
 {
     (void)state;
@@ -195,6 +238,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_appears_whole),
+        cmocka_unit_test(a_private_file_is_its_owners_whatever_was_there),
+        cmocka_unit_test(a_new_file_replaces_nothing),
         cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
         cmocka_unit_test(a_disk_that_fills_up_at_any_byte_changes_nothing),
         cmocka_unit_test(a_full_disk_is_told),

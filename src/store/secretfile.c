@@ -1,0 +1,76 @@
+// secretfile.c: what is asked of a descriptor before its bytes are believed.
+#define _GNU_SOURCE // explicit_bzero
+#include "store/secretfile.h"
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static advgp_status check(int fd, const char *path, const char *what, gp_secretfile *out, advgp_error *err)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0)
+        return gp_fail(err, ADVGP_EFILE, "cannot look at %s %.200s: %s", what, path, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return gp_fail(err, ADVGP_EFILE, "%s %.200s is not a file", what, path);
+    if (about.st_size > GP_SECRETFILE_MAX)
+        return gp_fail(err, ADVGP_EFILE, "%s %.200s has %lld bytes, more than it can have", what, path,
+                       (long long)about.st_size);
+    if (about.st_uid != geteuid() && about.st_uid != 0)
+        return gp_fail(err, ADVGP_EFILE, "%s %.200s belongs to user %lu: it must be yours or root's", what, path,
+                       (unsigned long)about.st_uid);
+    if (about.st_mode & 022)
+        return gp_fail(err, ADVGP_EFILE, "%s %.200s may be written by others: chmod 600 %.150s", what, path, path);
+    out->mode = about.st_mode & 07777;
+    out->n = (size_t)about.st_size;
+    return ADVGP_OK;
+}
+
+static advgp_status load(int fd, const char *path, const char *what, gp_secretfile *out, advgp_error *err)
+{
+    size_t got = 0;
+    out->text = gp_alloc(1, out->n + 1);
+    if (!out->text) return gp_fail(err, ADVGP_ENOMEM, "no memory for %s %.200s", what, path);
+    while (got < out->n) {
+        const ssize_t n = read(fd, out->text + got, out->n - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return gp_fail(err, ADVGP_EFILE, "cannot read %s %.200s: %s", what, path, strerror(errno));
+        if (n == 0) break;
+        got += (size_t)n;
+    }
+    if (memchr(out->text, 0, got)) return gp_fail(err, ADVGP_EFILE, "%s %.200s is not text", what, path);
+    out->n = got;
+    return ADVGP_OK;
+}
+
+advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err)
+{
+    *out = (gp_secretfile){0};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    // A file that a network disk has just replaced (ESTALE) is there again at the next look.
+    *found = fd >= 0 || (errno != ENOENT && errno != ESTALE);
+    if (!*found) return ADVGP_OK;
+    if (fd < 0) return gp_fail(err, ADVGP_EFILE, "cannot open %s %.200s: %s", what, path, strerror(errno));
+    advgp_status st = check(fd, path, what, out, err);
+    if (st == ADVGP_OK) st = load(fd, path, what, out, err);
+    close(fd);
+    if (st != ADVGP_OK) gp_secretfile_fini(out);
+    return st;
+}
+
+advgp_status gp_secretfile_check_private(const gp_secretfile *file, const char *path, const char *what,
+                                         advgp_error *err)
+{
+    if (!(file->mode & 077)) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EFILE, "%s %.200s holds a secret and may be read by others: chmod 600 %.150s", what, path,
+                   path);
+}
+
+void gp_secretfile_fini(gp_secretfile *file)
+{
+    if (file->text) explicit_bzero(file->text, file->n);
+    gp_free(file->text);
+    *file = (gp_secretfile){0};
+}
