@@ -3,12 +3,10 @@
 // docs/math.md 5 promises of it. Prints one JSON object; the tables of docs/delay.md go to stderr.
 //     delay [TRAIN TEST] [PART]     two CSV files with a target y, default ../shared/data/kin40k, else generated rows;
 //                                   PART: checks, 16, 1000 or threads; default all
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "linalg/dense.h"
-#include "train/inducing.h"
+#include "study.h"
 #include "train/run.h"
-#include "train/simulate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,21 +18,11 @@ static const size_t taus[] = {0, 5, 10, 20, 40, 80, 160};
 enum { N_TAUS = sizeof taus / sizeof *taus, M = 50, BATCH = 512, POINTS_MAX = 400 };
 static const double push_seconds = 0.176; // the paper's, on its cluster
 
-static void must(advgp_status st, const advgp_error *err)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "delay: %s\n", err->text);
-    exit(1);
-}
-
 // ---- the problem ----------------------------------------------------------------------------------------------------
 
 typedef struct setup {
-    gp_shards *shards;
-    gp_schema *schema;
-    double *inducing;
-    gp_learner *learner;
-    gp_sim_problem natural, prox;
+    study base;
+    gp_sim_problem prox;
     const char *data;
 } setup;
 
@@ -51,7 +39,6 @@ static setup setup_of(const char *train, const char *test)
 {
     setup s = {.data = "generated"};
     advgp_error err;
-    size_t m;
     gp_source *rows = NULL, *held_out = NULL;
     if (access(train, R_OK) == 0 && access(test, R_OK) == 0) {
         rows = open_file(train), held_out = open_file(test);
@@ -59,38 +46,9 @@ static setup setup_of(const char *train, const char *test)
     } else {
         must(gp_source_synthetic_open(40000, 8, 1, &rows, &err), &err);
     }
-    must(gp_sim_rows(rows, held_out, "y", 1, &s.shards, &s.schema, &err), &err);
-    gp_source_free(rows);
-    gp_source_free(held_out);
-    must(gp_inducing_choose(s.shards, M, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 1, &s.inducing, &m, &err), &err);
-    const gp_learner_options lo = {.d = s.shards->d,
-                                   .m = m,
-                                   .components = 1,
-                                   .kernel = &gp_kernel_ard_rbf,
-                                   .map = &gp_map_cholesky,
-                                   .length_scale = 1,
-                                   .seed = 1,
-                                   .inducing = gp_cmat_of(s.inducing, m, s.shards->d)};
-    must(gp_learner_new(&lo, &s.learner, &err), &err);
-    s.natural = (gp_sim_problem){s.shards, s.schema, s.learner, &gp_rule_natural, 0.2, 0.1};
-    s.prox = s.natural, s.prox.rule = &gp_rule_prox;
+    s.base = study_take(rows, held_out, M, 1);
+    s.prox = s.base.natural, s.prox.rule = &gp_rule_prox;
     return s;
-}
-
-static void setup_free(setup *s)
-{
-    gp_learner_free(s->learner);
-    gp_free(s->inducing);
-    gp_shards_free(s->shards);
-    gp_schema_free(s->schema);
-}
-
-static gp_sim_result simulate(const gp_sim_problem *p, const gp_sim_options *o)
-{
-    advgp_error err;
-    gp_sim_result r;
-    must(gp_simulate(p, o, &r, &err), &err);
-    return r;
 }
 
 // ---- the promises ---------------------------------------------------------------------------------------------------
@@ -122,7 +80,7 @@ static double after_120(const setup *s, size_t max_delay, double slow, uint64_t 
                               .costs = {.push = 1},
                               .seconds = 120,
                               .seed = seed};
-    gp_sim_result r = simulate(&s->natural, &o);
+    gp_sim_result r = study_simulate(&s->base.natural, &o);
     const double rmse = r.rmse;
     gp_sim_result_fini(&r);
     return rmse;
@@ -210,7 +168,7 @@ static void draw_figure(const figure *f, size_t workers, double seconds)
                                   .seconds = seconds,
                                   .points = 100,
                                   .seed = 1};
-        gp_sim_result r = simulate(f->problem, &o);
+        gp_sim_result r = study_simulate(f->problem, &o);
         if (i == 0) synchronous = r.rmse;
         const double speed_up = i ? seconds / gp_sim_time_to(&r, synchronous) : 1;
         print_simulated(taus[i], &r, speed_up > 0 ? speed_up : INFINITY, i == 0);
@@ -236,7 +194,7 @@ static double rmse_of(const setup *s, gp_reader *reader, const double *theta)
 {
     advgp_error err;
     gp_score score;
-    must(gp_score_part(&s->learner->spec, theta, reader, GP_STOP, 0, s->schema, &score, &err), &err);
+    must(gp_score_part(&s->base.learner->spec, theta, reader, GP_STOP, 0, s->base.schema, &score, &err), &err);
     return gp_score_rmse(&score);
 }
 
@@ -248,9 +206,9 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
     gp_run *run;
     gp_reader reader;
     const double delays[] = {sleep, sleep, sleep, 20 * sleep};
-    const gp_run_options o = {.spec = &s->learner->spec,
-                              .theta = s->learner->theta,
-                              .shards = s->shards,
+    const gp_run_options o = {.spec = &s->base.learner->spec,
+                              .theta = s->base.learner->theta,
+                              .shards = s->base.shards,
                               .rule = &gp_rule_natural,
                               .natural_rate = 0.2,
                               .adam_rate = 0.1,
@@ -258,10 +216,11 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .batch = BATCH,
                               .max_delay = max_delay,
                               .quorum = gp_rule_natural.quorum,
-                              .delays = delays};
-    must(gp_reader_new(s->shards, 4096, &reader, &err), &err);
-    must(gp_run_team_new(&o, &run, &err), &err);
-    must(gp_run_team_start(run, &err), &err);
+                              .delays = delays,
+                              .n_delays = 4};
+    must(gp_reader_new(s->base.shards, 4096, &reader, &err), &err);
+    must(gp_run_new(&o, &run, &err), &err);
+    must(gp_run_start(run, &err), &err);
     const double start = gp_clock_wall(), every = seconds / 100;
     uint64_t judged = 0;
     for (double next = 0; gp_clock_wall() - start < seconds;) {
@@ -337,8 +296,8 @@ int main(int argc, char **argv)
            advgp_version(), gp_blas_name(), s.data, M);
     if (all || !strcmp(part, "checks")) check_promises(&s);
     if (all || !strcmp(part, "threads")) study_threads(&s);
-    const figure figures[] = {{"natural", &s.natural, 0.25, -1},
-                              {"natural", &s.natural, 0.75, -1},
+    const figure figures[] = {{"natural", &s.base.natural, 0.25, -1},
+                              {"natural", &s.base.natural, 0.75, -1},
                               {"prox, steps / (1 + age)", &s.prox, 0, -1},
                               {"prox, steps / sqrt(1 + age)", &s.prox, 0, 0.5},
                               {"prox, steps as they are", &s.prox, 0, 0}};
@@ -350,6 +309,6 @@ int main(int argc, char **argv)
     if (all) printf(", ");
     if (all || !strcmp(part, "1000")) draw_figure(&figures[0], 1000, 60);
     printf("], \"met\": %d}\n", n_met);
-    setup_free(&s);
+    study_free(&s.base);
     return 0;
 }

@@ -4,6 +4,7 @@
 //     gradient [ROWS=65536] [REPEATS=7]
 #include "base/clock.h"
 #include "base/rng.h"
+#include "bench.h"
 #include "linalg/dense.h"
 #include "model/pass.h"
 
@@ -23,13 +24,6 @@ static double *doubles(size_t n)
         exit(1);
     }
     return p;
-}
-
-static void must(advgp_status st, const advgp_error *err)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "gradient: %s\n", err->text);
-    exit(1);
 }
 
 static int by_value(const void *a, const void *b)

@@ -3,6 +3,7 @@
 //   build/bench/pack [ROWS [FOLDER]]
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "bench.h"
 #include "data/packed.h"
 
 #include <math.h>
@@ -16,19 +17,12 @@ enum { INPUTS = 10, RUNS = 3, BATCH = 4096 };
 static char folder[4096], table[4200], again[4200], packed[4200];
 static size_t n_rows = 2000000;
 
-static void insist(advgp_status st, const advgp_error *err)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "pack: %s\n", err->text);
-    exit(1);
-}
-
 static gp_source *open_table(void)
 {
     advgp_error err;
     gp_source *source;
     const char *path = table;
-    insist(gp_source_files_open(&(gp_file_options){.paths = &path, .n_paths = 1}, NULL, &source, &err), &err);
+    must(gp_source_files_open(&(gp_file_options){.paths = &path, .n_paths = 1}, NULL, &source, &err), &err);
     return source;
 }
 
@@ -42,7 +36,7 @@ static void make_table(void)
     snprintf(sql + used, sizeof sql - used,
              "sin(i * 0.001) + hash(i) / 18446744073709551616.0 AS y FROM range(%zu) t(i)", n_rows);
     advgp_error err;
-    insist(gp_files_export(&(gp_file_options){.sql = sql}, table, &err), &err);
+    must(gp_files_export(&(gp_file_options){.sql = sql}, table, &err), &err);
 }
 
 // ---- what is timed --------------------------------------------------------------------------------------------------
@@ -53,7 +47,7 @@ static void scan(void)
     const gp_chunk *chunk;
     size_t n = 0;
     do {
-        insist(gp_source_next(source, &chunk, &err), &err);
+        must(gp_source_next(source, &chunk, &err), &err);
         n += chunk ? chunk->n_rows : 0;
     } while (chunk);
     if (n != n_rows) exit(1);
@@ -64,7 +58,7 @@ static void copy(void)
 {
     advgp_error err;
     const char *path = table;
-    insist(gp_files_export(&(gp_file_options){.paths = &path, .n_paths = 1}, again, &err), &err);
+    must(gp_files_export(&(gp_file_options){.paths = &path, .n_paths = 1}, again, &err), &err);
 }
 
 static long anonymous_kb; // the most seen while packing; mapped files do not count
@@ -90,11 +84,10 @@ static void pack(void)
     gp_schema *schema;
     gp_split split;
     gp_schema_options o = {.target = "y"};
-    insist(gp_split_parse("0.05", 1, &split, &err), &err);
-    insist(gp_schema_fit(source, &o, &split, NULL, watch_memory, NULL, &schema, &err), &err);
-    insist(
-        gp_pack(source, schema, &split, &(gp_pack_options){.dir = packed, .seed = 1}, NULL, watch_memory, NULL, &err),
-        &err);
+    must(gp_split_parse("0.05", 1, &split, &err), &err);
+    must(gp_schema_fit(source, &o, &split, NULL, watch_memory, NULL, &schema, &err), &err);
+    must(gp_pack(source, schema, &split, &(gp_pack_options){.dir = packed, .seed = 1}, NULL, watch_memory, NULL, &err),
+         &err);
     gp_schema_free(schema);
     gp_source_free(source);
 }
@@ -105,14 +98,14 @@ static void read_back(void)
 {
     advgp_error err;
     gp_shards *s;
-    insist(gp_packed_open(packed, &s, NULL, NULL, &err), &err);
+    must(gp_packed_open(packed, &s, NULL, NULL, &err), &err);
     double *X = gp_alloc(BATCH * s->d, sizeof *X), *y = gp_alloc(BATCH, sizeof *y), *w = gp_alloc(BATCH, sizeof *w);
     if (!X || !y || !w) exit(1);
     sum_x = sum_xx = sum_y = 0;
     for (size_t k = 0; k < s->n_train + 2; k++)
         for (size_t first = 0; first < s->rows[k]; first += BATCH) {
             size_t n = s->rows[k] - first < BATCH ? s->rows[k] - first : BATCH;
-            insist(gp_shards_read(s, k, first, n, X, y, w, &err), &err);
+            must(gp_shards_read(s, k, first, n, X, y, w, &err), &err);
             for (size_t i = 0; i < n; i++) sum_x += X[i * s->d], sum_xx += X[i * s->d] * X[i * s->d], sum_y += y[i];
         }
     gp_free(X);

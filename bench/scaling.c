@@ -2,11 +2,8 @@
 // paper's figure 3): costs are measured on this machine, the cluster is simulated (train/simulate.h). Verifies first:
 // the same simulation twice gives the same result. Prints one JSON object; the tables of docs/scaling.md go to stderr.
 //     scaling [ROWS=700000] [ROWS_OF_EACH=5469] [COLUMNS=8]
-#include "base/alloc.h"
-#include "base/clock.h"
 #include "linalg/dense.h"
-#include "train/inducing.h"
-#include "train/simulate.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,62 +15,30 @@ enum { CALIBRATION_ROWS = 8192, PUSHES = 60 };
 // 10 Gbit/s, 0.1 ms one way, and workers whose pushes differ by 20 %.
 static const double latency = 1e-4, bandwidth = 1.25e9, spread = 0.2;
 
-static void must(advgp_status st, const advgp_error *err)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "scaling: %s\n", err->text);
-    exit(1);
-}
-
 typedef struct setup {
-    gp_shards *shards;
-    gp_schema *schema;
-    double *inducing;
-    gp_learner *learner;
-    gp_sim_problem problem;
+    study base;
     gp_sim_costs costs;
 } setup;
 
 static setup setup_of(size_t m, size_t d)
 {
-    setup s = {0};
+    setup s;
     advgp_error err;
     gp_source *source;
-    size_t found;
     must(gp_source_synthetic_open(CALIBRATION_ROWS, d, 1, &source, &err), &err);
-    must(gp_sim_rows(source, NULL, "y", 1, &s.shards, &s.schema, &err), &err);
-    gp_source_free(source);
-    must(gp_inducing_choose(s.shards, m, 0, GP_START_KMEANS, &gp_kernel_ard_rbf, 1, &s.inducing, &found, &err), &err);
-    const gp_learner_options lo = {.d = d,
-                                   .m = found,
-                                   .components = 1,
-                                   .kernel = &gp_kernel_ard_rbf,
-                                   .map = &gp_map_cholesky,
-                                   .length_scale = 0.7,
-                                   .seed = 1,
-                                   .inducing = gp_cmat_of(s.inducing, found, d)};
-    must(gp_learner_new(&lo, &s.learner, &err), &err);
-    s.problem = (gp_sim_problem){s.shards, s.schema, s.learner, &gp_rule_natural, 0.2, 0.1};
-    must(gp_sim_measure(s.shards, &s.learner->spec, s.learner->theta, &gp_rule_natural, &s.costs, &err), &err);
+    s.base = study_take(source, NULL, m, 0.7);
+    const gp_learner *l = s.base.learner;
+    must(gp_sim_measure(s.base.shards, &l->spec, l->theta, &gp_rule_natural, &s.costs, &err), &err);
     return s;
-}
-
-static void setup_free(setup *s)
-{
-    gp_learner_free(s->learner);
-    gp_free(s->inducing);
-    gp_shards_free(s->shards);
-    gp_schema_free(s->schema);
 }
 
 static gp_sim_result simulate(const setup *s, size_t n_workers, size_t rows, size_t max_delay)
 {
-    advgp_error err;
-    gp_sim_result r;
     const double push = s->costs.push + s->costs.row * (double)rows / (double)n_workers;
     // The server may take far longer than a push: long enough for PUSHES rounds either way.
-    const double server = s->costs.step + (double)n_workers * 2 * 8 * (double)s->learner->layout.size * s->costs.byte;
-    const double line = (double)n_workers * 8 * (double)s->learner->layout.size / bandwidth;
+    const double server = s->costs.step +
+                          (double)n_workers * 2 * 8 * (double)s->base.learner->layout.size * s->costs.byte;
+    const double line = (double)n_workers * 8 * (double)s->base.learner->layout.size / bandwidth;
     const gp_sim_options o = {.workers = n_workers,
                               .rows = rows,
                               .max_delay = max_delay,
@@ -86,8 +51,7 @@ static gp_sim_result simulate(const setup *s, size_t n_workers, size_t rows, siz
                               .costs = s->costs,
                               .seconds = PUSHES * (push + server + line + 2 * latency),
                               .seed = 1};
-    must(gp_simulate(&s->problem, &o, &r, &err), &err);
-    return r;
+    return study_simulate(&s->base.natural, &o);
 }
 
 static double version_ms(const gp_sim_result *r)
@@ -103,14 +67,14 @@ static void print_run(const char *mode, size_t n_workers, size_t rows, const gp_
            fmax(r->line_in, r->line_out), r->age, gp_sim_limit_name(r->limit));
 }
 
-static void study(const setup *s, const char *name, size_t rows, int weak)
+static void tabulate(const setup *s, const char *name, size_t rows, int weak)
 {
     printf("\"%s\": [", name);
     fprintf(
         stderr,
         "\n%s scaling, m = %zu\n\n| workers | rows | synchronous: ms a version | rows/s | waiting | limited by |"
         " asynchronous: ms a version | rows/s | waiting | limited by |\n|--:|--:|--:|--:|--:|---|--:|--:|--:|---|\n",
-        weak ? "Weak" : "Strong", s->learner->f->n_kernel_cols);
+        weak ? "Weak" : "Strong", s->base.learner->f->n_kernel_cols);
     for (size_t i = 0; i < N_WORKERS; i++) {
         const size_t n = workers[i], total = weak ? rows * n : rows;
         const gp_sim_result a = simulate(s, n, total, 0), b = simulate(s, n, total, gp_rule_natural.max_delay);
@@ -155,12 +119,12 @@ int main(int argc, char **argv)
             " push %.0f bytes, parameters %.0f\n",
             sizes[k], 1e3 * c->push, 1e6 * c->row, 1e6 * c->message, 1e9 * c->byte, 1e3 * c->step, a.push_bytes,
             a.parameter_bytes);
-        study(&s, "strong", rows, 0);
+        tabulate(&s, "strong", rows, 0);
         printf(", ");
-        study(&s, "weak", each, 1);
+        tabulate(&s, "weak", each, 1);
         printf("}");
         fflush(stdout);
-        setup_free(&s);
+        study_free(&s.base);
     }
     printf("]}\n");
     return 0;

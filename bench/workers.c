@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/rng.h"
+#include "bench.h"
 #include "data/encode.h"
 #include "linalg/dense.h"
 #include "train/train.h"
@@ -15,13 +16,6 @@
 #include <stdlib.h>
 
 enum { D = 8, VERSIONS = 60, ROUNDS_MAX = 25 };
-
-static void check(advgp_status st, const advgp_error *err)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "workers: %s: %s\n", advgp_status_name(st), err->text);
-    exit(1);
-}
 
 typedef struct rows {
     double *x, *y;
@@ -45,9 +39,9 @@ static rows make_rows(size_t n)
     gp_array arrays[D + 1];
     for (size_t k = 0; k < D; k++) arrays[k] = (gp_array){.name = names[k], .number = r.x + k, .stride = D};
     arrays[D] = (gp_array){.name = "y", .number = r.y, .stride = 1};
-    check(gp_source_memory_open(arrays, D + 1, n, 0, &r.source, &err), &err);
+    must(gp_source_memory_open(arrays, D + 1, n, 0, &r.source, &err), &err);
     // Few held-out rows: a run this short is judged at every version, one of a thousand versions at every 25th.
-    check(gp_split_parse("0.001", 1, &r.split, &err), &err);
+    must(gp_split_parse("0.001", 1, &r.split, &err), &err);
     return r;
 }
 
@@ -56,7 +50,7 @@ static gp_schema *schema_of(rows *r)
     advgp_error err;
     gp_schema *schema;
     const gp_schema_options options = {.target = "y"};
-    check(gp_schema_fit(r->source, &options, &r->split, NULL, NULL, NULL, &schema, &err), &err);
+    must(gp_schema_fit(r->source, &options, &r->split, NULL, NULL, NULL, &schema, &err), &err);
     return schema;
 }
 
@@ -66,9 +60,9 @@ static void encode(rows *r)
     gp_schema *schema = schema_of(r);
     gp_encoder *encoder;
     gp_memory_builder *builder;
-    check(gp_encoder_new(schema, r->source, GP_ENCODE_TRAIN, &r->split, &encoder, &err), &err);
-    check(gp_memory_builder_new(schema->d, 64, false, false, 1, &builder, &err), &err);
-    check(gp_encode_all(encoder, r->source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
+    must(gp_encoder_new(schema, r->source, GP_ENCODE_TRAIN, &r->split, &encoder, &err), &err);
+    must(gp_memory_builder_new(schema->d, 64, false, false, 1, &builder, &err), &err);
+    must(gp_encode_all(encoder, r->source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
     r->shards = gp_memory_shards_take(builder);
     gp_encoder_free(encoder);
     gp_schema_free(schema);
@@ -111,7 +105,7 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .quorum = 1};
     o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
-    check(gp_train(r->shards, schema_of(r), NULL, &o, &events, NULL, &model, &result, &err), &err);
+    must(gp_train(r->shards, schema_of(r), NULL, &o, &events, NULL, &model, &result, &err), &err);
     if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.rmse) ||
         !(result.rmse < model->baseline_mean)) {
         fprintf(stderr, "workers: %zu versions, RMSE %g, mean %g: not a run to be timed\n", result.versions,

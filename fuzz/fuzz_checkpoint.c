@@ -42,7 +42,7 @@ static void load(const uint8_t *bytes, size_t n)
     advgp_status st = gp_checkpoint_shape(path, &components, &workers, &err);
     FUZZ_CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && err.text[0]));
     if (st == ADVGP_OK) FUZZ_CHECK(components <= GP_COMPONENTS_MAX);
-    st = gp_checkpoint_load(path, &parts, &state, &err);
+    st = gp_checkpoint_load(path, &parts, &state, NULL, &err);
     FUZZ_CHECK(st == ADVGP_OK || ((st == ADVGP_EFILE || st == ADVGP_EINVAL) && err.text[0]));
     if (st == ADVGP_OK) {
         const double *theta = gp_server_theta(parts.server);

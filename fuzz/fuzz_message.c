@@ -10,8 +10,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { SIZE = 3, PUSH = 1 + SIZE, SHARDS = 4, WORKERS = 3, ROOM = 4096, CHECKSUM_AT = 8, CHECKED_FROM = 16 };
-static const gp_message_limits limits = {PUSH, SIZE, SHARDS};
+enum { SIZE = 3, PUSH = 1 + SIZE, SHARDS = 4, TEXT = 64, WORKERS = 3, ROOM = 4096, CHECKSUM_AT = 8, CHECKED_FROM = 16 };
+static const gp_message_limits limits = {PUSH, SIZE, SHARDS, TEXT};
 
 static size_t push_size(gp_theta_layout layout, gp_range range)
 {

@@ -74,6 +74,8 @@ static void load(uint8_t *const *files, const size_t *sizes)
     FUZZ_CHECK((st == ADVGP_OK) == (shards != NULL));
     if (shards) {
         FUZZ_CHECK(schema && schema->d == shards->d);
+        const advgp_status whole = gp_packed_check(shards, &err);
+        FUZZ_CHECK(whole == ADVGP_OK || (whole == ADVGP_EFILE && strstr(err.text, ".bin")));
         read_all(shards);
     }
     gp_shards_free(shards);

@@ -38,10 +38,10 @@ int main(int argc, char **argv)
                                     .data = 0x1234,
                                     .settings = 0x5678};
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        FUZZ_CHECK(gp_checkpoint_save(path, &parts, &state, &err) == ADVGP_OK);
+        FUZZ_CHECK(gp_checkpoint_save(path, &parts, &state, NULL, &err) == ADVGP_OK);
         const gp_run_parts next = small_run(judged); // a seed that cannot be gone on from would be of little use
         gp_run_state back = state;
-        FUZZ_CHECK(gp_checkpoint_load(path, &next, &back, &err) == ADVGP_OK);
+        FUZZ_CHECK(gp_checkpoint_load(path, &next, &back, NULL, &err) == ADVGP_OK);
         gp_server_free(next.server);
         gp_rule_free(next.rule);
         gp_server_free(parts.server);

@@ -71,9 +71,10 @@ int main(int argc, char **argv)
     write_all(argv[1], "server", sizeof server / sizeof *server, server);
     write_all(argv[1], "worker", sizeof worker / sizeof *worker, worker);
     for (gp_message_kind kind = GP_HELLO; kind < GP_MESSAGE_KINDS; kind++) {
-        const gp_message one = kind == GP_PUSH         ? push_of(1, 2, 3)
-                               : kind == GP_PARAMETERS ? parameters_of(3, false)
-                                                       : message_of(kind, 1);
+        gp_message one = kind == GP_PUSH         ? push_of(1, 2, 3)
+                         : kind == GP_PARAMETERS ? parameters_of(3, false)
+                                                 : message_of(kind, 1);
+        if (kind == GP_ASK || kind == GP_JOB) one.n_text = 7, one.text = "{\"a\":1}";
         char name[16];
         snprintf(name, sizeof name, "kind%d", (int)kind);
         write_all(argv[1], name, 1, &one);

@@ -35,6 +35,8 @@ while IFS=: read -r file line _; do echo "$file:$line: DuckDB belongs to data/du
 done < <(grep -nE '#include [<"](data/)?duckdb(_connect)?\.h' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/data/duckdb" || true)
 while IFS=: read -r file line _; do echo "$file:$line: ZeroMQ belongs to transport/zmq*"; bad=1
 done < <(grep -nE '#include (<zmq|"transport/zmq_wire)' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/transport/zmq[_.]" || true)
+while IFS=: read -r file line _; do echo "$file:$line: MPI belongs to transport/mpi.c"; bad=1
+done < <(grep -nE '#include <mpi' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/transport/mpi.c" || true)
 # Every room of src/ is in the order; a forgotten one would never be checked.
 for dir in "$root"/src/*/; do
   name=$(basename "$dir")

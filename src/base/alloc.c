@@ -8,7 +8,7 @@
 
 enum { ALIGNMENT = 64 }; // a cache line, and the widest vector of any CPU we run on
 
-static atomic_long calls, live, refused;
+static atomic_long calls, live, bytes_given, refused;
 static atomic_long passes_left = -1; // negative: unlimited
 static atomic_bool frozen;
 
@@ -44,6 +44,7 @@ void *gp_alloc(size_t n, size_t size)
     void *p = aligned_alloc(ALIGNMENT, bytes);
     if (!p) return NULL;
     atomic_fetch_add(&live, 1);
+    atomic_fetch_add(&bytes_given, (long)bytes);
     return memset(p, 0, bytes);
 }
 
@@ -79,8 +80,10 @@ bool gp_carve_take(gp_carve *carve)
 
 gp_alloc_counts gp_alloc_count(void)
 {
-    return (gp_alloc_counts){
-        .calls = atomic_load(&calls), .live = atomic_load(&live), .refused = atomic_load(&refused)};
+    return (gp_alloc_counts){.calls = atomic_load(&calls),
+                             .live = atomic_load(&live),
+                             .bytes = atomic_load(&bytes_given),
+                             .refused = atomic_load(&refused)};
 }
 
 void gp_alloc_fail_after(long n)

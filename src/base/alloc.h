@@ -27,6 +27,7 @@ bool gp_carve_take(gp_carve *carve);
 typedef struct gp_alloc_counts {
     long calls;   // since the process started
     long live;    // blocks not yet freed
+    long bytes;   // that were given, since the process started
     long refused; // by fail_after or freeze
 } gp_alloc_counts;
 gp_alloc_counts gp_alloc_count(void);

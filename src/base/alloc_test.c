@@ -36,6 +36,7 @@ static void counters_follow_every_block(void **state)
     gp_alloc_counts now = gp_alloc_count();
     assert_int_equal(now.calls - before.calls, 2);
     assert_int_equal(now.live - before.live, 2);
+    assert_int_equal(now.bytes - before.bytes, 2 * 64);
     gp_free(p), gp_free(q), gp_free(NULL);
     now = gp_alloc_count();
     assert_int_equal(now.live, before.live);

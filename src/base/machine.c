@@ -3,6 +3,9 @@
 #include "base/machine.h"
 
 #include <sched.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 size_t gp_cores(void)
 {
@@ -10,4 +13,13 @@ size_t gp_cores(void)
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
     const int n = CPU_COUNT(&set);
     return n > 0 ? (size_t)n : 1;
+}
+
+uint64_t gp_random_u64(void)
+{
+    uint64_t n = 0;
+    if (getrandom(&n, sizeof n, 0) == (ssize_t)sizeof n) return n;
+    struct timespec t; // before the kernel had any
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)getpid() << 32 ^ (uint64_t)t.tv_sec;
 }

@@ -26,6 +26,7 @@ typedef enum gp_option_group {
     GP_GROUP_MODEL,
     GP_GROUP_METHOD,
     GP_GROUP_RUN,
+    GP_GROUP_CLUSTER,
     GP_GROUP_OUTPUT,
     GP_GROUP_GENERAL,
     GP_N_GROUPS

@@ -19,6 +19,7 @@
     X(compare)          \
     X(replay)           \
     X(simulate)         \
+    X(work)             \
     X(keygen)           \
     X(info)
 

@@ -159,9 +159,18 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
 
 // ---- by way of a packed folder --------------------------------------------------------------------------------------
 
+// All shards are looked at now: a run needs them all, and a cache that is not whole is packed again.
 static advgp_status open_packed(const char *dir, gp_loaded *out, advgp_error *err)
 {
-    return gp_packed_open(dir, &out->shards, &out->schema, &out->sql, err);
+    advgp_status st = gp_packed_open(dir, &out->shards, &out->schema, &out->sql, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_packed_check(out->shards, err);
+    if (st == ADVGP_OK) return st;
+    gp_shards_free(out->shards);
+    gp_schema_free(out->schema);
+    gp_free(out->sql);
+    out->shards = NULL, out->schema = NULL, out->sql = NULL;
+    return st;
 }
 
 // What an earlier run left in the cache, if it is whole; *found says so.

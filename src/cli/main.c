@@ -2,10 +2,12 @@
 // decides how the process ends.
 #include "base/option.h"
 #include "cli/cli.h"
+#include "transport/mpi.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -92,6 +94,7 @@ static int run_verb(const gp_verb *verb, int argc, const char *const *argv)
     else
         code = end(run(options, &err), &err);
     gp_options_free(options);
+    if (gp_mpi_must_exit_hard()) _exit(code); // a process that MPI lost would be waited for at the end
     return code;
 }
 

@@ -6,21 +6,46 @@
 #include "store/runlog.h"
 #include "train/method.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+// From one begin of the steps on. Which one it goes on from, and where that one ends: at the line of the checkpoint.
+typedef struct stretch {
+    size_t first;        // its line, counted after the manifest
+    size_t from, at;     // the stretch it was resumed from, and the line of the checkpoint there; NONE: from none
+    json_t *begin;       // owned
+    gp_replay_part part; // how the one before ends
+} stretch;
+enum { NONE = INT32_MAX, UNKNOWN = NONE - 1, STRETCHES_MAX = 10000 };
 
 // What is read from the log before anything is computed.
 typedef struct story {
-    json_t *manifest, *begin, *done; // owned
-    gp_runlog_reader *reader;        // at the first event
+    json_t *manifest, *done; // owned
+    const json_t *begin;     // of the last stretch
+    stretch *stretches;
+    size_t n_stretches, room;
+    size_t *route;         // [n_route] stretches that are replayed, in order; the last one is the last in the log
+    gp_replay_part *parts; // [n_route - 1]
+    size_t n_route;
+    size_t turn, line; // the stretch of the route that is read, and the line
+    gp_runlog_reader *reader;
+    char *checkpoint; // between two stretches; NULL: there is one only
     gp_replay_feed feed;
 } story;
 
 static void story_fini(story *s)
 {
+    for (size_t i = 0; i < s->n_stretches; i++) json_decref(s->stretches[i].begin);
+    if (s->checkpoint) (void)unlink(s->checkpoint);
+    gp_free(s->checkpoint);
+    gp_free(s->stretches);
+    gp_free(s->route);
+    gp_free(s->parts);
     json_decref(s->manifest);
-    json_decref(s->begin);
     json_decref(s->done);
     gp_runlog_reader_close(s->reader);
 }
@@ -29,16 +54,19 @@ static advgp_status next_line(void *ctx, gp_pslog_line *line, bool *ended, advgp
 {
     story *s = ctx;
     for (;;) {
+        const stretch *here = &s->stretches[s->route[s->turn]];
         json_t *event = NULL;
         bool ours = false;
         if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "the replay was interrupted");
         advgp_status st = gp_runlog_next(s->reader, &event, err);
         if (st != ADVGP_OK) return st;
+        const size_t at = s->line++;
         *ended = event == NULL;
-        if (*ended) return ADVGP_OK;
-        st = gp_pslog_read(event, line, &ours, err);
+        if (!*ended && s->turn + 1 < s->n_route && at == s->stretches[s->route[s->turn + 1]].at)
+            *ended = true, s->turn++;
+        if (!*ended && at > here->first) st = gp_pslog_read(event, line, &ours, err);
         json_decref(event);
-        if (st != ADVGP_OK || ours) return st;
+        if (st != ADVGP_OK || ours || *ended) return st;
     }
 }
 
@@ -54,31 +82,93 @@ static const gp_method *method_of(const story *s)
     return name ? gp_method_named(name) : NULL;
 }
 
-// First reading: how the run began and how it ended.
-static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
+// ---- first reading: how the run began, went on and ended ------------------------------------------------------------
+
+// Where a checkpoint was written: {id: [stretch, line]}.
+static void note_checkpoint(const story *s, json_t *places, const json_t *event)
 {
-    size_t begins = 0;
-    json_int_t judged = 0;
-    advgp_status st = gp_runlog_open(path, &s->reader, err);
-    if (st != ADVGP_OK) return st;
-    s->manifest = json_deep_copy(gp_runlog_manifest(s->reader));
-    for (;;) {
+    const char *id = json_string_value(json_object_get(event, "id"));
+    if (id && s->n_stretches && json_is_null(json_object_get(event, "failed")))
+        json_object_set_new(places, id, json_pack("[I, I]", (json_int_t)s->n_stretches - 1, (json_int_t)s->line));
+}
+
+static advgp_status note_begin(story *s, const json_t *places, json_t *event, advgp_error *err)
+{
+    if (s->n_stretches == s->room) {
+        const size_t room = 2 * s->room + 4;
+        stretch *more = room <= STRETCHES_MAX ? gp_alloc(room, sizeof *more) : NULL;
+        if (!more) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
+        if (s->n_stretches) memcpy(more, s->stretches, s->n_stretches * sizeof *more);
+        gp_free(s->stretches);
+        s->stretches = more, s->room = room;
+    }
+    const char *id = json_string_value(json_object_get(event, "checkpoint"));
+    const json_t *place = id ? json_object_get(places, id) : NULL;
+    const json_int_t version = json_integer_value(json_object_get(event, "version"));
+    stretch *next = &s->stretches[s->n_stretches++];
+    *next = (stretch){.first = s->line, .from = id || version ? UNKNOWN : NONE, .begin = json_incref(event)};
+    s->begin = next->begin;
+    if (!place) return ADVGP_OK;
+    next->from = (size_t)json_integer_value(json_array_get(place, 0));
+    next->at = (size_t)json_integer_value(json_array_get(place, 1));
+    next->part = (gp_replay_part){.version = (uint64_t)version,
+                                  .checkpoint = strtoull(id, NULL, 16),
+                                  .judged = (size_t)json_integer_value(json_object_get(event, "judged")),
+                                  .judging = json_is_true(json_object_get(event, "judging"))};
+    return ADVGP_OK;
+}
+
+static advgp_status read_once(story *s, const char *path, size_t *judged, advgp_error *err)
+{
+    json_t *places = json_object();
+    advgp_status st = places ? gp_runlog_open(path, &s->reader, err)
+                             : gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %s", path);
+    if (st == ADVGP_OK) s->manifest = json_deep_copy(gp_runlog_manifest(s->reader));
+    for (s->line = 0; st == ADVGP_OK; s->line++) {
         json_t *event = NULL;
         st = gp_runlog_next(s->reader, &event, err);
         if (st != ADVGP_OK || !event) break;
-        json_t **place = !strcmp(event_of(event), "begin")  ? &s->begin
-                         : !strcmp(event_of(event), "done") ? &s->done
-                                                            : NULL;
-        begins += place == &s->begin;
-        if (!strcmp(event_of(event), "eval")) judged = json_integer_value(json_object_get(event, "version"));
-        if (place) {
-            json_decref(*place);
-            *place = json_incref(event);
+        const char *name = event_of(event);
+        if (!strcmp(name, "eval")) *judged = (size_t)json_integer_value(json_object_get(event, "version"));
+        if (!strcmp(name, "checkpoint")) note_checkpoint(s, places, event);
+        if (!strcmp(name, "begin")) st = note_begin(s, places, event, err);
+        if (!strcmp(name, "begin") || !strcmp(name, "done")) { // an end before another beginning is none
+            json_decref(s->done);
+            s->done = !strcmp(name, "done") ? json_incref(event) : NULL;
         }
         json_decref(event);
     }
+    json_decref(places);
     gp_runlog_reader_close(s->reader);
     s->reader = NULL;
+    return st;
+}
+
+// Back from the last stretch to the one that began at the beginning.
+static advgp_status find_route(story *s, const char *path, advgp_error *err)
+{
+    size_t k = s->n_stretches - 1;
+    for (s->n_route = 1; s->stretches[k].from < UNKNOWN; k = s->stretches[k].from) s->n_route++;
+    if (s->stretches[k].from == UNKNOWN)
+        return gp_fail(err, ADVGP_EFILE,
+                       "%s is the log of a run that was resumed from a checkpoint of which it does not tell: steps "
+                       "before it are missing, replay needs them all",
+                       path);
+    s->route = gp_alloc(s->n_route, sizeof *s->route);
+    s->parts = gp_alloc(s->n_route, sizeof *s->parts);
+    if (!s->route || !s->parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parts of a log", s->n_route);
+    k = s->n_stretches - 1;
+    for (size_t i = s->n_route; i-- > 0; k = s->stretches[k].from) {
+        s->route[i] = k;
+        if (i) s->parts[i - 1] = s->stretches[k].part;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
+{
+    size_t judged = 0;
+    advgp_status st = read_once(s, path, &judged, err);
     if (st != ADVGP_OK) return st;
     const char *command = json_string_value(json_object_get(s->manifest, "command"));
     const gp_method *method = method_of(s);
@@ -90,24 +180,49 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
     if (!s->done)
         return gp_fail(err, ADVGP_EFILE, "%s: the run did not come to its end, so there is nothing to compare with",
                        path);
-    if (begins > 1 || json_integer_value(json_object_get(s->begin, "version")) != 0)
-        return gp_fail(err, ADVGP_EFILE,
-                       "%s is the log of a run that was resumed: steps before the stop are lost, replay needs them all",
-                       path);
+    st = find_route(s, path, err);
+    if (st != ADVGP_OK) return st;
     s->feed = (gp_replay_feed){.ctx = s,
                                .next = next_line,
+                               .n_parts = s->n_route - 1,
+                               .parts = s->parts,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
+                               .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
                                .stopped = json_string_value(json_object_get(s->done, "stopped")),
-                               .judged = (size_t)judged};
+                               .judged = judged};
+    s->line = 0;
     return gp_runlog_open(path, &s->reader, err);
+}
+
+// A file beside the model, for as long as the replay takes.
+static advgp_status name_checkpoint(story *s, const char *output, advgp_error *err)
+{
+    gp_buffer name = {0};
+    if (s->n_route < 2) return ADVGP_OK;
+    gp_buffer_add(&name, "%s.replay-XXXXXX", output);
+    const int fd = name.failed ? -1 : mkstemp(name.p);
+    if (fd >= 0) s->checkpoint = gp_text_copy(name.p, strlen(name.p));
+    advgp_status st = ADVGP_OK;
+    if (fd < 0)
+        st = gp_fail(err, ADVGP_EIO, "cannot write beside %s: %s", output, strerror(errno));
+    else if (!s->checkpoint)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name"), (void)unlink(name.p);
+    if (fd >= 0) close(fd);
+    gp_buffer_fini(&name);
+    s->feed.checkpoint = s->checkpoint;
+    return st;
 }
 
 // ---- the options of the run -----------------------------------------------------------------------------------------
 
 static bool is_of_the_run(const char *key)
 {
-    static const char *const others[] = {"output",  "log",   "checkpoint", "checkpoint-every", "resume",      "json",
-                                         "dry-run", "quiet", "time",       "workers",          "delay-worker"};
+    static const char *const others[] = {
+        "output",      "log",         "checkpoint", "checkpoint-every", "resume",     "json",
+        "dry-run",     "quiet",       "time",       "workers",          "max-delay",  "delay-worker",
+        "transport",   "role",        "listen",     "server",           "rendezvous", "keys",
+        "min-workers", "max-workers", "wait",       "heartbeat",        "lost-after", "stuck-after",
+        "servers"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;
@@ -154,6 +269,11 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
     if (gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
+    gp_buffer delay = {0};
+    write_value(json_object_get(s->begin, "max_delay"), &delay);
+    if (st == ADVGP_OK && gp_method_takes(method, "max-delay"))
+        st = gp_options_set(train, "max-delay", delay.failed || !delay.p ? "" : delay.p, err);
+    gp_buffer_fini(&delay);
     if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
     if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
     return st;
@@ -232,6 +352,7 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK) st = set_inputs(train, &s, err);
     if (st == ADVGP_OK && gp_options_flag(o, "json")) st = gp_options_set(train, "json", "true", err);
     if (st == ADVGP_OK) warn_of_machine(o, &s);
+    if (st == ADVGP_OK) st = name_checkpoint(&s, output, err);
     if (st == ADVGP_OK) st = gp_cli_training(train, &s.feed, &bits, err);
     if (st == ADVGP_OK) st = compare(o, &s, bits, err);
     gp_options_free(train);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "cli/cli.h"
+#include "cli/entry.h"
 #include "cli/load.h"
 #include "cli/training.h"
 #include "data/packed.h"
@@ -27,6 +28,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+enum { CLUSTER_DELAY_NATURAL = 200, CLUSTER_DELAY_PROX = 32 }; // versions; --max-delay auto
+
 typedef struct report {
     const gp_options *o;
     bool quiet;
@@ -39,6 +42,8 @@ typedef struct report {
     uint64_t bits;  // of the model
     double *delays; // --delay-worker
     size_t n_delays;
+    gp_entry *entry;   // NULL: all workers are threads of this process
+    char resume[4096]; // checkpoint to go on from; empty: none
 } report;
 
 // ---- log ------------------------------------------------------------------------------------------------------------
@@ -94,8 +99,8 @@ static advgp_status open_log(report *r, advgp_error *err)
     if (!path) return ADVGP_OK;
     json_t *manifest = gp_cli_manifest(r->o, "train");
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
-    const advgp_status st = gp_options_text(r->o, "resume") ? gp_runlog_append(path, &r->log, err)
-                                                            : gp_runlog_create(path, manifest, &r->log, err);
+    const advgp_status st = r->resume[0] ? gp_runlog_append(path, &r->log, err)
+                                         : gp_runlog_create(path, manifest, &r->log, err);
     json_decref(manifest);
     return st;
 }
@@ -155,24 +160,39 @@ json_t *gp_cli_delay_json(size_t max_delay)
     return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
 }
 
+static json_t *id_json(uint64_t id)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, id);
+    return json_string(text);
+}
+
 static void on_begin(void *ctx, const gp_train_plan *p)
 {
     report *r = ctx;
-    log_event(r, "begin",
-              json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m, "components",
-                        (json_int_t)p->components, "workers", (json_int_t)p->workers, "batch", (json_int_t)p->batch,
-                        "steps", (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
-                        gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version));
+    json_t *fields = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m,
+                               "components", (json_int_t)p->components, "workers", (json_int_t)p->workers,
+                               "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps",
+                               (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
+                               gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
+    if (fields && p->checkpoint) { // a line before tells of it, and its id
+        json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
+        json_object_set_new(fields, "judged", json_integer((json_int_t)p->judged));
+        json_object_set_new(fields, "judging", json_boolean(p->judging));
+    }
+    log_event(r, "begin", fields);
+    char delay[24] = "any";
+    if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
-               p->workers == 1 ? "" : "s", p->batch, p->steps, gp_options_text(r->o, "max-delay"));
+               p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
 }
 
-static void on_checkpoint(void *ctx, const char *path, size_t version, const char *failed)
+static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
 {
     report *r = ctx;
     log_event(r, "checkpoint",
-              json_pack("{s:o, s:I, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "failed",
-                        failed ? gp_json_text(failed) : json_null()));
+              json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
+                        id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
     if (failed) gp_cli_say(r->o, "the state could not be saved, training goes on: %s", failed);
 }
 
@@ -193,27 +213,28 @@ json_t *gp_cli_eval_json(const gp_train_eval *e)
                      gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
-// "rows/s 51k 49k, age 0 0, waits 1% 3%" of up to eight workers; of more, the slowest and how many there are.
+// "[0: 51000 rows/s, age 0, waits 1 %]" of each, where they are up to eight; of more, the slowest, and how many there
+// are.
 static void describe_workers(const gp_train_eval *e, double seconds, char *text, size_t n)
 {
-    size_t at = 0;
+    size_t at = 0, there = 0, slowest = 0;
     text[0] = 0;
-    if (e->n_workers < 2) return;
-    size_t slowest = 0;
-    for (size_t k = 0; k < e->n_workers; k++)
-        if (e->workers[k].rows_per_second < e->workers[slowest].rows_per_second) slowest = k;
-    const size_t shown = e->n_workers <= 8 ? e->n_workers : 1;
-    for (size_t i = 0; i < shown && at < n; i++) {
-        const size_t k = shown == 1 ? slowest : i;
+    for (size_t k = 0; k < e->n_workers; k++) {
         const gp_worker_view *w = &e->workers[k];
         if (!w->joined) continue;
+        if (w->live && (!there || w->rows_per_second < e->workers[slowest].rows_per_second)) slowest = k;
+        there += w->live;
+    }
+    for (size_t k = 0; k < e->n_workers && at < n; k++) {
+        const gp_worker_view *w = &e->workers[k];
+        if (!w->joined || (there <= 1 && w->live) || (there > 8 && k != slowest)) continue;
         if (!w->live)
             at += (size_t)snprintf(text + at, n - at, "  [%zu lost]", k);
         else
             at += (size_t)snprintf(text + at, n - at, "  [%zu: %.0f rows/s, age %.0f, waits %.0f %%]", k,
                                    w->rows_per_second, w->age, 100 * w->waited / seconds);
     }
-    if (shown < e->n_workers && at < n) snprintf(text + at, n - at, " is the slowest of %zu", e->n_workers);
+    if (there > 8 && at < n) snprintf(text + at, n - at, " is the slowest of %zu", there);
 }
 
 static void on_eval(void *ctx, const gp_train_eval *e)
@@ -255,12 +276,16 @@ static json_t *coverage_json(const double *coverage)
 
 static json_t *result_json(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
 {
-    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b}", "model", path,
-                     "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
-                     "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian),
-                     "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean),
-                     "linear", gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall,
-                     "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out);
+    const gp_server_counts *c = &t->counts;
+    return json_pack(
+        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "model",
+        path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
+        coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
+        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
+        gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall, "cpu_seconds", t->cpu,
+        "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out, "workers_joined", (json_int_t)c->joined,
+        "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
+        "refused", (json_int_t)c->refused);
 }
 
 const char *gp_cli_scored_rows(bool held_out)
@@ -288,6 +313,9 @@ static void print_result(const char *path, const gp_model *model, const gp_train
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
                t->step_seconds, t->finish_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
+    if (t->counts.lost)
+        printf("; %llu worker%s lost, %llu joined in all", (unsigned long long)t->counts.lost,
+               t->counts.lost == 1 ? "" : "s", (unsigned long long)t->counts.joined);
     if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
     printf("\n");
 }
@@ -306,9 +334,11 @@ advgp_status gp_cli_check_method(const gp_options *o, advgp_error *err)
     for (size_t i = 0; i < o->n_values; i++) {
         const gp_option_value *v = &o->values[i];
         const gp_option_group group = v->option->group;
-        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN;
+        const bool cluster = group == GP_GROUP_CLUSTER;
+        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN || cluster;
         const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
-        if (its && !general && v->origin != GP_FROM_DEFAULT && !gp_method_takes(method, v->option->name))
+        if (its && !general && v->origin != GP_FROM_DEFAULT &&
+            !gp_method_takes(method, cluster ? "workers" : v->option->name))
             return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
                            v->option->name, method->name, gp_methods[0]->name);
     }
@@ -329,6 +359,8 @@ static const char *const trends[] = {
 gp_train_options gp_cli_train_options(const gp_options *o)
 {
     const bool patient = gp_options_is(o, "patience", "inf");
+    // compare has no processes to lose
+    const char *on_loss = strcmp(o->verb->name, "train") == 0 ? gp_options_text(o, "on-loss") : NULL;
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
@@ -355,9 +387,11 @@ gp_train_options gp_cli_train_options(const gp_options *o)
         .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
         .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
         .filter = gp_options_real(o, "filter"),
+        .on_loss = !on_loss || !strcmp(on_loss, "reassign") ? GP_LOSS_REASSIGN
+                   : !strcmp(on_loss, "drop")               ? GP_LOSS_DROP
+                                                            : GP_LOSS_STOP,
         .checkpoint = gp_options_text(o, "checkpoint"),
         .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
-        .resume = gp_options_text(o, "resume"),
     };
     return t;
 }
@@ -548,6 +582,10 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
                                     .checkpoint = on_checkpoint};
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
+    options.resume = r->resume[0] ? r->resume : NULL;
+    if (r->entry) options.cluster = gp_entry_cluster(r->entry);
+    if (r->entry && gp_options_is(o, "max-delay", "auto"))
+        options.max_delay = options.rule == &gp_rule_prox ? CLUSTER_DELAY_PROX : CLUSTER_DELAY_NATURAL;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
@@ -555,7 +593,9 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
                                           &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
-        return st;
+        if (st != ADVGP_ECLUSTER || access(options.checkpoint, R_OK) != 0) return st;
+        const advgp_error why = *err;
+        return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
     }
     data->schema = NULL; // the model has it
     json_t *used = gp_json_options(o);
@@ -569,9 +609,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
         json_t *done = result_json(r, path, model, &result);
-        char bits[20];
-        snprintf(bits, sizeof bits, "%016" PRIx64, r->bits);
-        if (done) json_object_set_new(done, "bits", json_string(bits));
+        if (done) json_object_set_new(done, "bits", id_json(r->bits));
         log_event(r, "done", done);
         const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
         if (interrupted && !method_of(o)->resumes)
@@ -621,8 +659,9 @@ static advgp_status read_delays(report *r, advgp_error *err)
         const size_t worker = (size_t)strtoul(items[i], NULL, 10);
         if (worker >= r->n_delays) r->n_delays = worker + 1;
     }
-    const size_t workers = gp_options_is(r->o, "workers", "auto") ? gp_cores()
-                                                                  : (size_t)gp_options_int(r->o, "workers");
+    const size_t workers = r->entry                                 ? gp_entry_workers(r->entry)
+                           : gp_options_is(r->o, "workers", "auto") ? gp_cores()
+                                                                    : (size_t)gp_options_int(r->o, "workers");
     if (r->n_delays > workers)
         return gp_fail(err, ADVGP_EINVAL, "--delay-worker names worker %zu, there are %zu, counted from 0",
                        r->n_delays - 1, workers);
@@ -638,37 +677,63 @@ advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
     return gp_cli_training(o, NULL, NULL, err);
 }
 
-advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
+// The checkpoint of --resume; of auto the one that is there, if there is one.
+static void find_resume(report *r)
 {
-    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
+    char beside[4096];
+    const char *path = gp_options_text(r->o, "resume");
+    if (gp_options_is(r->o, "resume", "auto")) {
+        path = checkpoint_path(r->o, beside, sizeof beside);
+        if (access(path, F_OK) != 0) path = NULL;
+    }
+    snprintf(r->resume, sizeof r->resume, "%s", path ? path : "");
+}
+
+static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
+{
+    const gp_options *o = r->o;
     gp_loaded data = {0};
     gp_train_options options;
     double *theta = NULL;
-    gp_blas_threads(1);
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = gp_cli_check_method(o, err);
-    if (st == ADVGP_OK && !dry) st = check_outputs(o, replay != NULL, err);
-    if (st == ADVGP_OK) st = read_delays(&r, err);
+    advgp_status st = dry ? ADVGP_OK : check_outputs(o, r->replay != NULL, err);
+    if (st == ADVGP_OK) st = read_delays(r, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
+    if (st == ADVGP_OK && r->entry) st = gp_entry_data(r->entry, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
         print_plan(o, &options, &data);
     } else {
-        if (st == ADVGP_OK && gp_options_text(o, "resume"))
-            st = open_log(&r, err); // goes on with the log that is there
-        if (st == ADVGP_OK) st = train(&r, &data, test, options, err);
-        if (st == ADVGP_OK && r.log_status != ADVGP_OK) {
-            st = r.log_status;
-            if (err) *err = r.log_error;
+        if (st == ADVGP_OK && r->resume[0]) st = open_log(r, err); // goes on with the log that is there
+        if (st == ADVGP_OK) st = train(r, &data, test, options, err);
+        if (st == ADVGP_OK && r->log_status != ADVGP_OK) {
+            st = r->log_status;
+            if (err) *err = r->log_error;
         }
     }
-    if (bits) *bits = r.bits;
-    gp_runlog_close(r.log);
+    if (bits) *bits = r->bits;
+    gp_runlog_close(r->log);
     gp_free(theta);
-    gp_free(r.delays);
+    gp_free(r->delays);
     gp_shards_free(test);
     gp_loaded_fini(&data);
+    return st;
+}
+
+advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
+{
+    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
+    gp_blas_threads(1);
+    advgp_status st = gp_cli_check_method(o, err);
+    if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run")) st = gp_entry_open(o, &r.entry, err);
+    if (st != ADVGP_OK) return st;
+    if (!replay) find_resume(&r);
+    if (r.entry && gp_entry_is_worker(r.entry))
+        st = gp_entry_work(r.entry, err);
+    else
+        st = lead(&r, bits, err);
+    gp_entry_close(r.entry, st == ADVGP_OK || st == ADVGP_ESTOPPED || !err ? NULL : err->text);
     return st;
 }

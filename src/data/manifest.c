@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum { MANIFEST_MAX_BYTES = 1 << 28, VERSION = 1 };
 
@@ -116,8 +117,9 @@ static advgp_status read_shards(const json_t *list, gp_manifest *m, advgp_error 
         const char *file = json_string_value(json_object_get(o, "file"));
         char name[32];
         gp_shard_file_name(name, m->n_train, k);
-        m->weight[k] = json_number_value(json_object_get(o, "weight"));
-        bool ok = file && strcmp(file, name) == 0 &&
+        const json_t *weight = json_object_get(o, "weight");
+        m->weight[k] = json_number_value(weight);
+        bool ok = json_is_number(weight) && file && strcmp(file, name) == 0 &&
                   read_size(json_object_get(o, "rows"), (size_t)1 << 46, &m->rows[k]) &&
                   read_hex(json_object_get(o, "xxh3"), &m->head_hash[k]) && isfinite(m->weight[k]) && m->weight[k] >= 0;
         if (!ok) return bad(err, "an entry of its list of shards");
@@ -167,32 +169,46 @@ static advgp_status read_manifest(const json_t *o, gp_manifest *m, advgp_error *
     return st == ADVGP_OK ? read_schema(json_object_get(o, "schema"), m, err) : st;
 }
 
-static advgp_status load(const char *path, json_t **out, advgp_error *err)
+static advgp_status load(const char *path, char **bytes, size_t *n, advgp_error *err)
 {
     FILE *f = fopen(path, "rb");
     if (!f) return gp_fail(err, ADVGP_EFILE, "cannot open it: %s", strerror(errno));
-    json_error_t problem = {0};
     advgp_status st = ADVGP_OK;
-    if (fseek(f, 0, SEEK_END) != 0 || ftell(f) > MANIFEST_MAX_BYTES) {
+    long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    if (size < 0 || size > MANIFEST_MAX_BYTES) {
         st = bad(err, "it is far too long");
     } else {
         rewind(f);
-        *out = json_loadf(f, JSON_REJECT_DUPLICATES, &problem);
-        if (!*out)
-            st = gp_fail(err, ADVGP_EFILE, "the manifest is not JSON (line %d: %.100s); pack the data again",
-                         problem.line, problem.text);
+        *bytes = gp_alloc((size_t)size, 1);
+        *n = *bytes ? fread(*bytes, 1, (size_t)size, f) : 0;
+        if (!*bytes) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the manifest");
+        if (*bytes && *n != (size_t)size) st = gp_fail(err, ADVGP_EFILE, "cannot read it: %s", strerror(errno));
     }
     fclose(f);
     return st;
+}
+
+static advgp_status parse(const char *bytes, size_t n, json_t **out, advgp_error *err)
+{
+    json_error_t problem = {0};
+    *out = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &problem);
+    if (*out) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EFILE, "the manifest is not JSON (line %d: %.100s); pack the data again", problem.line,
+                   problem.text);
 }
 
 advgp_status gp_manifest_read(const char *path, gp_manifest *out, advgp_error *err)
 {
     *out = (gp_manifest){0};
     json_t *o = NULL;
-    advgp_status st = load(path, &o, err);
+    char *bytes = NULL;
+    size_t n = 0;
+    advgp_status st = load(path, &bytes, &n, err);
+    if (st == ADVGP_OK) st = parse(bytes, n, &o, err);
     if (st == ADVGP_OK) st = read_manifest(o, out, err);
+    if (st == ADVGP_OK) out->fingerprint = XXH3_64bits(bytes, n);
     json_decref(o);
+    gp_free(bytes);
     if (st == ADVGP_OK) return st;
     gp_manifest_fini(out);
     return gp_wrap(err, st, "%s", path);

@@ -12,6 +12,7 @@ typedef struct gp_manifest {
     uint64_t *head_hash;    // n_train + 2
     char *sql, *validation; // NULL if none
     gp_schema *schema;
+    uint64_t fingerprint; // of the bytes that were read
 } gp_manifest;
 
 advgp_status gp_manifest_write(const gp_manifest *m, const char *path,

@@ -1,6 +1,6 @@
 // packed.h: a folder of packed shards: encoded, standardised, shuffled rows that are mapped and read in place.
 //
-//   DIR/manifest.json    schema, scales, policy, target, seed, row counts; the hash of every shard's head
+//   DIR/manifest.json    schema, scales, policy, target, seed; rows, weight and the hash of the head of every shard
 //   DIR/shard-0000.bin   one file a training shard; stop.bin and calibrate.bin hold the held-out rows
 //
 // A shard, little-endian: the head below, n_blocks XXH3 hashes of 8 bytes, zeros up to a multiple of 64, then the
@@ -35,9 +35,18 @@ void gp_shard_file_name(char out[32], size_t n_train, size_t shard);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 bool gp_packed_is(const char *path); // is it a folder with a manifest or with shards of ours?
-// Checks manifest and heads now, each block when it is first read. schema (may be NULL) and sql (may be NULL; NULL in
-// it if none was used) are the caller's to free. EFILE for everything wrong with the files.
+// Reads and checks the manifest, which has the rows and weight of every shard. A shard's file is opened, and its head
+// checked, when a row of it is first read; each of its blocks likewise. So whoever reads two shards opens two files.
+// schema (may be NULL) and sql (may be NULL; NULL in it if none was used) are the caller's to free. EFILE for
+// everything wrong with the files.
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err);
+// For whoever will need them all: opens every shard now, so that a file that is gone, cut off or foreign is known
+// before work begins. The blocks are still checked when they are read.
+advgp_status gp_packed_check(const gp_shards *s, advgp_error *err);
+// Which data set it is: a hash of the manifest, and by it of schema, scales, seed and the head of every shard. Two
+// processes that have the same one read the same rows. 0 for other shards than packed ones.
+uint64_t gp_packed_fingerprint(const gp_shards *s);
+const char *gp_packed_dir(const gp_shards *s); // absolute, without links; NULL for other shards than packed ones
 
 typedef struct gp_block { // in place: columns of one block, valid until the shards are freed
     size_t n_rows;

@@ -89,6 +89,7 @@ advgp_status gp_source_packed_open(const char *dir, gp_source **out, advgp_error
     if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
     p->base.ops = &gp_source_packed;
     advgp_status st = gp_packed_open(dir, &p->shards, &p->schema, NULL, err);
+    if (st == ADVGP_OK) st = gp_packed_check(p->shards, err); // a source is read to its end
     if (st == ADVGP_OK) st = init_columns(p, dir, err);
     if (st == ADVGP_OK) {
         p->values = gp_alloc(p->base.n_columns, sizeof *p->values);

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 enum { N = 9000, D = 3 };
@@ -289,6 +290,161 @@ static void a_bad_block_is_named(void **state)
     done(&p);
 }
 
+// ---- opened when they are read
+// --------------------------------------------------------------------------------------- How often a file of that name
+// is in a list of the process: its mappings.
+static size_t count_mapped(const char *name)
+{
+    char line[8192];
+    size_t n = 0;
+    FILE *f = fopen("/proc/self/maps", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) n += strstr(line, name) != NULL;
+    fclose(f);
+    return n;
+}
+
+static size_t count_open(void)
+{
+    size_t n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *entry; (entry = readdir(d));) {
+        char target[4096] = {0};
+        n += readlinkat(dirfd(d), entry->d_name, target, sizeof target - 1) > 0 && strstr(target, "/packed/");
+    }
+    closedir(d);
+    return n;
+}
+
+static advgp_status read_some(const gp_shards *s, size_t shard, advgp_error *err)
+{
+    double X[10 * D], Y[10], W[10];
+    return gp_shards_read(s, shard, 5, 10, X, Y, W, err);
+}
+
+static void only_shards_that_are_read_are_opened(void **state)
+{
+    (void)state;
+    prepared p = prepare(N, true);
+    gp_shards_free(on_disk(&p, 6, false));
+    size_t n;
+    char *bytes = load(in_folder("packed/shard-0001.bin"), &n);
+    bytes[20] ^= 1;
+    write_file("packed/shard-0001.bin", bytes, n);
+    write_file("packed/stop.bin", "cut off", 7);
+    assert_int_equal(rename(in_folder("packed/shard-0000.bin"), in_folder("packed/away")), 0);
+    gp_shards *s = NULL;
+    ASSERT_OK(gp_packed_open(in_folder("packed"), &s, NULL, NULL, err));
+    assert_int_equal(count_mapped("/packed/"), 0);
+    assert_true(s->rows[0] > 100 && s->weight[0] > 100); // known from the manifest
+    ASSERT_OK(read_some(s, 3, err));
+    ASSERT_OK(read_some(s, 5, err));
+    ASSERT_OK(read_some(s, 3, err));
+    assert_int_equal(count_mapped("/packed/"), 2);
+    assert_int_equal(count_mapped("packed/shard-0003.bin") + count_mapped("packed/shard-0005.bin"), 2);
+    assert_int_equal(count_open(), 0);
+    ASSERT_FAILS(read_some(s, 0, err), ADVGP_EFILE, "packed/shard-0000.bin: No such file");
+    ASSERT_FAILS(read_some(s, 1, err), ADVGP_EFILE, "packed/shard-0001.bin: its head is damaged");
+    ASSERT_FAILS(read_some(s, s->n_train, err), ADVGP_EFILE, "packed/stop.bin has not the");
+    ASSERT_FAILS(gp_packed_check(s, err), ADVGP_EFILE, "packed/shard-0000.bin");
+    assert_int_equal(count_mapped("/packed/"), 2); // what was refused is not kept
+    assert_int_equal(rename(in_folder("packed/away"), in_folder("packed/shard-0000.bin")), 0);
+    ASSERT_OK(read_some(s, 0, err)); // it is asked again
+    bytes[20] ^= 1;
+    write_file("packed/shard-0001.bin", bytes, n);
+    ASSERT_FAILS(gp_packed_check(s, err), ADVGP_EFILE, "packed/stop.bin");
+    assert_int_equal(count_mapped("/packed/"), 6); // all before it
+    gp_shards_free(s);
+    assert_int_equal(count_mapped("/packed/"), 0);
+    gp_source *source = NULL;
+    ASSERT_FAILS(gp_source_packed_open(in_folder("packed"), &source, err), ADVGP_EFILE, "packed/stop.bin");
+    gp_free(bytes);
+    done(&p);
+}
+
+typedef struct reader {
+    const gp_shards *s;
+    const gp_shards *wanted;
+    pthread_barrier_t *start;
+    bool same;
+} reader;
+
+static void *read_at_once(void *ctx)
+{
+    reader *r = ctx;
+    double X[50 * D], Y[50], W[50], X2[50 * D], Y2[50], W2[50];
+    r->same = true;
+    for (size_t k = 0; k < r->s->n_train; k++) {
+        pthread_barrier_wait(r->start);
+        r->same &= gp_shards_read(r->s, k, 3, 50, X, Y, W, NULL) == ADVGP_OK;
+        r->same &= gp_shards_read(r->wanted, k, 3, 50, X2, Y2, W2, NULL) == ADVGP_OK;
+        r->same &= memcmp(X, X2, sizeof X) == 0 && memcmp(Y, Y2, sizeof Y) == 0 && memcmp(W, W2, sizeof W) == 0;
+    }
+    return NULL;
+}
+
+static void threads_that_come_first_together_share_one_mapping(void **state)
+{
+    (void)state;
+    enum { THREADS = 6, SHARDS = 8, ROUNDS = 10 };
+    prepared p = prepare(N, true);
+    gp_shards *wanted = in_memory(&p, SHARDS, false), *s = on_disk(&p, SHARDS, false);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        pthread_t threads[THREADS];
+        pthread_barrier_t start;
+        reader readers[THREADS];
+        gp_shards_free(s);
+        ASSERT_OK(gp_packed_open(in_folder("packed"), &s, NULL, NULL, err));
+        pthread_barrier_init(&start, NULL, THREADS);
+        gp_alloc_freeze(true);
+        for (size_t i = 0; i < THREADS; i++) {
+            readers[i] = (reader){.s = s, .wanted = wanted, .start = &start};
+            assert_int_equal(pthread_create(&threads[i], NULL, read_at_once, &readers[i]), 0);
+        }
+        for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+        gp_alloc_freeze(false);
+        for (size_t i = 0; i < THREADS; i++) assert_true(readers[i].same);
+        pthread_barrier_destroy(&start);
+        assert_int_equal(count_mapped("shard-"), SHARDS);
+    }
+    gp_shards_free(s);
+    gp_shards_free(wanted);
+    done(&p);
+}
+
+static void a_data_set_has_a_fingerprint_and_a_place(void **state)
+{
+    (void)state;
+    prepared p = prepare(500, false);
+    gp_shards *memory = in_memory(&p, 2, false), *a = on_disk(&p, 2, false), *b = NULL, *c = NULL;
+    assert_int_equal(gp_packed_fingerprint(memory), 0);
+    assert_null(gp_packed_dir(memory));
+    ASSERT_OK(gp_packed_open(in_folder("packed"), &b, NULL, NULL, err));
+    assert_true(gp_packed_fingerprint(a) == gp_packed_fingerprint(b) && gp_packed_fingerprint(a) != 0);
+    const gp_pack_options o = {.dir = in_folder("other"), .n_shards = 2, .seed = 9, .validation = "0.1"};
+    x1[0] += 1; // one number of one row
+    ASSERT_OK(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err));
+    x1[0] -= 1;
+    ASSERT_OK(gp_packed_open(o.dir, &c, NULL, NULL, err));
+    assert_true(gp_packed_fingerprint(a) != gp_packed_fingerprint(c));
+    assert_int_equal(gp_packed_dir(a)[0], '/');
+    assert_string_equal(strrchr(gp_packed_dir(a), '/'), "/packed");
+    gp_shards_free(b);
+    // Whoever goes elsewhere before it reads still reads the same folder.
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(folder), 0);
+    ASSERT_OK(gp_packed_open("packed", &b, NULL, NULL, err));
+    assert_int_equal(chdir("/"), 0);
+    advgp_error problem = {0};
+    const advgp_status st = read_some(b, 1, &problem);
+    assert_int_equal(chdir(here), 0);
+    if (st != ADVGP_OK) fail_msg("%s", problem.text);
+    assert_string_equal(gp_packed_dir(a), gp_packed_dir(b));
+    gp_shards_free(memory), gp_shards_free(a), gp_shards_free(b), gp_shards_free(c);
+    done(&p);
+}
+
 // ---- failure --------------------------------------------------------------------------------------------------------
 static size_t count_entries(const char *path)
 {
@@ -394,6 +550,9 @@ int main(void)
         cmocka_unit_test(the_manifest_gives_back_schema_and_sql),
         cmocka_unit_test(damage_is_found_and_named),
         cmocka_unit_test(a_bad_block_is_named),
+        cmocka_unit_test(only_shards_that_are_read_are_opened),
+        cmocka_unit_test(threads_that_come_first_together_share_one_mapping),
+        cmocka_unit_test(a_data_set_has_a_fingerprint_and_a_place),
         cmocka_unit_test(a_failed_packing_leaves_nothing_and_spoils_nothing),
         cmocka_unit_test(failing_memory_is_a_status_everywhere),
         cmocka_unit_test(reading_allocates_nothing),

@@ -9,7 +9,7 @@
 #error "messages are copied as they are in memory: a big-endian machine needs byte swaps here"
 #endif
 
-enum { PROTOCOL = 1 };
+enum { PROTOCOL = 2 };
 static const uint32_t magic = 0x50474441; // "ADGP"
 
 // Every field at a multiple of its size: no padding, so that all bytes are defined.
@@ -22,9 +22,9 @@ typedef struct header {
     uint32_t epoch, worker, incarnation, reason;
     uint64_t sequence, version, token, fingerprint;
     double shard_weight, batch_weight;
-    uint64_t rows, n_values, n_masked, n_shards;
+    uint64_t rows, n_values, n_masked, n_shards, n_text;
 } header;
-_Static_assert(sizeof(header) == 128, "the header of a message has no padding");
+_Static_assert(sizeof(header) == 136, "the header of a message has no padding");
 
 const char *gp_refusal_text(gp_refusal reason)
 {
@@ -36,20 +36,20 @@ const char *gp_refusal_text(gp_refusal reason)
     return reason < GP_N_REFUSALS ? texts[reason] : "for an unknown reason";
 }
 
-static size_t size_of(size_t values, size_t masked, size_t shards)
+static size_t size_of(size_t values, size_t masked, size_t shards, size_t text)
 {
     return sizeof(header) + values * sizeof(double) + gp_mask_words(masked) * sizeof(uint64_t) +
-           shards * sizeof(uint32_t);
+           shards * sizeof(uint32_t) + text;
 }
 
 size_t gp_message_size(const gp_message *m)
 {
-    return size_of(m->n_values, m->n_masked, m->n_shards);
+    return size_of(m->n_values, m->n_masked, m->n_shards, m->n_text);
 }
 
 size_t gp_message_size_max(const gp_message_limits *limits)
 {
-    return size_of(limits->values, limits->masked, limits->shards);
+    return size_of(limits->values, limits->masked, limits->shards, limits->text);
 }
 
 static uint64_t checksum_of(const void *bytes, size_t n)
@@ -80,7 +80,8 @@ void gp_message_encode(const gp_message *m, void *bytes)
                 .rows = m->rows,
                 .n_values = m->n_values,
                 .n_masked = m->n_masked,
-                .n_shards = m->n_shards};
+                .n_shards = m->n_shards,
+                .n_text = m->n_text};
     char *at = bytes;
     memcpy(at, &h, sizeof h);
     at += sizeof h;
@@ -89,6 +90,8 @@ void gp_message_encode(const gp_message *m, void *bytes)
     if (m->n_masked) memcpy(at, m->mask, gp_mask_words(m->n_masked) * sizeof(uint64_t));
     at += gp_mask_words(m->n_masked) * sizeof(uint64_t);
     if (m->n_shards) memcpy(at, m->shards, m->n_shards * sizeof(uint32_t));
+    at += m->n_shards * sizeof(uint32_t);
+    if (m->n_text) memcpy(at, m->text, m->n_text);
     h.checksum = checksum_of(bytes, gp_message_size(m));
     memcpy((char *)bytes + offsetof(header, checksum), &h.checksum, sizeof h.checksum);
 }
@@ -106,9 +109,10 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
                        h.protocol, PROTOCOL);
     if (h.kind < GP_HELLO || h.kind >= GP_MESSAGE_KINDS)
         return gp_fail(err, ADVGP_EFILE, "a message of the unknown kind %u", h.kind);
-    if (h.n_values > limits->values || h.n_masked > limits->masked || h.n_shards > limits->shards)
-        return gp_fail(err, ADVGP_EFILE, "a message with more values or shards than this run has");
-    if (size_of(h.n_values, h.n_masked, h.n_shards) != n)
+    if (h.n_values > limits->values || h.n_masked > limits->masked || h.n_shards > limits->shards ||
+        h.n_text > limits->text)
+        return gp_fail(err, ADVGP_EFILE, "a message with more values, shards or text than this run has");
+    if (size_of(h.n_values, h.n_masked, h.n_shards, h.n_text) != n)
         return gp_fail(err, ADVGP_EFILE, "a message of %zu bytes whose header speaks of another length", n);
     if (h.reason >= GP_N_REFUSALS) return gp_fail(err, ADVGP_EFILE, "a refusal for an unknown reason");
     if (checksum_of(bytes, n) != h.checksum) return gp_fail(err, ADVGP_EFILE, "a message with a bad checksum");
@@ -131,7 +135,9 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
                       .values = (const double *)(const void *)at,
                       .n_masked = h.n_masked,
                       .mask = (const uint64_t *)(const void *)(at + h.n_values * sizeof(double)),
-                      .n_shards = h.n_shards};
+                      .n_shards = h.n_shards,
+                      .n_text = h.n_text};
     m->shards = (const uint32_t *)(const void *)(m->mask + gp_mask_words(m->n_masked));
+    m->text = (const char *)(m->shards + m->n_shards);
     return ADVGP_OK;
 }

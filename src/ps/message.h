@@ -1,8 +1,10 @@
 // message.h: what server and workers say to each other, and its form in bytes. A message is a fixed header, little
-// endian, then values, mask and shards; a checksum covers all of it. Bytes that come from elsewhere are read as
+// endian, then values, mask, shards and text; a checksum covers all of it. Bytes that come from elsewhere are read as
 // hostile: gp_message_decode checks every length before it is used.
 //
 //     worker                                      server
+//     ASK (its name)                         ->        between processes, before each run: which work is it?
+//                                            <-   JOB (a text that describes it)
 //     HELLO (who I want to be, nonce)        ->
 //                                            <-   WELCOME (worker, incarnation, next sequence)
 //     PULL (sequence)                        ->
@@ -27,6 +29,8 @@ typedef enum gp_message_kind {
     GP_HEARTBEAT,
     GP_BYE, // from the server: the run is over; from a worker: it leaves
     GP_REFUSE,
+    GP_ASK,
+    GP_JOB,
     GP_MESSAGE_KINDS
 } gp_message_kind;
 
@@ -35,7 +39,8 @@ enum {
     GP_FLAG_FAILED = 2, // PUSH: the worker could not compute at these parameters; there are no values
     // PARAMETERS and the PUSH that answers them: all rows of the shards (or the first `rows` of them), not a batch
     GP_FLAG_ALL_ROWS = 4,
-    GP_FLAG_STATISTICS = 8 // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
+    GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
+    GP_FLAG_LAST = 16       // BYE: no other run follows; the text, if there is one, says what went wrong
 };
 
 // Why a message was refused. The text is what a user reads.
@@ -79,11 +84,13 @@ typedef struct gp_message {
     const uint64_t *mask; // a bit an element: is it among the values?
     size_t n_shards;      // PARAMETERS: the worker's shards from now on; PUSH: those it used
     const uint32_t *shards;
+    size_t n_text; // ASK: who it is; JOB: the work; BYE: what went wrong. Bytes as they came, without a 0 at the end
+    const char *text;
 } gp_message;
 
 // What a receiver accepts; a message beyond is refused before anything is read from it.
 typedef struct gp_message_limits {
-    size_t values, masked, shards;
+    size_t values, masked, shards, text;
 } gp_message_limits;
 
 size_t gp_message_size(const gp_message *message);           // bytes it takes

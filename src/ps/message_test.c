@@ -2,13 +2,14 @@
 #include "fixture.h"
 #include "ps/message.h"
 
-enum { VALUES = 70, SHARDS = 5, ROOM = 2048 };
-static const gp_message_limits limits = {VALUES, VALUES, SHARDS};
+enum { VALUES = 70, SHARDS = 5, TEXT = 31, ROOM = 2048 };
+static const gp_message_limits limits = {VALUES, VALUES, SHARDS, TEXT};
 
 typedef struct sample {
     double values[VALUES];
     uint64_t mask[2];
     uint32_t shards[SHARDS];
+    char text[TEXT];
     gp_message m;
 } sample;
 
@@ -19,6 +20,7 @@ static void sample_init(sample *s, gp_message_kind kind, uint64_t seed)
     for (size_t i = 0; i < VALUES; i++) s->values[i] = gp_rng_normal(&rng);
     s->mask[0] = gp_rng_u64(&rng), s->mask[1] = gp_rng_u64(&rng) & 63;
     for (size_t i = 0; i < SHARDS; i++) s->shards[i] = (uint32_t)gp_rng_u64(&rng);
+    for (size_t i = 0; i < TEXT; i++) s->text[i] = (char)gp_rng_u64(&rng);
     s->m = (gp_message){.kind = kind,
                         .flags = (unsigned)gp_rng_below(&rng, 4),
                         .run = {gp_rng_u64(&rng), gp_rng_u64(&rng)},
@@ -38,7 +40,9 @@ static void sample_init(sample *s, gp_message_kind kind, uint64_t seed)
                         .n_masked = seed % 2 ? gp_rng_below(&rng, VALUES + 1) : 0,
                         .mask = s->mask,
                         .n_shards = gp_rng_below(&rng, SHARDS + 1),
-                        .shards = s->shards};
+                        .shards = s->shards,
+                        .n_text = gp_rng_below(&rng, TEXT + 1),
+                        .text = s->text};
 }
 
 static void check_same(const gp_message *a, const gp_message *b, const char *label)
@@ -47,13 +51,15 @@ static void check_same(const gp_message *a, const gp_message *b, const char *lab
               a->epoch == b->epoch && a->worker == b->worker && a->incarnation == b->incarnation &&
               a->reason == b->reason && a->sequence == b->sequence && a->version == b->version &&
               a->token == b->token && a->fingerprint == b->fingerprint && a->rows == b->rows &&
-              a->n_values == b->n_values && a->n_masked == b->n_masked && a->n_shards == b->n_shards,
+              a->n_values == b->n_values && a->n_masked == b->n_masked && a->n_shards == b->n_shards &&
+              a->n_text == b->n_text,
           label, "a field changed on the way");
     CHECK_BITS(1, &a->shard_weight, &b->shard_weight, label);
     CHECK_BITS(1, &a->batch_weight, &b->batch_weight, label);
     CHECK_BITS(a->n_values, a->values, b->values, label);
     assert_memory_equal(a->mask, b->mask, gp_mask_words(a->n_masked) * 8);
     assert_memory_equal(a->shards, b->shards, a->n_shards * 4);
+    assert_memory_equal(a->text, b->text, a->n_text);
 }
 
 static void every_kind_survives_the_way_there_and_back(void **state)
@@ -127,14 +133,15 @@ static void more_than_the_limits_is_refused(void **state)
     _Alignas(8) unsigned char bytes[ROOM];
     sample s;
     sample_init(&s, GP_PARAMETERS, 1);
-    s.m.n_values = 10, s.m.n_masked = 20, s.m.n_shards = 3;
+    s.m.n_values = 10, s.m.n_masked = 20, s.m.n_shards = 3, s.m.n_text = 7;
     gp_message_encode(&s.m, bytes);
     const size_t n = gp_message_size(&s.m);
-    const gp_message_limits exact = {10, 20, 3}, tight[] = {{9, 20, 3}, {10, 19, 3}, {10, 20, 2}, {0, 0, 0}};
+    const gp_message_limits exact = {10, 20, 3, 7},
+                            tight[] = {{9, 20, 3, 7}, {10, 19, 3, 7}, {10, 20, 2, 7}, {10, 20, 3, 6}, {0, 0, 0, 0}};
     advgp_error err = {0};
     gp_message got;
     CHECK_OK(gp_message_decode(bytes, n, &exact, &got, &err), "at the limits");
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof tight / sizeof *tight; i++)
         CHECK_FAILS(ADVGP_EFILE, gp_message_decode(bytes, n, &tight[i], &got, &err), "beyond a limit");
 }
 

@@ -42,7 +42,7 @@ typedef struct gp_rule_ops {
     // Sums pushes that are new since the last advance, and a quorum is of pushes of the present version; else the
     // newest of every worker, and a quorum is of new pushes.
     bool fresh_only;
-    bool element_wise; // can be split over servers
+    bool element_wise; // can be split over servers: a push is its value, then a number for each element of the range
     double age_power;  // default: asynchrony ruins the fit without
     double age_weight; // in the sum a push counts (1 + its age)^-this
     double quorum;     // default

@@ -1,85 +1,11 @@
-// server.c: members, pushes, the advance rule, roll-back, and what to say to whom.
-#include "ps/server.h"
+// server.c: members, who has which shard, the messages that come, and what to say to whom.
 #include "base/alloc.h"
 #include "linalg/dense.h"
+#include "ps/server_state.h"
 #include "ps/statistics.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
-
-enum { MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
-// Of the bound as the pushes see it: how slowly its mean and spread follow, and what is far from the mean.
-static const double value_memory = 0.9, jump_deviations = 6;
-
-typedef struct member {
-    gp_member seen; // what others may look at
-    uint64_t token;
-    // The newest push. Fresh: not in an advance yet.
-    bool has_push, fresh;
-    bool failed; // it could not compute, and the roll-back that follows is still to come
-    uint64_t push_version, push_sequence;
-    double shard_weight, batch_weight;
-    size_t n_shards;
-    uint32_t *shards; // [n_shards of the run]
-    double *push;     // [buffer]
-    // Its request.
-    uint64_t need; // waits for this version or a later one
-    bool answered; // at least once: a repetition gets a full answer
-    bool full;     // the next answer must not be a difference
-    double asked;  // when
-    double *sent;  // [count]: its copy of the parameters; NULL without a filter
-    bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
-} member;
-
-// Welcomes, refusals and farewells that wait to be sent. When there are too many the oldest is forgotten: whoever
-// wants an answer asks again.
-typedef struct note {
-    size_t peer;
-    gp_message message;
-} note;
-
-struct gp_server {
-    gp_server_options o;
-    gp_range range;
-    size_t push_size; // values of a push as the rule has it
-    size_t expected;  // values of a push as things are
-    size_t buffer;    // values of the largest push
-    bool collecting, collected;
-    unsigned wanted;      // flags of what is collected
-    uint64_t wanted_rows; // of each worker
-    uint64_t version, allowed;
-    uint64_t oldest; // pushes of versions before this are void: there was a roll-back
-    bool begun, ended, held;
-    const char *trouble; // a worker could not compute: a roll-back is due
-    double *theta;
-    double *collect;                      // parameters of a collection
-    uint64_t steps_version, steps_oldest; // while something is collected: where the steps are
-    double *sent;                         // [workers_max x count] with a filter, else NULL
-    // Roll-back: the newest parameters that pushes have shown to be good, and the next candidate.
-    double *kept, *candidate;
-    uint64_t candidate_version;
-    double damping, value, mean_value, deviation;
-    uint64_t jumps; // in a row
-    bool has_value;
-    double *sum; // [buffer]
-    gp_shard_table table;
-    double total; // weight of all rows that are not given up
-    member *members;
-    bool *live; // [workers_max]
-    size_t n_live;
-    gp_used_push *used;
-    note *notes;
-    size_t first_note, n_notes, max_notes;
-    uint64_t *gone; // [n_gone_max] tokens that had a place and lost it, the newest ones
-    size_t n_gone, n_gone_max;
-    size_t turn;      // where to look next for an answer that is due
-    uint32_t *shards; // [n_shards], of the answer being given
-    double *values;   // [count], the same
-    uint64_t *mask;
-    gp_server_counts counts;
-    uint64_t *image; // [n_shards + 2 workers_max], what gp_server_look shows of members and shards
-};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +15,7 @@ void gp_server_free(gp_server *s)
     for (size_t k = 0; s->members && k < s->o.workers_max; k++) {
         gp_free(s->members[k].push);
         gp_free(s->members[k].shards);
+        gp_free(s->members[k].sent);
     }
     gp_shard_table_fini(&s->table);
     gp_free(s->theta);
@@ -104,7 +31,7 @@ void gp_server_free(gp_server *s)
     gp_free(s->mask);
     gp_free(s->image);
     gp_free(s->collect);
-    gp_free(s->sent);
+    gp_free((void *)s->sent);
     gp_free(s->gone);
     gp_free(s);
 }
@@ -114,7 +41,6 @@ static bool allocate(gp_server *s)
     const size_t n = s->range.count, W = s->o.workers_max;
     s->theta = gp_alloc(n, sizeof(double));
     s->collect = gp_alloc(n, sizeof(double));
-    s->sent = s->o.filter > 0 ? gp_alloc(W * n, sizeof(double)) : NULL;
     s->kept = gp_alloc(n, sizeof(double));
     s->candidate = gp_alloc(n, sizeof(double));
     s->sum = gp_alloc(s->buffer, sizeof(double));
@@ -127,6 +53,7 @@ static bool allocate(gp_server *s)
     s->values = gp_alloc(n, sizeof(double));
     s->mask = gp_alloc(gp_mask_words(n), sizeof *s->mask);
     s->image = gp_alloc(s->o.n_shards + 2 * W, sizeof *s->image);
+    s->sent = s->o.filter > 0 ? gp_alloc(W, sizeof *s->sent) : NULL;
     s->n_gone_max = 4 * W + 16;
     s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
     return s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
@@ -173,7 +100,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
 
 // ---- saying ---------------------------------------------------------------------------------------------------------
 
-static void tell(const gp_server *s, const gp_ps_event *event)
+void gp_server_tell(const gp_server *s, const gp_ps_event *event)
 {
     if (s->o.event) s->o.event(s->o.event_ctx, event);
 }
@@ -245,7 +172,7 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
     }
     if (!s->collecting) m->restored = false;
     if (m->answered)
-        tell(s, &(gp_ps_event){.kind = GP_EVENT_AGAIN, .worker = worker, .incarnation = m->seen.incarnation});
+        gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_AGAIN, .worker = worker, .incarnation = m->seen.incarnation});
     m->full = m->answered; // after a second answer nobody knows which one it took: one more full one
     m->answered = true;
     m->seen.waiting = false;
@@ -274,213 +201,6 @@ bool gp_server_next(gp_server *s, double now, size_t *peer, gp_message *message)
     return false;
 }
 
-// ---- advancing ------------------------------------------------------------------------------------------------------
-
-// A push that must not be used any more: the worker gets parameters at once, it may be waiting for a version that
-// only its own push could bring.
-static void void_push(member *m)
-{
-    m->has_push = m->fresh = m->failed = false;
-    m->need = 0;
-}
-
-static bool too_old(const gp_server *s, uint64_t push_version)
-{
-    if (s->o.max_delay == GP_DELAY_ANY) return false;
-    const uint64_t allowance = s->o.max_delay + (s->o.bug == GP_BUG_DELAY_OFF_BY_ONE);
-    return push_version + allowance < s->version;
-}
-
-static bool may_advance(const gp_server *s)
-{
-    size_t n = 0, fresh = 0;
-    if (!s->begun || s->ended || s->collected) return false;
-    if (s->trouble) return true;
-    for (size_t k = 0; k < s->o.workers_max; k++) {
-        const member *m = &s->members[k];
-        if (!m->seen.live || !m->seen.has_shards) continue;
-        if (!m->has_push || too_old(s, m->push_version)) return false;
-        n++;
-        // Late pushes take part but do not hurry the next step: else steps follow each other so closely that every
-        // push is a version old when it counts, and that costs more than waiting does (docs/math.md 5).
-        fresh += m->fresh && (!s->o.rule->ops->fresh_only || m->push_version == s->version);
-    }
-    const double quorum = s->collecting ? 1 : s->o.quorum, needed = fmax(1, ceil(quorum * (double)n - 1e-9));
-    return n > 0 && (double)fresh >= needed;
-}
-
-// How much a push counts in the sum of a step, beside its rows.
-static double weight_of(const gp_server *s, const member *m)
-{
-    const double power = s->o.rule->ops->age_weight;
-    return power > 0 ? pow(1 + (double)(s->version - m->push_version), -power) : 1;
-}
-
-// The sum of the pushes that count, each N_k / B_k times, stretched to all rows; in the order of workers.
-static size_t sum_pushes(gp_server *s, double *age)
-{
-    const bool fresh_only = s->o.rule->ops->fresh_only;
-    size_t n = 0;
-    double rows = 0, weights = 0;
-    *age = 0;
-    for (uint32_t k = 0; k < s->o.workers_max; k++) {
-        const member *m = &s->members[k];
-        if (!m->seen.live || !m->seen.has_shards || !m->has_push || (fresh_only && !m->fresh)) continue;
-        s->used[n++] = (gp_used_push){k, m->push_sequence, m->push_version};
-        const double weight = weight_of(s, m);
-        rows += weight * m->shard_weight;
-        weights += weight;
-        *age += weight * (double)(s->version - m->push_version);
-    }
-    *age /= weights;
-    memset(s->sum, 0, s->expected * sizeof(double));
-    for (size_t i = 0; i < n; i++) {
-        const member *m = &s->members[s->used[i].worker];
-        const double scale = weight_of(s, m) * m->shard_weight / m->batch_weight * (s->total / rows);
-        for (size_t j = 0; j < s->expected; j++) s->sum[j] += scale * m->push[j];
-    }
-    return n;
-}
-
-// What the pushes say of the parameters they were computed from: fine, or a reason to go back.
-static const char *judge_value(gp_server *s, size_t n_used)
-{
-    const size_t bytes = s->range.count * sizeof(double);
-    s->value = s->sum[0] / s->total;
-    if (!isfinite(s->value)) return "the bound is not finite";
-    const double off = s->has_value ? s->value - s->mean_value : 0;
-    const bool jumped = s->o.jump > 0 && off > fmax(s->o.jump, jump_deviations * s->deviation);
-    const double counts = fmin(fabs(off), 3 * fmax(s->o.jump, s->deviation)); // one value must not blind it to the next
-    s->deviation = value_memory * s->deviation + (1 - value_memory) * counts;
-    if (jumped) return ++s->jumps > s->o.jump_patience ? "the bound jumped" : NULL; // no proof of anything yet
-    s->jumps = 0;
-    s->mean_value = s->has_value ? value_memory * s->mean_value + (1 - value_memory) * s->value : s->value;
-    s->has_value = true;
-    bool proven = true;
-    for (size_t i = 0; i < n_used; i++) proven &= s->used[i].version >= s->candidate_version;
-    if (proven) {
-        memcpy(s->kept, s->candidate, bytes);
-        s->candidate_version = UINT64_MAX; // the parameters after this step are next
-    }
-    return NULL;
-}
-
-static const char *try_step(gp_server *s, size_t n_used, double age, double shrink, advgp_error *err)
-{
-    const char *bad = judge_value(s, n_used);
-    if (bad) return bad;
-    const gp_step_terms terms = {.n = s->total, .shrink = shrink, .age = age};
-    double *before = s->values; // free between two answers
-    memcpy(before, s->theta, s->range.count * sizeof(double));
-    if (s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err) != ADVGP_OK) return "the step failed";
-    if (!gp_all_finite(s->range.count, s->theta)) return "a parameter is not finite";
-    if (s->o.check && s->o.check(s->o.check_ctx, before, s->theta, err) != ADVGP_OK)
-        return "no step can start from there";
-    return NULL;
-}
-
-static void go_back(gp_server *s)
-{
-    const size_t bytes = s->range.count * sizeof(double);
-    memcpy(s->theta, s->kept, bytes);
-    memcpy(s->candidate, s->kept, bytes);
-    s->candidate_version = s->version + 1;
-    s->oldest = s->version + 1;
-    s->damping /= 2;
-    s->has_value = false;
-    s->deviation = 0, s->jumps = 0;
-    s->counts.rolled_back++;
-    s->o.rule->ops->forget(s->o.rule);
-    for (size_t k = 0; k < s->o.workers_max; k++) void_push(&s->members[k]);
-}
-
-static advgp_status advance(gp_server *s, advgp_error *err)
-{
-    advgp_error why = {0};
-    double age = 0;
-    const double left = s->o.steps ? fmax(0.01, 1 - (double)s->version / (double)s->o.steps) : 1;
-    const double shrink = s->damping * left;
-    const char *bad = s->trouble;
-    const size_t n_used = bad ? 0 : sum_pushes(s, &age);
-    if (!bad) bad = try_step(s, n_used, age, shrink, &why);
-    if (bad) {
-        go_back(s);
-    } else {
-        for (size_t i = 0; i < n_used; i++) s->members[s->used[i].worker].fresh = false;
-        if (s->candidate_version == UINT64_MAX) {
-            memcpy(s->candidate, s->theta, s->range.count * sizeof(double));
-            s->candidate_version = s->version + 1;
-        }
-    }
-    const bool held = s->held;
-    s->version++;
-    s->held = false;
-    s->trouble = NULL;
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_ADVANCE,
-                           .version = s->version,
-                           .n_used = n_used,
-                           .used = s->used,
-                           .age = age,
-                           .shrink = shrink,
-                           .value = s->value,
-                           .rolled_back = bad,
-                           .held = held});
-    if (s->damping < ldexp(1, -MAX_ROLLED_BACK))
-        return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s", MAX_ROLLED_BACK,
-                       bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
-    return ADVGP_OK;
-}
-
-static advgp_status try_advance(gp_server *s, advgp_error *err)
-{
-    if (!may_advance(s)) return ADVGP_OK;
-    if (s->collecting) {
-        double age;
-        const size_t n_used = sum_pushes(s, &age);
-        s->collected = true;
-        tell(s, &(gp_ps_event){.kind = GP_EVENT_COLLECTED, .version = s->version, .n_used = n_used, .used = s->used});
-        return ADVGP_OK;
-    }
-    if (s->version < s->allowed) return advance(s, err);
-    s->held = true;
-    return ADVGP_OK;
-}
-
-advgp_status gp_server_allow(gp_server *s, uint64_t version, advgp_error *err)
-{
-    s->allowed = version;
-    return s->held ? try_advance(s, err) : ADVGP_OK;
-}
-
-// ---- collecting -----------------------------------------------------------------------------------------------------
-
-void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64_t max_rows)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < s->o.workers_max; k++) n += s->live[k] && s->members[k].seen.has_shards;
-    if (!n) n = s->o.workers; // they are still to come
-    if (!s->collecting) s->steps_version = s->version, s->steps_oldest = s->oldest;
-    memcpy(s->collect, theta, s->range.count * sizeof(double));
-    s->collecting = true, s->collected = false, s->held = false;
-    s->trouble = NULL;
-    s->wanted = flags & (GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS);
-    s->wanted_rows = max_rows ? (max_rows + n - 1) / n : 0;
-    s->expected = flags & GP_FLAG_STATISTICS ? gp_statistics_size(s->o.rule->options.layout.M) : s->push_size;
-    s->version++;
-    s->oldest = s->version;
-    for (size_t k = 0; k < s->o.workers_max; k++) {
-        void_push(&s->members[k]);
-        s->members[k].full = true;
-    }
-    tell(s,
-         &(gp_ps_event){.kind = GP_EVENT_COLLECT, .version = s->version, .flags = s->wanted, .rows = s->wanted_rows});
-}
-
-const double *gp_server_collected(const gp_server *s)
-{
-    return s->collected ? s->sum : NULL;
-}
-
 // ---- who has what ---------------------------------------------------------------------------------------------------
 
 static bool uses_shard(const member *m, uint32_t shard)
@@ -494,9 +214,9 @@ static void on_moved(void *ctx, uint32_t shard, uint32_t from, uint32_t to)
 {
     gp_server *s = ctx;
     if (from < s->o.workers_max && s->members[from].has_push && uses_shard(&s->members[from], shard))
-        void_push(&s->members[from]);                                       // else its rows would count twice
-    if (s->collecting && to < s->o.workers_max) void_push(&s->members[to]); // every row is wanted
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = shard, .from = from, .worker = to});
+        gp_server_void_push(&s->members[from]);                                       // else its rows would count twice
+    if (s->collecting && to < s->o.workers_max) gp_server_void_push(&s->members[to]); // every row is wanted
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = shard, .from = from, .worker = to});
 }
 
 static gp_crew crew(const gp_server *s)
@@ -517,7 +237,7 @@ static void begin(gp_server *s)
     bool dealt = false;
     for (size_t i = 0; i < s->table.n; i++) dealt |= s->table.owner[i] != GP_NOBODY;
     s->begun = true;
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_BEGUN});
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_BEGUN});
     if (!dealt) {
         gp_shard_table_deal(&s->table, crew(s), on_moved, s);
     } else {
@@ -537,8 +257,7 @@ advgp_status gp_server_begin(gp_server *s, advgp_error *err)
     return ADVGP_OK;
 }
 
-// Added up anew, not subtracted: nothing left is 0, and a server that goes on from a checkpoint has the same bits.
-static void weigh_rows(gp_server *s)
+void gp_server_weigh_rows(gp_server *s)
 {
     s->total = 0;
     for (size_t i = 0; i < s->table.n; i++)
@@ -550,9 +269,10 @@ static void give_up_rows(gp_server *s, uint32_t worker)
     for (size_t i = 0; i < s->table.n; i++) {
         if (s->table.owner[i] != worker) continue;
         s->table.owner[i] = GP_NOBODY;
-        tell(s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = (uint32_t)i, .from = worker, .worker = GP_NOBODY});
+        gp_server_tell(
+            s, &(gp_ps_event){.kind = GP_EVENT_MOVED, .shard = (uint32_t)i, .from = worker, .worker = GP_NOBODY});
     }
-    weigh_rows(s);
+    gp_server_weigh_rows(s);
 }
 
 // A hello with this token was under way for long: whoever said it has a place by another one, or is no more.
@@ -573,12 +293,12 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     if (worker >= s->o.workers_max || !s->live[worker] || s->ended) return ADVGP_OK;
     member *m = &s->members[worker];
     m->seen.live = m->seen.waiting = false;
-    void_push(m);
+    gp_server_void_push(m);
     forget_token(s, m);
     s->live[worker] = false;
     s->n_live--;
     s->counts.lost++;
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation});
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation});
     if (!s->begun) return ADVGP_OK;
     if (s->o.on_loss == GP_LOSS_STOP)
         return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and --on-loss is stop", worker,
@@ -593,7 +313,7 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s);
     note_shards(s);
     if (!(s->total > 0)) return gp_fail(err, ADVGP_ECLUSTER, "all rows were lost with their workers");
-    return try_advance(s, err);
+    return gp_server_try_advance(s, err);
 }
 
 // ---- hello ----------------------------------------------------------------------------------------------------------
@@ -616,8 +336,8 @@ static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
 {
     if (!m->push) m->push = gp_alloc(s->buffer, sizeof(double));
     if (!m->shards) m->shards = gp_alloc(s->o.n_shards, sizeof *m->shards);
-    if (s->sent) m->sent = s->sent + (size_t)(m - s->members) * s->range.count;
-    if (m->push && m->shards) return ADVGP_OK;
+    if (!m->sent && s->sent) m->sent = gp_alloc(s->range.count, sizeof(double));
+    if (m->push && m->shards && (m->sent || !s->sent)) return ADVGP_OK;
     return gp_fail(err, ADVGP_ENOMEM, "no memory for one more worker");
 }
 
@@ -630,14 +350,14 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
     if (s->live[k]) forget_token(s, m);
     s->n_live += !s->live[k];
     s->live[k] = true;
-    void_push(m);
+    gp_server_void_push(m);
     m->seen.live = true, m->seen.waiting = false;
     m->seen.peer = peer, m->seen.heard = now;
     m->seen.incarnation++;
     m->token = hello->token;
     m->full = true, m->answered = false;
     s->counts.joined++;
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_JOINED, .worker = k, .incarnation = m->seen.incarnation});
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_JOINED, .worker = k, .incarnation = m->seen.incarnation});
     if (!s->begun) {
         if (s->n_live >= s->o.workers) begin(s);
         return ADVGP_OK;
@@ -701,7 +421,7 @@ static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
         return;
     }
     wait_for(m, now, 0);
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_PULL, .worker = pull->worker, .incarnation = pull->incarnation});
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_PULL, .worker = pull->worker, .incarnation = pull->incarnation});
 }
 
 // NULL: a push to be used. Else why it is not.
@@ -745,7 +465,7 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
         m->seen.pushes++;
         m->seen.rows += push->rows;
     }
-    tell(s, &(gp_ps_event){.kind = GP_EVENT_PUSH, .worker = push->worker, .push = push, .dropped = dropped});
+    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_PUSH, .worker = push->worker, .push = push, .dropped = dropped});
     if (failed && !dropped && s->collecting)
         return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
                        push->worker);
@@ -754,7 +474,7 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
         m->failed = true;
         m->push_sequence = push->sequence;
     }
-    return try_advance(s, err);
+    return gp_server_try_advance(s, err);
 }
 
 static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, const gp_message *push, advgp_error *err)
@@ -843,127 +563,4 @@ void gp_server_end(gp_server *s)
         const gp_message bye = message_for(s, GP_BYE, k);
         say(s, s->members[k].seen.peer, &bye);
     }
-}
-
-// ---- looking --------------------------------------------------------------------------------------------------------
-
-uint64_t gp_server_version(const gp_server *s)
-{
-    return s->version;
-}
-
-const double *gp_server_theta(const gp_server *s)
-{
-    return s->theta;
-}
-
-double gp_server_value(const gp_server *s)
-{
-    return s->value;
-}
-
-bool gp_server_begun(const gp_server *s)
-{
-    return s->begun;
-}
-
-size_t gp_server_live(const gp_server *s)
-{
-    return s->n_live;
-}
-
-gp_member gp_server_member(const gp_server *s, uint32_t worker)
-{
-    assert(worker < s->o.workers_max);
-    return s->members[worker].seen;
-}
-
-const gp_shard_table *gp_server_shards(const gp_server *s)
-{
-    return &s->table;
-}
-
-gp_server_counts gp_server_count(const gp_server *s)
-{
-    return s->counts;
-}
-
-// ---- checkpoint -----------------------------------------------------------------------------------------------------
-
-gp_server_image gp_server_look(gp_server *s)
-{
-    const size_t W = s->o.workers_max;
-    gp_server_image image = {.version = s->collecting ? s->steps_version : s->version,
-                             .oldest = s->collecting ? s->steps_oldest : s->oldest,
-                             .candidate_version = s->candidate_version,
-                             .epoch = s->o.epoch,
-                             .damping = s->damping,
-                             .value = s->value,
-                             .mean_value = s->mean_value,
-                             .deviation = s->deviation,
-                             .jumps = s->jumps,
-                             .has_value = s->has_value,
-                             .dealt = s->begun,
-                             .size = s->range.count,
-                             .theta = s->theta,
-                             .kept = s->kept,
-                             .candidate = s->candidate,
-                             .sent = s->sent,
-                             .n_shards = s->table.n,
-                             .n_workers = W,
-                             .owner = s->image,
-                             .sequence = s->image + s->table.n,
-                             .incarnation = s->image + s->table.n + W};
-    uint64_t *owner = s->image, *sequence = owner + s->table.n, *incarnation = sequence + W;
-    for (size_t i = 0; i < s->table.n; i++) owner[i] = s->table.owner[i];
-    for (size_t k = 0; k < W; k++) {
-        const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
-        sequence[k] = m->fresh || m->failed ? m->push_sequence : m->seen.sequence;
-        incarnation[k] = m->seen.incarnation;
-    }
-    return image;
-}
-
-static advgp_status check_image(const gp_server *s, const gp_server_image *image, advgp_error *err)
-{
-    if (s->n_live || s->begun)
-        return gp_fail(err, ADVGP_EINVAL, "a server goes on from a checkpoint before anybody came");
-    if (image->size != s->range.count || image->n_shards != s->table.n || image->n_workers > s->o.workers_max)
-        return gp_fail(err, ADVGP_EINVAL,
-                       "a checkpoint of %zu parameters, %zu shards and %zu workers: here are %zu, %zu, %zu",
-                       image->size, image->n_shards, image->n_workers, s->range.count, s->table.n, s->o.workers_max);
-    const double numbers[] = {image->value, image->mean_value, image->deviation};
-    if (!(image->damping > 0 && image->damping <= 1) || !gp_all_finite(3, numbers) ||
-        !gp_all_finite(image->size, image->theta) || !gp_all_finite(image->size, image->kept) ||
-        !gp_all_finite(image->size, image->candidate) ||
-        (image->sent && !gp_all_finite(image->n_workers * image->size, image->sent)))
-        return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers that cannot be");
-    for (size_t i = 0; image->dealt && i < image->n_shards; i++)
-        if (image->owner[i] >= image->n_workers && image->owner[i] != GP_NOBODY)
-            return gp_fail(err, ADVGP_EFILE, "a checkpoint that gives shard %zu to a worker that cannot be", i);
-    return ADVGP_OK;
-}
-
-advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp_error *err)
-{
-    const advgp_status st = check_image(s, image, err);
-    if (st != ADVGP_OK) return st;
-    const size_t bytes = image->size * sizeof(double);
-    memcpy(s->theta, image->theta, bytes);
-    memcpy(s->kept, image->kept, bytes);
-    memcpy(s->candidate, image->candidate, bytes);
-    s->version = image->version, s->oldest = image->oldest, s->candidate_version = image->candidate_version;
-    s->o.epoch = image->epoch + 1;
-    s->damping = image->damping;
-    s->value = image->value, s->mean_value = image->mean_value, s->has_value = image->has_value;
-    s->deviation = image->deviation, s->jumps = image->jumps;
-    for (size_t i = 0; image->dealt && i < image->n_shards; i++) s->table.owner[i] = (uint32_t)image->owner[i];
-    if (image->dealt) weigh_rows(s); // without those given up for good
-    if (s->sent && image->sent) memcpy(s->sent, image->sent, image->n_workers * bytes);
-    for (size_t k = 0; k < image->n_workers; k++) {
-        s->members[k].restored = s->sent && image->sent && image->incarnation[k] > 0;
-        s->members[k].seen.sequence = image->sequence[k];
-        s->members[k].seen.incarnation = (uint32_t)image->incarnation[k];
-    }
-    return ADVGP_OK;
 }

@@ -151,13 +151,14 @@ typedef struct gp_server_image {
     bool has_value, dealt;
     size_t size; // of each of the three
     const double *theta, *kept, *candidate;
-    const double *sent; // [n_workers x size]: the workers' copies of the parameters; NULL without a filter
-    size_t n_shards, n_workers;
-    const uint64_t *owner;                  // [n_shards]; meaningless unless dealt
-    const uint64_t *sequence, *incarnation; // [n_workers]
+    size_t n_shards, n_workers; // as many workers as ever came, or rather the highest of them and all below it
+    const double *const *sent;  // [n_workers]: their copies [size] of the parameters; NULL without a filter
+    const uint64_t *owner;      // [n_shards]; meaningless unless dealt
+    const uint64_t *sequence, *incarnation; // [n_workers]; incarnation 0: it never came, and its copy means nothing
 } gp_server_image;
 gp_server_image gp_server_look(gp_server *server); // pointers into the server, valid until it is told the next thing
-// Before anybody has said hello; the arrays are copied. EINVAL where shapes differ. The epoch is the image's plus one:
+// Before anybody has said hello; the arrays are copied. EINVAL where shapes differ; workers_max may be another, as long
+// as all who came have a place. The epoch is the image's plus one:
 // write a checkpoint right away, or a second crash would start the same epoch twice, and a worker's push of the first
 // could not be told from one of the second.
 advgp_status gp_server_restore(gp_server *server, const gp_server_image *image, advgp_error *err);

@@ -831,6 +831,86 @@ static void a_server_goes_on_from_an_image(void **state)
     gp_server_free(r.server), gp_server_free(next.server);
 }
 
+// Workers 0 and 3 of five came, and both have a copy that lags behind: who goes on from the image sends what they
+// hold, and needs places for four.
+static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    rig r, next;
+    const double filter = 1000; // nothing is ever sent but in full
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.workers_max = 5, .filter = filter});
+    gp_server_image image = gp_server_look(r.server);
+    assert_int_equal(image.n_workers, 0);
+    assert_non_null(image.sent);
+    join(&r, 3, 53), join(&r, 0, 50);
+    pull(&r, 0), pull(&r, 3);
+    push(&r, 0, 0, 1), push(&r, 3, 0, 2);
+    assert_int_equal(version(&r), 1);
+    image = gp_server_look(r.server);
+    assert_int_equal(image.n_workers, 4);
+    assert_true(image.incarnation[0] == 1 && !image.incarnation[1] && !image.incarnation[2] &&
+                image.incarnation[3] == 1);
+    for (size_t k = 0; k < 4; k += 3) CHECK_BITS(SIZE, start, image.sent[k], "a copy that lags behind");
+    const size_t places[] = {4, 5, 1000};
+    for (size_t i = 0; i < 3; i++) {
+        rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = places[i], .filter = filter});
+        CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
+        const gp_server_image again = gp_server_look(next.server); // before anybody came back
+        next.o.epoch = again.epoch;
+        assert_int_equal(again.n_workers, 4);
+        join(&next, 0, 60), join(&next, 3, 63), pull(&next, 3);
+        assert_int_equal(next.moved, 0);
+        CHECK_BITS(SIZE, start, again.sent[3], "a copy");
+        CHECK_BITS(SIZE, start, answer_to(&next, 4)->values, "what the worker holds, not what there is");
+        gp_server_free(next.server);
+    }
+    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 3, .filter = filter});
+    CHECK_FAILS(ADVGP_EINVAL, gp_server_restore(next.server, &image, &err), "no place for worker 3");
+    gp_server_free(next.server);
+    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 5, .filter = filter});
+    gp_alloc_fail_after(1);
+    const advgp_status st = gp_server_restore(next.server, &image, &err);
+    gp_alloc_fail_after(-1);
+    CHECK_FAILS(ADVGP_ENOMEM, st, "no memory for the second copy");
+    const double nan[SIZE] = {NAN};
+    const double *const sent[] = {start, start, start, nan};
+    const uint64_t many[] = {1, 0, 0, UINT64_C(1) << 32};
+    gp_server_image bad = image;
+    bad.sent = sent;
+    CHECK_FAILS(ADVGP_EFILE, gp_server_restore(next.server, &bad, &err), "a copy that is not finite");
+    bad = image, bad.incarnation = many;
+    CHECK_FAILS(ADVGP_EFILE, gp_server_restore(next.server, &bad, &err), "too many incarnations");
+    gp_server_free(next.server), gp_server_free(r.server);
+}
+
+static void places_that_nobody_took_cost_next_to_nothing(void **state)
+{
+    (void)state;
+    enum { LARGE = 20000 };
+    advgp_error err = {0};
+    rig r;
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.filter = 1});
+    gp_server_free(r.server);
+    double *theta = doubles(LARGE);
+    gp_server_options o = r.o;
+    r.rule.base.options.range.count = LARGE;
+    o.theta = theta;
+    long bytes[2];
+    for (size_t i = 0; i < 2; i++) {
+        o.workers_max = i ? 1000 : 1;
+        const long before = gp_alloc_count().bytes;
+        CHECK_OK(gp_server_new(&o, &r.server, &err), "a server");
+        const gp_message hello = hello_of(&r, (uint32_t)o.workers_max - 1, 50);
+        CHECK_OK(gp_server_on_message(r.server, 0, 1, &hello, &err), "a worker");
+        assert_int_equal(gp_server_look(r.server).n_workers, o.workers_max);
+        bytes[i] = gp_alloc_count().bytes - before;
+        gp_server_free(r.server);
+    }
+    CHECK(bytes[1] - bytes[0] < 1000 * 1000, "a place", "%ld bytes, and %ld with one", bytes[1], bytes[0]);
+    free(theta);
+}
+
 static void rows_given_up_stay_so_after_a_restart(void **state)
 {
     (void)state;
@@ -883,7 +963,7 @@ static void making_a_server_fails_cleanly(void **state)
         assert_true(st == ADVGP_OK || (st == ADVGP_ENOMEM && !r.server));
         if (st != ADVGP_OK) assert_int_equal(gp_alloc_count().live, live);
     }
-    for (long calls = 0; calls < 2; calls++) { // one more worker: two blocks, and what was had once is kept
+    for (long calls = 0; calls < 3; calls++) { // one more worker: three blocks, and what was had once is kept
         const gp_message hello = hello_of(&r, 0, 50);
         gp_alloc_fail_after(calls > 0);
         st = gp_server_on_message(r.server, 0, 1, &hello, &err);
@@ -927,6 +1007,8 @@ int main(void)
         cmocka_unit_test(a_run_whose_steps_all_fail_is_given_up),
         cmocka_unit_test(who_asks_an_ended_server_is_told_bye),
         cmocka_unit_test(a_server_goes_on_from_an_image),
+        cmocka_unit_test(an_image_has_the_workers_that_came_and_fits_where_they_do),
+        cmocka_unit_test(places_that_nobody_took_cost_next_to_nothing),
         cmocka_unit_test(rows_given_up_stay_so_after_a_restart),
         cmocka_unit_test(nothing_is_allocated_once_all_are_there),
         cmocka_unit_test(making_a_server_fails_cleanly),

@@ -25,6 +25,7 @@ struct gp_worker {
     double sent, patience; // when, and how long until it is sent again
     double last_word;      // when anything was said
     uint64_t resends;
+    gp_refusal refused;
 };
 
 void gp_worker_free(gp_worker *w)
@@ -147,6 +148,7 @@ static advgp_status on_refuse(gp_worker *w, const gp_message *m, advgp_error *er
         return ADVGP_OK;
     }
     w->state = GP_WORKER_ENDED;
+    w->refused = m->reason;
     w->to_send = false;
     return gp_fail(err, ADVGP_ECLUSTER, "worker %d was refused: %s", w->id == GP_ANY_WORKER ? -1 : (int)w->id,
                    gp_refusal_text(m->reason));
@@ -199,10 +201,16 @@ bool gp_worker_next(gp_worker *w, double now, gp_message *m)
         w->sent = w->last_word = now;
         return true;
     }
-    const bool known = w->state == GP_WORKER_PULL || w->state == GP_WORKER_READY;
-    if (!known || !(w->o.heartbeat > 0) || now - w->last_word < w->o.heartbeat) return false;
-    *m = message_of(w, GP_HEARTBEAT);
+    if (!(w->o.heartbeat > 0) || now - w->last_word < w->o.heartbeat || !gp_worker_sign(w, m)) return false;
     w->last_word = now;
+    return true;
+}
+
+bool gp_worker_sign(const gp_worker *w, gp_message *m)
+{
+    if (w->state != GP_WORKER_PULL && w->state != GP_WORKER_READY) return false;
+    *m = message_of(w, GP_HEARTBEAT);
+    m->sequence = m->version = 0; // the same for its whole incarnation
     return true;
 }
 
@@ -262,6 +270,11 @@ bool gp_worker_sums_all(const gp_worker *w)
 uint32_t gp_worker_id(const gp_worker *w)
 {
     return w->id;
+}
+
+gp_refusal gp_worker_refused(const gp_worker *w)
+{
+    return w->refused;
 }
 
 uint64_t gp_worker_resends(const gp_worker *w)

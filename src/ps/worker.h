@@ -62,6 +62,9 @@ bool gp_worker_next(gp_worker *worker, double now, gp_message *message);
 // It goes: *message is the farewell to send. False: nobody knows it yet.
 bool gp_worker_leave(gp_worker *worker, gp_message *message);
 
+// A sign of life to send. False: nobody knows it yet, or it has ended.
+bool gp_worker_sign(const gp_worker *worker, gp_message *message);
+
 bool gp_worker_sums_all(const gp_worker *worker); // its last work was over all rows: somebody waits for the end
 
 gp_worker_state gp_worker_state_of(const gp_worker *worker);
@@ -69,5 +72,6 @@ advgp_status gp_worker_compute(gp_worker *worker, const gp_computer *computer, a
 // The batch after the present one, as far as it is known: for fetching ahead. False: nothing to fetch.
 bool gp_worker_upcoming(const gp_worker *worker, gp_work *work);
 
-uint32_t gp_worker_id(const gp_worker *worker); // GP_ANY_WORKER before it is welcome
+uint32_t gp_worker_id(const gp_worker *worker);        // GP_ANY_WORKER before it is welcome
+gp_refusal gp_worker_refused(const gp_worker *worker); // why it has ended, where it was refused
 uint64_t gp_worker_resends(const gp_worker *worker);

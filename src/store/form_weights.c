@@ -1,9 +1,9 @@
 // form_weights.c: q(w) over features: components with their inducing inputs, the trend, mu and U (theta.h), and the
 // additive statistics. What advgp and the methods like it fit.
-#include "store/form.h"
-
 #include "base/alloc.h"
 #include "linalg/dense.h"
+#include "store/form.h"
+#include "store/spec_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -119,126 +119,13 @@ static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_e
 
 // ---- metadata -------------------------------------------------------------------------------------------------------
 
-static json_t *sizes_json(const size_t *sizes, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_integer((json_int_t)sizes[i]));
-    return list;
-}
-
-static json_t *component_json(const gp_component_spec *c)
-{
-    json_t *o = json_pack("{s:s, s:s, s:I, s:I}", "kernel", c->kernel->name, "map", c->map->name, "m",
-                          (json_int_t)c->shape.m, "rank", (json_int_t)c->shape.rank);
-    if (o && c->shape.group_m) json_object_set_new(o, "groups", sizes_json(c->shape.group_m, c->shape.n_groups));
-    if (o && c->shape.group_rank)
-        json_object_set_new(o, "group_ranks", sizes_json(c->shape.group_rank, c->shape.n_groups));
-    return o;
-}
-
 static bool describe(const gp_model *model, json_t *metadata)
 {
-    json_t *components = json_array();
-    for (size_t b = 0; b < model->spec.n_components; b++)
-        json_array_append_new(components, component_json(&model->components[b]));
-    const bool whole = json_array_size(components) == model->spec.n_components;
-    return json_object_set_new(metadata, "jitter", json_real(model->spec.jitter)) == 0 &&
-           json_object_set_new(metadata, "components", components) == 0 && whole;
-}
-
-static advgp_status read_sizes(const json_t *list, size_t **out, size_t *n, advgp_error *err)
-{
-    *n = json_array_size(list);
-    if (!json_is_array(list) || *n == 0 || *n > GP_MODEL_INDUCING_MAX)
-        return gp_metadata_bad(err, "the groups of a component");
-    gp_free(*out);
-    *out = gp_alloc(*n, sizeof **out);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of a component");
-    for (size_t i = 0; i < *n; i++)
-        if (!gp_metadata_size(json_array_get(list, i), GP_MODEL_INDUCING_MAX, &(*out)[i]))
-            return gp_metadata_bad(err, "the groups of a component");
-    return ADVGP_OK;
-}
-
-// What gp_model_new copies; the arrays of groups are freed by claims_fini.
-typedef struct claims {
-    gp_feature_spec spec;
-    gp_component_spec *components;
-    size_t **group_m, **group_rank; // one a component
-    size_t M;                       // features
-} claims;
-
-static void claims_fini(claims *c)
-{
-    for (size_t b = 0; c->group_m && b < c->spec.n_components; b++) gp_free(c->group_m[b]);
-    for (size_t b = 0; c->group_rank && b < c->spec.n_components; b++) gp_free(c->group_rank[b]);
-    gp_free(c->group_m);
-    gp_free(c->group_rank);
-    gp_free(c->components);
-}
-
-static advgp_status read_component(const json_t *o, claims *c, size_t b, advgp_error *err)
-{
-    gp_component_spec *to = &c->components[b];
-    const char *kernel = json_string_value(json_object_get(o, "kernel"));
-    const char *map = json_string_value(json_object_get(o, "map"));
-    const json_t *groups = json_object_get(o, "groups"), *ranks = json_object_get(o, "group_ranks");
-    if (!kernel || !map) return gp_metadata_bad(err, "a component without kernel or map");
-    to->kernel = gp_kernel_named(kernel);
-    to->map = gp_map_named(map);
-    if (!to->kernel || !to->map)
-        return gp_fail(err, ADVGP_EFILE, "kernel '%.40s' or map '%.40s' is not known to this advgp (%s)", kernel, map,
-                       advgp_version());
-    if (!gp_metadata_size(json_object_get(o, "m"), GP_MODEL_INDUCING_MAX, &to->shape.m) ||
-        !gp_metadata_size(json_object_get(o, "rank"), GP_MODEL_INDUCING_MAX, &to->shape.rank))
-        return gp_metadata_bad(err, "the size of a component");
-    size_t n_ranks = 0;
-    advgp_status st = groups ? read_sizes(groups, &c->group_m[b], &to->shape.n_groups, err) : ADVGP_OK;
-    if (st == ADVGP_OK && ranks) st = read_sizes(ranks, &c->group_rank[b], &n_ranks, err);
-    if (st != ADVGP_OK) return st;
-    if (ranks && n_ranks != to->shape.n_groups)
-        return gp_metadata_bad(err, "a component with more or fewer ranks than groups");
-    to->shape.group_m = c->group_m[b];
-    to->shape.group_rank = c->group_rank[b];
-    size_t M = 0;
-    st = to->map->features(&to->shape, &M, err);
-    c->M += M;
-    return st == ADVGP_EINVAL ? gp_wrap(err, ADVGP_EFILE, "component %zu", b) : st;
-}
-
-static advgp_status read_components(const json_t *list, claims *c, advgp_error *err)
-{
-    const size_t n = json_array_size(list);
-    if (!json_is_array(list) || n > GP_MODEL_COMPONENTS_MAX) return gp_metadata_bad(err, "its list of components");
-    c->components = gp_alloc(n, sizeof *c->components);
-    c->group_m = gp_alloc(n, sizeof *c->group_m);
-    c->group_rank = gp_alloc(n, sizeof *c->group_rank);
-    if (!c->components || !c->group_m || !c->group_rank)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", n);
-    c->spec.components = c->components;
-    c->spec.n_components = n;
-    size_t m = 0;
-    for (size_t b = 0; b < n; b++) {
-        advgp_status st = read_component(json_array_get(list, b), c, b, err);
-        if (st != ADVGP_OK) return st;
-        m += c->components[b].shape.m;
-    }
-    return m <= GP_MODEL_INDUCING_MAX ? ADVGP_OK : gp_metadata_bad(err, "too many inducing inputs");
-}
-
-static advgp_status read_claims(const json_t *o, claims *c, advgp_error *err)
-{
-    const json_t *jitter = json_object_get(o, "jitter");
-    advgp_status st = gp_metadata_d_and_trend(o, &c->spec.d, &c->spec.trend, err);
-    if (st != ADVGP_OK) return st;
-    if (!json_is_number(jitter)) return gp_metadata_bad(err, "its trend or jitter");
-    c->spec.jitter = json_number_value(jitter);
-    c->M = c->spec.trend == GP_TREND_LINEAR ? 1 + c->spec.d : c->spec.trend == GP_TREND_CONSTANT ? 1 : 0;
-    return read_components(json_object_get(o, "components"), c, err);
+    return gp_spec_describe(&model->spec, metadata);
 }
 
 // The tensors that cost a writer as much as a reader: whoever claims a size must have sent it.
-static advgp_status check_claims(const gp_tensorfile *file, const claims *c, advgp_error *err)
+static advgp_status check_claims(const gp_tensorfile *file, const gp_spec_claims *c, advgp_error *err)
 {
     const gp_tensor *t;
     const size_t J = c->spec.n_components;
@@ -257,11 +144,11 @@ static advgp_status check_claims(const gp_tensorfile *file, const claims *c, adv
 static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_schema *schema_take, const char *sql,
                           gp_model **out, advgp_error *err)
 {
-    claims c = {0};
-    advgp_status st = read_claims(metadata, &c, err);
+    gp_spec_claims c = {0};
+    advgp_status st = gp_spec_claim(metadata, &c, err);
     if (st == ADVGP_OK) st = check_claims(file, &c, err);
     if (st == ADVGP_OK) st = gp_model_new(&c.spec, schema_take, sql, out, err);
-    claims_fini(&c);
+    gp_spec_claims_fini(&c);
     return st;
 }
 

@@ -65,13 +65,33 @@ static const gp_tensor *in_file_order(const gp_tensor *tensors, size_t n, size_t
     return NULL;
 }
 
+// The bytes of a tensor, in one piece or in as many as its first dimension has.
+typedef struct piece {
+    const void *data;
+    size_t bytes;
+} piece;
+
+static size_t n_pieces(const gp_tensor *tensor)
+{
+    return tensor->parts ? tensor->shape[0] : 1;
+}
+
+static piece piece_of(const gp_tensor *tensor, size_t i)
+{
+    if (!tensor->parts) return (piece){tensor->data, tensor_bytes(tensor)};
+    return (piece){tensor->parts[i], tensor_bytes(tensor) / tensor->shape[0]};
+}
+
 uint64_t gp_tensors_xxh3(const gp_tensor *tensors, size_t n)
 {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     const gp_tensor *tensor;
     for (size_t at = 0; (tensor = in_file_order(tensors, n, &at));)
-        XXH3_64bits_update(&state, tensor->data, tensor_bytes(tensor));
+        for (size_t i = 0; i < n_pieces(tensor); i++) {
+            const piece p = piece_of(tensor, i);
+            XXH3_64bits_update(&state, p.data, p.bytes);
+        }
     return XXH3_64bits_digest(&state);
 }
 
@@ -83,7 +103,7 @@ static advgp_status check_tensor(const char *path, const gp_tensor *tensors, siz
         return gp_fail(err, ADVGP_EINVAL, "%.200s: tensor %zu has no usable name", path, i);
     if (tensor->rank > GP_TENSOR_RANK || (unsigned)tensor->dtype >= GP_N_DTYPES)
         return gp_fail(err, ADVGP_EINVAL, "%.200s: tensor '%.80s' has no known type or shape", path, tensor->name);
-    if (!tensor->data && gp_tensor_count(tensor))
+    if (!tensor->data && !(tensor->parts && tensor->rank) && gp_tensor_count(tensor))
         return gp_fail(err, ADVGP_EINVAL, "%.200s: tensor '%.80s' has no data", path, tensor->name);
     for (size_t k = 0; k < i; k++)
         if (strcmp(tensors[k].name, tensor->name) == 0)
@@ -112,7 +132,10 @@ static advgp_status write_all(gp_atomicfile *file, const gp_buffer *header, cons
     if (st == ADVGP_OK) st = gp_atomicfile_write(file, header->p, header->n, err);
     const gp_tensor *tensor;
     for (size_t at = 0; st == ADVGP_OK && (tensor = in_file_order(tensors, n, &at));)
-        st = gp_atomicfile_write(file, tensor->data, tensor_bytes(tensor), err);
+        for (size_t i = 0; st == ADVGP_OK && i < n_pieces(tensor); i++) {
+            const piece p = piece_of(tensor, i);
+            st = gp_atomicfile_write(file, p.data, p.bytes, err);
+        }
     return st;
 }
 

@@ -20,6 +20,9 @@ typedef struct gp_tensor {
     size_t rank; // 0: a single number
     size_t shape[GP_TENSOR_RANK];
     const void *data; // row major; aligned to 64 bytes in a file that was read
+    // To write, in place of data: [shape[0]], where each part of the first dimension lies. NULL in a file that was
+    // read.
+    const void *const *parts;
 } gp_tensor;
 size_t gp_tensor_count(const gp_tensor *tensor); // elements
 

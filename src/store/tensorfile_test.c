@@ -50,6 +50,29 @@ static void a_file_is_read_back_bit_for_bit(void **state)
     unlink(path);
 }
 
+static void a_tensor_in_parts_is_written_as_one(void **state)
+{
+    (void)state;
+    char whole[512], parts[512];
+    const void *rows_of_z[] = {z, z + 2, z + 4};
+    gp_tensor tensor = {.name = "z", .dtype = GP_F64, .rank = 2, .shape = {3, 2}, .data = z};
+    const char *path = scratch_path("parts.safetensors");
+    advgp_error err = {0};
+    assert_int_equal(gp_tensorfile_write(path, &tensor, 1, NULL, &err), ADVGP_OK);
+    const size_t n = scratch_load(path, whole, sizeof whole);
+    const uint64_t xxh3 = gp_tensors_xxh3(&tensor, 1);
+    tensor.data = NULL, tensor.parts = rows_of_z;
+    assert_int_equal(gp_tensorfile_write(path, &tensor, 1, NULL, &err), ADVGP_OK);
+    assert_int_equal(scratch_load(path, parts, sizeof parts), n);
+    assert_memory_equal(whole, parts, n);
+    assert_true(gp_tensors_xxh3(&tensor, 1) == xxh3);
+    tensor.shape[0] = 0; // none of them
+    assert_int_equal(gp_tensorfile_write(path, &tensor, 1, NULL, &err), ADVGP_OK);
+    tensor.rank = 0; // a single number has no parts
+    assert_int_equal(gp_tensorfile_write(path, &tensor, 1, NULL, &err), ADVGP_EINVAL);
+    unlink(path);
+}
+
 static void a_file_without_anything_is_a_file(void **state)
 {
     (void)state;
@@ -387,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_read_back_bit_for_bit),
+        cmocka_unit_test(a_tensor_in_parts_is_written_as_one),
         cmocka_unit_test(a_file_without_anything_is_a_file),
         cmocka_unit_test(what_is_asked_for_must_be_there),
         cmocka_unit_test(values_that_are_not_finite_are_named),

@@ -1,5 +1,6 @@
 // checkpoint.c: server, rule and judgement in one safetensors file, with its checksum in the metadata.
 #include "train/checkpoint.h"
+#include "base/alloc.h"
 #include "store/tensorfile.h"
 #include "train/learner.h"
 
@@ -45,7 +46,7 @@ static gp_tensor integers(const char *name, const uint64_t *data, size_t n)
     return (gp_tensor){.name = name, .dtype = GP_U64, .rank = 1, .shape = {n}, .data = data};
 }
 
-advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state,
+advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state, uint64_t *id,
                                 advgp_error *err)
 {
     const gp_server_image s = gp_server_look(parts->server);
@@ -84,11 +85,18 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                         integers("sequence", s.sequence, s.n_workers),
                                         integers("incarnation", s.incarnation, s.n_workers)};
     size_t n = 10;
-    if (s.sent) tensors[n++] = doubles("sent", s.sent, s.n_workers * s.size);
+    if (s.sent)
+        tensors[n++] = (gp_tensor){.name = "sent",
+                                   .dtype = GP_F64,
+                                   .rank = 2,
+                                   .shape = {s.n_workers, s.size},
+                                   .parts = (const void *const *)s.sent};
     for (size_t i = 0; i < rule.n_arrays; i++)
         tensors[n++] = doubles(rule.arrays[i].name, rule.arrays[i].values, rule.arrays[i].n);
     char metadata[64];
-    snprintf(metadata, sizeof metadata, metadata_format, gp_tensors_xxh3(tensors, n));
+    const uint64_t xxh3 = gp_tensors_xxh3(tensors, n);
+    snprintf(metadata, sizeof metadata, metadata_format, xxh3);
+    if (id) *id = xxh3;
     return gp_tensorfile_write(path, tensors, n, metadata, err);
 }
 
@@ -182,15 +190,28 @@ static advgp_status read_rule(const gp_tensorfile *file, const uint64_t *counts,
     return st;
 }
 
-// The arrays of an image, borrowed from the file.
-static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts, const double *scalars,
-                               gp_server_image *image, advgp_error *err)
+// The workers' copies. Files had them as one array before a server kept only those of workers that came.
+static advgp_status find_sent(const gp_tensorfile *file, size_t n_workers, size_t size, const double **rows,
+                              advgp_error *err)
 {
-    const void *theta, *kept, *candidate, *owner, *sequence, *incarnation, *sent = NULL;
+    const gp_tensor *t = gp_tensorfile_find(file, "sent");
+    const bool one_array = t && t->rank == 1;
+    const size_t shape[] = {one_array ? n_workers * size : n_workers, size};
+    advgp_status st = gp_tensorfile_need(file, "sent", GP_F64, one_array ? 1 : 2, shape, &t, err);
+    if (st == ADVGP_OK) st = gp_tensorfile_finite(file, t, err);
+    for (size_t k = 0; st == ADVGP_OK && k < n_workers; k++) rows[k] = (const double *)t->data + k * size;
+    return st;
+}
+
+// The arrays of an image, borrowed from the file, and from `rows`.
+static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts, const double *scalars,
+                               const double **rows, gp_server_image *image, advgp_error *err)
+{
+    const void *theta, *kept, *candidate, *owner, *sequence, *incarnation;
     advgp_status st = find(file, "theta", GP_F64, image->size, &theta, err);
     if (st == ADVGP_OK) st = find(file, "kept", GP_F64, image->size, &kept, err);
     if (st == ADVGP_OK) st = find(file, "candidate", GP_F64, image->size, &candidate, err);
-    if (st == ADVGP_OK && image->sent) st = find(file, "sent", GP_F64, image->n_workers * image->size, &sent, err);
+    if (st == ADVGP_OK && image->sent) st = find_sent(file, image->n_workers, image->size, rows, err);
     if (st == ADVGP_OK) st = find(file, "owner", GP_U64, image->n_shards, &owner, err);
     if (st == ADVGP_OK) st = find(file, "sequence", GP_U64, image->n_workers, &sequence, err);
     if (st == ADVGP_OK) st = find(file, "incarnation", GP_U64, image->n_workers, &incarnation, err);
@@ -201,7 +222,8 @@ static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts
     image->has_value = counts[HAS_VALUE], image->dealt = counts[DEALT];
     image->damping = scalars[2], image->value = scalars[3], image->mean_value = scalars[4];
     image->deviation = scalars[5], image->jumps = counts[JUMPS];
-    image->theta = theta, image->kept = kept, image->candidate = candidate, image->sent = sent;
+    image->theta = theta, image->kept = kept, image->candidate = candidate;
+    if (image->sent) image->sent = rows;
     image->owner = owner, image->sequence = sequence, image->incarnation = incarnation;
     return ADVGP_OK;
 }
@@ -210,13 +232,20 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
                          gp_run_state *state, advgp_error *err)
 {
     double scalars[N_SCALARS];
-    gp_server_image image = gp_server_look(parts->server); // for the shapes
-    advgp_status st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
-    if (st == ADVGP_OK) st = read_image(file, counts, scalars, &image, err);
+    gp_server_image image = gp_server_look(parts->server); // for the shapes of this run, where nobody came yet
+    const gp_tensor *came;
+    advgp_status st = gp_tensorfile_need(file, "incarnation", GP_U64, 1, (size_t[]){GP_ANY}, &came, err);
+    if (st != ADVGP_OK) return st;
+    image.n_workers = came->shape[0];
+    const double **rows = gp_alloc(image.n_workers + 1, sizeof *rows);
+    if (!rows) return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", image.n_workers);
+    st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
+    if (st == ADVGP_OK) st = read_image(file, counts, scalars, rows, &image, err);
     if (st == ADVGP_OK) st = read_doubles(file, "best", image.size, parts->best, err);
     if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->judged, err);
     if (st == ADVGP_OK) st = read_rule(file, counts, parts->rule, err);
     if (st == ADVGP_OK) st = gp_server_restore(parts->server, &image, err);
+    gp_free((void *)rows);
     if (st != ADVGP_OK) return st;
     state->components = (size_t)counts[COMPONENTS];
     state->since_best = (size_t)counts[SINCE_BEST];
@@ -226,13 +255,15 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     return ADVGP_OK;
 }
 
-advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, advgp_error *err)
+advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, uint64_t *id,
+                                advgp_error *err)
 {
     gp_tensorfile *file;
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
+    if (id) *id = counts[COMPONENTS] ? file->xxh3 : 0;
     st = same_run(path, counts, state, err);
     if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
         if (theta && theta->rank == 1)

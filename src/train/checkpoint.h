@@ -23,11 +23,14 @@ typedef struct gp_run_parts {
     double *best, *judged; // [size of theta]
 } gp_run_parts;
 
-advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state,
+// *id (may be NULL) is a hash of all it holds: the same state has the same one, in any file.
+advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state, uint64_t *id,
                                 advgp_error *err);
 // How many components and workers the run had. 0 components: it was stopped before that was settled, and resuming
 // begins at the beginning.
 advgp_status gp_checkpoint_shape(const char *path, size_t *components, size_t *workers, advgp_error *err);
 // Fills parts and state, which come with the shape and the schedule of this run: a checkpoint of another is EINVAL and
-// says how it differs; a damaged one is EFILE.
-advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, advgp_error *err);
+// says how it differs; a damaged one is EFILE. *id (may be NULL) is as above, and 0 where the run begins at the
+// beginning.
+advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, uint64_t *id,
+                                advgp_error *err);

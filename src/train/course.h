@@ -13,9 +13,11 @@ typedef struct gp_course {
     const gp_train_options *options;
     const gp_train_events *events;
     gp_train_result *result;
+    gp_notes *notes; // may be NULL
     gp_reader reader;
     double *inducing;
     size_t m; // after distinct rows were counted
+    size_t components;
     size_t n_train;
     size_t workers, batch, steps; // batch: rows of a push
     size_t every;                 // versions between two evaluations
@@ -24,10 +26,12 @@ typedef struct gp_course {
     size_t first_step; // taken before, where the run was resumed
     gp_learner *learner;
     gp_run *run;
+    size_t part; // of a log that is replayed
     gp_judge *judge;
     double *judged;        // theta that a checkpoint had under judgement
     gp_train_eval asked;   // what was known when the judge was asked
-    gp_worker_view *views; // [workers]
+    gp_worker_view *views; // [n_views]: places for workers
+    size_t n_views;
     gp_run_state state;
     size_t next_eval;
     double last_save;

@@ -53,7 +53,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     const char *stopped = NULL;
     c->run_start = gp_clock_wall();
     const double cpu = gp_clock_cpu();
-    advgp_status st = c->run->ops->replay ? gp_run_replay_to_end(c->run, err) : gp_run_team_start(c->run, err);
+    advgp_status st = c->run->ops->replay ? gp_run_replay_to_end(c->run, err) : gp_run_start(c->run, err);
     if (st == ADVGP_OK) st = gp_collapsed_new(&o, &bound, err);
     if (st == ADVGP_OK)
         st = lbfgs ? gp_collapsed_lbfgs(bound, c->steps, &stopped, err)

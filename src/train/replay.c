@@ -22,6 +22,8 @@ typedef struct ghost {
 typedef struct replay {
     gp_run base;
     const gp_replay_feed *feed;
+    size_t part;
+    bool part_ended; // at a checkpoint
     gp_row_computer *computer;
     ghost *ghosts; // [workers]
     bool over;     // a collection has begun, or the log is at its end
@@ -192,6 +194,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     replay *r = (replay *)run;
     gp_pslog_line line = {0};
     bool ended = false;
+    if (r->part_ended) return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
     advgp_status st = r->feed->next(r->feed->ctx, &line, &ended, err);
     // Answers go out before anything new happens; what is the effect of the line before comes first, so that after a
     // push that made a version they are of the new one.
@@ -199,6 +202,10 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
                         line.kind == GP_EVENT_BEGUN || line.kind == GP_EVENT_COLLECTED;
     if (st == ADVGP_OK && (ended || !effect)) st = hear(r, err);
     if (st != ADVGP_OK) return st;
+    if (ended && r->part < r->feed->n_parts) {
+        r->part_ended = true;
+        return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
+    }
     if (ended) {
         if (r->over) return disagree(r, err, "it ends before the last act is done");
         r->over = true;
@@ -207,7 +214,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     r->n_lines++;
     const bool peer = line.kind == GP_EVENT_JOINED || line.kind == GP_EVENT_LOST || line.kind == GP_EVENT_PUSH ||
                       line.kind == GP_EVENT_PULL || line.kind == GP_EVENT_AGAIN;
-    if (peer && line.worker >= run->o.workers) return disagree(r, err, "it names a worker that cannot be");
+    if (peer && line.worker >= gp_run_members(run)) return disagree(r, err, "it names a worker that cannot be");
     switch (line.kind) {
     case GP_EVENT_JOINED:
         return joined(r, &line, err);
@@ -223,8 +230,9 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
         return advanced(r, &line, err);
     case GP_EVENT_COLLECT:
         return collected(r, &line, err);
+    case GP_EVENT_BEGUN: // follows from who has come, unless the lead did not wait for all
+        return gp_server_begun(run->server) ? ADVGP_OK : gp_server_begin(run->server, err);
     case GP_EVENT_MOVED:
-    case GP_EVENT_BEGUN:
     case GP_EVENT_COLLECTED:
         break; // follow from the others
     }
@@ -236,7 +244,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
 static void replay_stop(gp_run *run)
 {
     replay *r = (replay *)run;
-    for (size_t k = 0; r->ghosts && k < run->o.workers; k++) {
+    for (size_t k = 0; r->ghosts && k < gp_run_members(run); k++) {
         gp_worker_free(r->ghosts[k].worker);
         for (size_t i = 0; i < r->ghosts[k].room; i++) free_answer(&r->ghosts[k].answers[i]);
         gp_free(r->ghosts[k].answers);
@@ -247,13 +255,14 @@ static void replay_stop(gp_run *run)
 
 static const gp_run_ops replay_ops = {.turn = replay_turn, .stop = replay_stop, .replay = true};
 
-advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, gp_run **out, advgp_error *err)
+advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, size_t part, gp_run **out,
+                               advgp_error *err)
 {
     *out = NULL;
     replay *r = gp_alloc(1, sizeof *r);
     if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a replay");
     advgp_status st = gp_run_init(&r->base, &replay_ops, o, err);
-    r->feed = feed;
+    r->feed = feed, r->part = part;
     if (st == ADVGP_OK) {
         const gp_row_computer_options c = {.shards = o->shards,
                                            .spec = o->spec,
@@ -263,8 +272,8 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
         st = gp_row_computer_new(&c, &r->computer, err);
     }
     if (st == ADVGP_OK) {
-        r->ghosts = gp_alloc(o->workers, sizeof *r->ghosts);
-        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", o->workers);
+        r->ghosts = gp_alloc(gp_run_members(&r->base), sizeof *r->ghosts);
+        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", gp_run_members(&r->base));
     }
     if (st == ADVGP_OK) st = gp_server_allow(r->base.server, 0, err);
     if (st != ADVGP_OK) {
@@ -280,6 +289,11 @@ bool gp_run_replay_is_over(const gp_run *run)
     return ((const replay *)run)->over;
 }
 
+bool gp_run_replay_part_ended(const gp_run *run)
+{
+    return run->ops == &replay_ops && ((const replay *)run)->part_ended;
+}
+
 advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
@@ -290,7 +304,7 @@ advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)
 uint64_t gp_run_replay_rows(const gp_run *run)
 {
     size_t n = 0;
-    for (size_t k = 0; k < run->o.workers; k++) {
+    for (size_t k = 0; k < gp_run_members(run); k++) {
         const gp_member m = gp_server_member(run->server, (uint32_t)k);
         n += m.live && m.has_shards;
     }

@@ -4,8 +4,10 @@
 #include "fixture.h"
 #include "train/replay.h"
 #include "train/rows_test.h"
+#include "train/train.h"
 
 #include <jansson.h>
+#include <unistd.h>
 
 enum { WORKERS = 4, BATCH = 40 };
 
@@ -215,7 +217,7 @@ static advgp_status next_line(void *ctx, gp_pslog_line *line, bool *ended, advgp
 
 static advgp_status replay_of(const gp_run_options *o, const gp_replay_feed *feed, gp_run **run, advgp_error *err)
 {
-    advgp_status st = gp_run_replay_new(o, feed, run, err);
+    advgp_status st = gp_run_replay_new(o, feed, 0, run, err);
     while (st == ADVGP_OK && !gp_run_replay_is_over(*run)) st = (*run)->ops->turn(*run, 0, err);
     return st;
 }
@@ -276,6 +278,156 @@ static void check_script(const script *sc, size_t n_kinds_wanted, const gp_ps_ev
     free(theta);
     gp_learner_free(l);
     free_table();
+}
+
+// ---- a training that is stopped and resumed -------------------------------------------------------------------------
+
+enum { PARTS = 3 };
+
+typedef struct diary {
+    json_t *log;
+    uint64_t stop, version;
+    size_t n;                         // beginnings so far
+    size_t first[PARTS], last[PARTS]; // lines of each part; last: at its checkpoint
+    uint64_t id[PARTS];               // of that checkpoint
+    gp_replay_part parts[PARTS];      // how the part before each ended
+} diary;
+
+static void on_ps(void *ctx, const gp_ps_event *e)
+{
+    diary *d = ctx;
+    if (e->kind == GP_EVENT_ADVANCE) d->version = e->version;
+    json_t *line = gp_pslog_fields(e);
+    json_object_set_new(line, "event", json_string(gp_pslog_name(e->kind)));
+    json_array_append_new(d->log, line);
+}
+
+static int on_stop(void *ctx)
+{
+    const diary *d = ctx;
+    return d->version >= d->stop;
+}
+
+static void on_begin(void *ctx, const gp_train_plan *p)
+{
+    diary *d = ctx;
+    const size_t k = d->n++;
+    assert_true(k < PARTS);
+    d->first[k] = json_array_size(d->log);
+    assert_int_equal(p->checkpoint != 0, k > 0);
+    if (!k) return;
+    assert_true(p->checkpoint == d->id[k - 1]);
+    d->parts[k - 1] = (gp_replay_part){p->version, p->checkpoint, p->judged, p->judging};
+}
+
+static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
+{
+    (void)path, (void)version;
+    diary *d = ctx;
+    assert_null(failed);
+    d->last[d->n - 1] = json_array_size(d->log), d->id[d->n - 1] = id;
+}
+
+// The lines of one part after the other.
+typedef struct film {
+    const diary *d;
+    size_t part, at;
+} film;
+
+static advgp_status next_of_film(void *ctx, gp_pslog_line *line, bool *ended, advgp_error *err)
+{
+    film *f = ctx;
+    const diary *d = f->d;
+    bool ours;
+    const bool last = f->part + 1 == d->n;
+    if (f->at < d->first[f->part]) f->at = d->first[f->part];
+    *ended = f->at >= (last ? json_array_size(d->log) : d->last[f->part]);
+    if (*ended) f->part++;
+    return *ended ? ADVGP_OK : gp_pslog_read(json_array_get(d->log, f->at++), line, &ours, err);
+}
+
+static gp_model *train_part(const gp_train_options *o, const gp_train_events *events, gp_notes *notes,
+                            gp_train_result *r, uint64_t seed)
+{
+    advgp_error err;
+    gp_model *model;
+    make_table(4000, seed, "0.2");
+    must(gp_train(t.shards, t.schema, NULL, o, events, notes, &model, r, &err), &err);
+    t.schema = NULL; // the model's now
+    free_table();
+    return model;
+}
+
+static void check_resumed(const gp_train_options *given, uint64_t seed, uint64_t every)
+{
+    char path[] = "/tmp/advgp-replay-XXXXXX", again[] = "/tmp/advgp-replay-XXXXXX";
+    const int fds[] = {mkstemp(path), mkstemp(again)};
+    assert_true(fds[0] >= 0 && fds[1] >= 0);
+    close(fds[0]), close(fds[1]);
+    diary d = {.log = json_array()};
+    const gp_train_events events = {
+        .ctx = &d, .ps = on_ps, .stop = on_stop, .begin = on_begin, .checkpoint = on_checkpoint};
+    gp_train_options o = *given;
+    gp_train_result r;
+    o.checkpoint = path;
+    for (size_t k = 0; k + 1 < PARTS; k++) {
+        d.stop = every * (k + 1);
+        gp_model_free(train_part(&o, &events, NULL, &r, seed));
+        assert_true(r.interrupted);
+        o.resume = path;
+    }
+    d.stop = UINT64_MAX;
+    gp_model *model = train_part(&o, &events, NULL, &r, seed);
+    assert_int_equal(d.n, PARTS);
+
+    film f = {.d = &d};
+    const gp_replay_feed feed = {.ctx = &f,
+                                 .next = next_of_film,
+                                 .n_parts = PARTS - 1,
+                                 .parts = d.parts,
+                                 .checkpoint = again,
+                                 .components = 1,
+                                 .stopped = r.stopped};
+    gp_notes notes = {0};
+    o = *given;
+    o.replay = &feed;
+    gp_model *replayed = train_part(&o, NULL, &notes, &r, seed);
+    for (size_t i = 0; i < notes.n; i++) fail_msg("seed %llu: %s", (unsigned long long)seed, notes.items[i].text);
+    CHECK_BITS(model->layout.size, model->theta, replayed->theta, "a resumed run");
+
+    // By way of other parameters it says so.
+    f = (film){.d = &d};
+    d.parts[0].checkpoint++;
+    gp_model_free(replayed);
+    replayed = train_part(&o, NULL, &notes, &r, seed);
+    assert_int_equal(notes.n, 1);
+    assert_non_null(strstr(notes.items[0].text, "not in the state"));
+    gp_notes_fini(&notes);
+    gp_model_free(replayed);
+    gp_model_free(model);
+    json_decref(d.log);
+    unlink(path), unlink(again);
+}
+
+static void a_resumed_run_is_replayed_to_the_bit(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        const gp_train_options o = {.m = 12,
+                                    .components = 1,
+                                    .kernel = &gp_kernel_ard_rbf,
+                                    .map = &gp_map_cholesky,
+                                    .trend = GP_TREND_LINEAR,
+                                    .batch = 200,
+                                    .epochs = 6,
+                                    .rule = seed == 3 ? &gp_rule_prox : NULL,
+                                    .workers = 3,
+                                    .max_delay = seed == 1 ? 0 : 8,
+                                    .filter = seed % 2 ? 0 : 1e-2,
+                                    .quorum = -1,
+                                    .seed = seed};
+        check_resumed(&o, seed, 7 + 6 * seed);
+    }
 }
 
 // ---- tests ----------------------------------------------------------------------------------------------------------
@@ -372,6 +524,7 @@ int main(void)
         cmocka_unit_test(delayed_runs_are_replayed_to_the_bit),
         cmocka_unit_test(workers_that_are_lost_and_join_are_replayed_to_the_bit),
         cmocka_unit_test(steps_that_are_taken_back_are_replayed_to_the_bit),
+        cmocka_unit_test(a_resumed_run_is_replayed_to_the_bit),
         cmocka_unit_test(what_cannot_have_been_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,8 +21,11 @@ static advgp_status can_start(void *ctx, const double *before, double *theta, ad
 advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *o, advgp_error *err)
 {
     *run = (gp_run){.ops = ops, .o = *o};
-    if (!o->workers || o->workers > WORKERS_MAX)
-        return gp_fail(err, ADVGP_EINVAL, "%zu workers: 1 to %d are possible", o->workers, WORKERS_MAX);
+    if (!run->o.workers_max) run->o.workers_max = o->workers;
+    if (!run->o.id[0] && !run->o.id[1]) run->o.id[0] = o->seed, run->o.id[1] = 1;
+    if (!o->workers || o->workers > run->o.workers_max || run->o.workers_max > WORKERS_MAX)
+        return gp_fail(err, ADVGP_EINVAL, "%zu workers, at most %zu: 1 to %d are possible", o->workers,
+                       run->o.workers_max, WORKERS_MAX);
     advgp_status st = gp_features_new(o->spec, &run->f, err);
     if (st != ADVGP_OK) return st;
     st = gp_turning_new(run->f, &run->turning, err);
@@ -42,13 +45,15 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                       .n_shards = o->shards->n_train,
                                       .shard_weight = o->shards->weight,
                                       .workers = o->workers,
-                                      .workers_max = o->workers,
+                                      .workers_max = run->o.workers_max,
                                       .max_delay = o->max_delay,
                                       .quorum = o->quorum,
                                       .filter = o->filter,
                                       .steps = o->steps,
                                       .on_loss = o->on_loss,
-                                      .run = {o->seed, 1},
+                                      .run = {run->o.id[0], run->o.id[1]},
+                                      .fingerprint = o->fingerprint,
+                                      .lost_after = o->lost_after,
                                       .jump = bound_jump,
                                       .jump_patience = jump_patience,
                                       .check = can_start,
@@ -64,6 +69,21 @@ void gp_run_fini(gp_run *run)
     gp_rule_free(run->rule);
     gp_turning_free(run->turning);
     gp_features_free(run->f);
+}
+
+advgp_status gp_run_new(const gp_run_options *o, gp_run **out, advgp_error *err)
+{
+    return o->cluster ? gp_run_cluster_new(o, out, err) : gp_run_team_new(o, out, err);
+}
+
+advgp_status gp_run_start(gp_run *run, advgp_error *err)
+{
+    return run->ops->start ? run->ops->start(run, err) : ADVGP_OK;
+}
+
+size_t gp_run_members(const gp_run *run)
+{
+    return run->o.workers_max;
 }
 
 void gp_run_free(gp_run *run)

@@ -1,5 +1,5 @@
 // run.h: a server at work with its workers: what training lets flow, turn by turn. The workers are threads of this
-// process, or a log that says what they did.
+// process, other processes (cluster.h), or a log that says what they did.
 #pragma once
 #include "model/turning.h"
 #include "ps/server.h"
@@ -12,14 +12,20 @@ typedef struct gp_run_options {
     const gp_shards *shards;
     const gp_rule_ops *rule;
     double natural_rate, adam_rate; // first steps of the natural rule
-    size_t workers;
-    size_t batch;     // rows of a push
-    size_t max_delay; // GP_DELAY_ANY: no bound
+    size_t workers;                 // it begins with these
+    size_t workers_max;             // that can be there at once; 0: no more than those
+    size_t batch;                   // rows of a push
+    size_t max_delay;               // GP_DELAY_ANY: no bound
     double quorum, filter;
     gp_on_loss on_loss;
     size_t steps;
     uint64_t seed;
-    const double *delays;                               // [workers]: seconds each sleeps before a push; NULL: none
+    const double *delays; // [n_delays]: seconds that worker k sleeps before a push; borrowed for the run's life
+    size_t n_delays;
+    struct gp_cluster *cluster; // where the workers are processes of their own; NULL: threads of this one
+    uint64_t id[2];             // of the run; {0, 0}: of the seed
+    uint64_t fingerprint;       // of data and model, where workers bring their own
+    double lost_after;          // seconds without a word after which a worker is lost; 0: never
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;
 } gp_run_options;
@@ -28,9 +34,12 @@ typedef struct gp_run gp_run;
 
 // What kinds of run differ in.
 typedef struct gp_run_ops {
+    advgp_status (*start)(gp_run *run, advgp_error *err); // lets the workers begin; NULL: nothing to do
     // Waits at most that long for one thing to happen, and handles it. ECLUSTER, or what made a worker fail.
     advgp_status (*turn)(gp_run *run, double seconds, advgp_error *err);
     void (*wake)(gp_run *run); // from any thread: ends a turn that waits; may be NULL
+    // Sends what the server has to say by now; may be NULL. A turn does so, too.
+    advgp_status (*say)(gp_run *run, advgp_error *err);
     void (*stop)(gp_run *run); // the workers end, and what belongs to them is freed
     bool replay;               // versions are made when the log says so
 } gp_run_ops;
@@ -49,10 +58,15 @@ struct gp_run {
 advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *options, advgp_error *err);
 void gp_run_fini(gp_run *run);
 
-// Worker threads of this process, one BLAS thread each, over the transport inproc. A checkpoint is restored into
-// run->server and run->rule before gp_run_team_start.
+// Worker threads of this process, one BLAS thread each, over the transport inproc; or those of options->cluster.
+advgp_status gp_run_new(const gp_run_options *options, gp_run **out, advgp_error *err);
+// A checkpoint is restored into run->server and run->rule before this.
+advgp_status gp_run_start(gp_run *run, advgp_error *err);
+size_t gp_run_members(const gp_run *run); // places for workers: gp_server_member takes 0 .. this - 1
+
+// The kinds (replay.h has a third).
 advgp_status gp_run_team_new(const gp_run_options *options, gp_run **out, advgp_error *err);
-advgp_status gp_run_team_start(gp_run *run, advgp_error *err);
+advgp_status gp_run_cluster_new(const gp_run_options *options, gp_run **out, advgp_error *err);
 
 void gp_run_free(gp_run *run); // NULL is fine; stops the workers first
 

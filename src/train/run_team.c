@@ -38,7 +38,7 @@ static gp_endpoint *server_end(team *t)
 static void *work(void *arg)
 {
     mate *m = arg;
-    m->status = gp_worker_live(&m->life, &m->error);
+    m->status = gp_worker_live(&m->life, NULL, &m->error);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
     server->transport->wake(server);
@@ -88,6 +88,11 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     return st == ADVGP_OK ? failure(t, err) : st;
 }
 
+static advgp_status team_say(gp_run *run, advgp_error *err)
+{
+    return say_all((team *)run, err);
+}
+
 static void team_wake(gp_run *run)
 {
     gp_endpoint *e = server_end((team *)run);
@@ -108,7 +113,7 @@ static void team_stop(gp_run *run)
     if (t->mates && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
-        const gp_message bye = {.kind = GP_BYE, .run = {run->o.seed, 1}};
+        const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
         gp_message_encode(&bye, t->bytes);
         for (size_t k = 0; k < run->o.workers; k++)
             (void)e->transport->send(e, 1 + k, t->bytes, gp_message_size(&bye), NULL);
@@ -126,7 +131,21 @@ static void team_stop(gp_run *run)
     gp_free(t->bytes);
 }
 
-static const gp_run_ops team_ops = {.turn = team_turn, .wake = team_wake, .stop = team_stop};
+static advgp_status team_start(gp_run *run, advgp_error *err)
+{
+    team *t = (team *)run;
+    for (size_t k = 0; k < run->o.workers; k++) {
+        mate *m = &t->mates[k];
+        m->started = pthread_create(&m->thread, NULL, work, m) == 0;
+        if (!m->started)
+            return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
+                           run->o.workers);
+    }
+    return ADVGP_OK;
+}
+
+static const gp_run_ops team_ops = {
+    .start = team_start, .turn = team_turn, .wake = team_wake, .say = team_say, .stop = team_stop};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
@@ -145,12 +164,13 @@ static advgp_status make_mate(team *t, size_t k, advgp_error *err)
     m->life = (gp_worker_life){
         .endpoint = t->endpoints[1 + k],
         .computer = gp_row_computer_of(m->computer),
-        .delay = run->o.delays ? run->o.delays[k] : 0,
+        .delays = run->o.delays,
+        .n_delays = run->o.n_delays,
         .worker = {.size = run->layout.size,
                    .push_size = gp_row_computer_push_size(run->layout, run->o.rule, gp_range_all(run->layout)),
                    .n_shards = run->o.shards->n_train,
                    .wish = (uint32_t)k,
-                   .run = {run->o.seed, 1},
+                   .run = {run->o.id[0], run->o.id[1]},
                    .token = 1 + k}};
     return ADVGP_OK;
 }
@@ -179,18 +199,5 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
         return st;
     }
     *out = &t->base;
-    return ADVGP_OK;
-}
-
-advgp_status gp_run_team_start(gp_run *run, advgp_error *err)
-{
-    team *t = (team *)run;
-    for (size_t k = 0; k < run->o.workers; k++) {
-        mate *m = &t->mates[k];
-        m->started = pthread_create(&m->thread, NULL, work, m) == 0;
-        if (!m->started)
-            return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
-                           run->o.workers);
-    }
     return ADVGP_OK;
 }

@@ -28,9 +28,9 @@ static void by_threads(const gp_run_options *o, double *theta, size_t size)
 {
     advgp_error err;
     gp_run *run;
-    must(gp_run_team_new(o, &run, &err), &err);
+    must(gp_run_new(o, &run, &err), &err);
     must(gp_server_allow(run->server, VERSIONS, &err), &err);
-    must(gp_run_team_start(run, &err), &err);
+    must(gp_run_start(run, &err), &err);
     while (gp_server_version(run->server) < VERSIONS) must(run->ops->turn(run, 0.2, &err), &err);
     assert_int_equal(gp_server_count(run->server).rolled_back, 0);
     memcpy(theta, gp_server_theta(run->server), size * sizeof *theta);
@@ -118,7 +118,7 @@ static void threads_without_delay_give_the_bits_of_a_serial_loop(void **state)
             gp_run_options o = options_of(l, *rule, workers);
             by_threads(&o, threads, size);
             const double delays[WORKERS] = {0.001, 0, 0.002, 0.0005}; // another order of arrival
-            o.delays = delays;
+            o.delays = delays, o.n_delays = sizeof delays / sizeof *delays;
             by_threads(&o, again, size);
             by_a_serial_loop(&o, l, serial);
             CHECK_BITS(size, threads, again, label);
@@ -144,9 +144,9 @@ static void a_collection_is_the_sum_over_all_rows_for_any_number_of_workers(void
         gp_run *run;
         const double *sum;
         const gp_run_options o = options_of(l, &gp_rule_prox, workers);
-        must(gp_run_team_new(&o, &run, &err), &err);
+        must(gp_run_new(&o, &run, &err), &err);
         must(gp_server_allow(run->server, 0, &err), &err);
-        must(gp_run_team_start(run, &err), &err);
+        must(gp_run_start(run, &err), &err);
         if (workers % 2) // in the middle of things, or before anybody came
             while (!gp_server_begun(run->server)) must(run->ops->turn(run, 0.2, &err), &err);
         must(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, NULL, NULL, &err), &err);
@@ -174,7 +174,7 @@ static void waiting_uses_no_cpu(void **state)
     for (size_t i = 0; i < 2; i++) {
         const double delays[WORKERS] = {0, 0.08, 0, 0};
         gp_run_options o = options_of(l, &gp_rule_natural, WORKERS);
-        o.delays = i ? delays : NULL;
+        o.delays = delays, o.n_delays = i ? sizeof delays / sizeof *delays : 0;
         const double start = gp_clock_cpu(), began = gp_clock_wall();
         by_threads(&o, theta, l->layout.size);
         spent[i] = gp_clock_cpu() - start, wall = gp_clock_wall() - began;

@@ -148,7 +148,7 @@ static advgp_status open_bench(bench *b, const double *theta)
     if (st != ADVGP_OK) return st;
     b->push_size = b->rule->push_size(b->layout, gp_range_all(b->layout));
     const size_t room = gp_row_computer_push_size(b->layout, b->rule, gp_range_all(b->layout));
-    b->limits = (gp_message_limits){room, 0, 1};
+    b->limits = (gp_message_limits){.values = room, .shards = 1};
     b->start = gp_alloc(b->layout.size, sizeof(double));
     b->theta = gp_alloc(b->layout.size, sizeof(double));
     b->push = gp_alloc(room, sizeof(double));

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/account.h"
+#include "train/cluster.h"
 #include "train/collapsed.h"
 #include "train/course.h"
 #include "train/inducing.h"
@@ -107,22 +108,24 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     const gp_train_options *o = t->options;
     t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
     if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
-    t->workers = o->workers ? o->workers : 1;
-    if (o->resume && !o->workers_asked) {
+    t->workers = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    if (o->resume && !o->workers_asked) { // the schedule is that of its own number, whoever comes now
         size_t components;
         const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
         if (st != ADVGP_OK) return st;
     }
+    // Few rows are not worth a thread each, unless somebody wants it so; a worker without a shard has nothing to do.
+    if (!o->workers_asked && !o->cluster && t->workers > t->n_train / WORKER_ROWS_MIN)
+        t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
-    if (t->workers > t->n_train / WORKER_ROWS_MIN) t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers < 1) t->workers = 1;
     if (o->workers_asked && t->workers < o->workers) {
         const advgp_status noted = gp_notes_add(notes, err, t->workers,
-                                                "workers reduced from %zu to %zu: each needs %d training rows",
-                                                o->workers, t->workers, WORKER_ROWS_MIN);
+                                                "workers reduced from %zu to %zu: there are no more shards", o->workers,
+                                                t->workers);
         if (noted != ADVGP_OK) return noted;
     }
-    advgp_status room = fit_threads(t, notes, err);
+    advgp_status room = o->cluster ? ADVGP_OK : fit_threads(t, notes, err);
     if (room != ADVGP_OK) return room;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
@@ -150,8 +153,11 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
     if (st == ADVGP_OK && t->m < o->m)
         st = gp_notes_add(notes, err, t->m, "inducing inputs reduced from %zu to %zu: there are no more distinct rows",
                           o->m, t->m);
-    t->views = gp_alloc(t->workers, sizeof *t->views);
-    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
+    t->n_views = o->cluster                            ? gp_cluster_workers_max(o->cluster)
+                 : o->replay && o->replay->workers_max ? o->replay->workers_max
+                                                       : t->workers;
+    t->views = gp_alloc(t->n_views, sizeof *t->views);
+    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);
     if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
     return st;
 }
@@ -189,6 +195,7 @@ static gp_run_options run_options(const gp_course *t, const gp_learner *l)
                             .natural_rate = o->step > 0 ? o->step : 0.2,
                             .adam_rate = adam_rate,
                             .workers = t->workers,
+                            .cluster = o->cluster,
                             .batch = t->batch,
                             .max_delay = o->max_delay,
                             .quorum = quorum_of(t),
@@ -213,6 +220,21 @@ static advgp_status finish_with(gp_course *t, gp_run *run, gp_learner *l, size_t
     return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
 }
 
+// The same by threads of this process, for a lead whose workers have left: what is asked to stop must end all the same.
+static advgp_status finish_here(gp_course *t, gp_learner *l, size_t max_rows, double *neg_elbo, advgp_error *err)
+{
+    gp_run *run = NULL;
+    gp_run_options o = run_options(t, l);
+    o.cluster = NULL;
+    o.workers = 1;
+    advgp_status st = gp_run_new(&o, &run, err);
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
+    if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, false, neg_elbo, err);
+    gp_run_free(run);
+    return st;
+}
+
 // ---- pilots ---------------------------------------------------------------------------------------------------------
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
@@ -231,9 +253,9 @@ static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_
     o.max_delay = 0, o.filter = 0;
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = whole(t) ? PILOT_STEPS_WHOLE : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
-    st = gp_run_team_new(&o, &run, err);
+    st = gp_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
-    if (st == ADVGP_OK) st = gp_run_team_start(run, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
         st = run->ops->turn(run, 0.2, err);
     if (st == ADVGP_OK) {
@@ -273,14 +295,15 @@ static advgp_status choose_components(gp_course *t, size_t *components, advgp_er
 static double rows_seen(const gp_course *t)
 {
     double rows = (double)t->first_step * rows_a_version(t);
-    for (size_t k = 0; k < t->workers; k++) rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
+    for (size_t k = 0; k < gp_run_members(t->run); k++)
+        rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
     return rows;
 }
 
 static void look_at_workers(gp_course *t, double seconds)
 {
     const double version = (double)gp_server_version(t->run->server);
-    for (size_t k = 0; k < t->workers; k++) {
+    for (size_t k = 0; k < t->n_views; k++) {
         const gp_member m = gp_server_member(t->run->server, (uint32_t)k);
         t->views[k] = (gp_worker_view){.live = m.live,
                                        .joined = m.incarnation > 0,
@@ -335,7 +358,7 @@ static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error
     e.rmse = gp_score_rmse(&score), e.mnlp = gp_score_mnlp(&score);
     e.run_seconds = fmax(gp_clock_wall() - t->run_start, 1e-9); // what the workers are seen over
     look_at_workers(t, e.run_seconds);
-    e.workers = t->views, e.n_workers = t->workers;
+    e.workers = t->views, e.n_workers = t->n_views;
     t->state.judging = false;
     if (t->events->eval) t->events->eval(t->events->ctx, &e);
     if (!held_out_decides(t) || e.mnlp < t->state.best) {
@@ -382,12 +405,27 @@ static advgp_status judge_now(gp_course *t, const char **stopped, advgp_error *e
     return take_verdict(t, stopped, err);
 }
 
+// The part of a log that is replayed, if it ends in a checkpoint; else NULL.
+static const gp_replay_part *part_of(const gp_course *t)
+{
+    const gp_replay_feed *feed = t->options->replay;
+    return feed && t->part < feed->n_parts ? &feed->parts[t->part] : NULL;
+}
+
 // Someone may have interrupted the logged run while it waited for the very verdict that would have ended it: then it
 // went on to judge what it had.
 static bool is_logged_end(const gp_course *t, const char *stopped)
 {
-    const char *logged = t->run->ops->replay ? t->options->replay->stopped : NULL;
+    const char *logged = t->run->ops->replay && !part_of(t) ? t->options->replay->stopped : NULL;
     return !logged || !strcmp(logged, stopped);
+}
+
+// Did the checkpoint at the end of the part come before the evaluation of this version? Workers waited for the verdict
+// on the one before.
+static bool ends_before_evaluation(const gp_course *t)
+{
+    const gp_replay_part *part = part_of(t);
+    return part && part->version == t->next_eval && part->judged < t->next_eval;
 }
 
 // At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
@@ -413,20 +451,34 @@ static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_erro
     return t->run->ops->replay ? ADVGP_OK : gp_server_allow(t->run->server, t->next_eval, err);
 }
 
+// The whole state. What the server has to say is sent first: with a filter, the copies of the workers are those of
+// answers that were given, and a replay must know which.
+static advgp_status write_state(gp_course *t, const char *path, uint64_t *id, advgp_error *err)
+{
+    const gp_learner *l = t->learner;
+    const size_t bytes = l->layout.size * sizeof(double);
+    const gp_run_parts parts = {t->run->server, t->run->rule, l->best, t->judged};
+    advgp_status st = t->run->ops->say ? t->run->ops->say(t->run, err) : ADVGP_OK;
+    if (st != ADVGP_OK) return st;
+    if (t->state.judging)
+        memcpy(t->judged, gp_judge_theta(t->judge), bytes);
+    else
+        memset(t->judged, 0, bytes); // the same state, the same bytes
+    return gp_checkpoint_save(path, &parts, &t->state, id, err);
+}
+
 // A state that cannot be written, on a full disk say, costs no run its steps: it is told, and tried again in time.
 static void save(gp_course *t)
 {
-    const gp_learner *l = t->learner;
     gp_train_result *r = t->result;
     advgp_error why = {0};
-    if (t->state.judging) memcpy(t->judged, gp_judge_theta(t->judge), l->layout.size * sizeof(double));
-    const gp_run_parts parts = {t->run->server, t->run->rule, l->best, t->judged};
+    uint64_t id = 0;
     t->last_save = gp_clock_wall();
     if (!t->options->checkpoint) return;
-    const advgp_status st = gp_checkpoint_save(t->options->checkpoint, &parts, &t->state, &why);
+    const advgp_status st = write_state(t, t->options->checkpoint, &id, &why);
     memcpy(r->unsaved, why.text, sizeof r->unsaved);
     if (t->events->checkpoint)
-        t->events->checkpoint(t->events->ctx, t->options->checkpoint, (size_t)gp_server_version(t->run->server),
+        t->events->checkpoint(t->events->ctx, t->options->checkpoint, (size_t)gp_server_version(t->run->server), id,
                               st == ADVGP_OK ? NULL : r->unsaved);
 }
 
@@ -460,7 +512,7 @@ void gp_course_end_steps(gp_course *t, double cpu_began)
 {
     gp_train_result *r = t->result;
     double waited = 0;
-    for (size_t k = 0; k < t->workers; k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
+    for (size_t k = 0; k < gp_run_members(t->run); k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
     r->step_seconds = gp_clock_wall() - t->run_start;
     r->step_cpu = gp_clock_cpu() - cpu_began;
     r->workers = t->workers;
@@ -490,10 +542,11 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     }
     if (!t->run->ops->replay) {
         if (!stopped) st = gp_server_allow(server, t->next_eval, err);
-        if (st == ADVGP_OK) st = gp_run_team_start(t->run, err);
+        if (st == ADVGP_OK) st = gp_run_start(t->run, err);
     }
     while (st == ADVGP_OK && !stopped) {
-        if (gp_server_version(server) == t->next_eval) st = at_evaluation(t, &stopped, err);
+        if (gp_server_version(server) == t->next_eval && !ends_before_evaluation(t))
+            st = at_evaluation(t, &stopped, err);
         if (st != ADVGP_OK || stopped) break;
         if (t->run->ops->replay && gp_run_replay_is_over(t->run))
             st = replayed(t, &stopped, err);
@@ -503,6 +556,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
             save(t);
         if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
     }
+    if (st == ADVGP_ECLUSTER) save(t); // too few workers are left: another time, with others
     if (st != ADVGP_OK) return st;
     if (!t->result->interrupted && pause > 0 && gp_clock_wall() - t->run_start >= pause)
         save(t); // the finish may take long, too
@@ -539,16 +593,12 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
 {
     const gp_learner *l = t->learner;
     gp_run_options o = run_options(t, l);
-    double *delays = gp_alloc(t->workers, sizeof *delays);
-    if (!delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->workers);
-    for (size_t k = 0; k < t->workers && k < t->options->n_delays; k++) delays[k] = t->options->delays[k];
-    o.delays = delays;
+    o.delays = t->options->delays, o.n_delays = t->options->n_delays;
+    if (t->options->replay) o.workers_max = t->options->replay->workers_max;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
-    advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, &t->run, err)
-                                         : gp_run_team_new(&o, &t->run, err);
-    gp_free(delays); // every worker has taken its own
+    advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, t->part, &t->run, err)
+                                         : gp_run_new(&o, &t->run, err);
     if (st != ADVGP_OK) return st;
-    t->run->o.delays = NULL;
     const gp_judge_options judge = {.spec = &l->spec,
                                     .shards = t->shards,
                                     .schema = t->schema,
@@ -561,50 +611,60 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
     return gp_judge_new(&judge, &t->judge, err);
 }
 
-// A fresh learner with the number of components the pilots choose, or the one a checkpoint holds; then the run, and
-// what the checkpoint knows of it.
-static advgp_status begin(gp_course *t, advgp_error *err)
+// The run, and what a checkpoint (may be NULL) knows of it.
+static advgp_status begin_run(gp_course *t, const char *checkpoint, advgp_error *err)
 {
-    size_t components = 0;
-    advgp_status st = ADVGP_OK;
-    const double start = gp_clock_wall();
-    size_t workers;
-    if (t->options->resume) st = gp_checkpoint_shape(t->options->resume, &components, &workers, err);
-    if (st == ADVGP_OK && components && t->options->components && components != t->options->components)
-        return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
-                       t->options->resume, components, t->options->components);
-    if (t->options->replay) components = t->options->replay->components;
-    if (st == ADVGP_OK && !components) st = choose_components(t, &components, err);
-    t->result->pilot_seconds = gp_clock_wall() - start;
-    if (st == ADVGP_OK) st = new_learner(t, components, &t->learner, err);
-    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
-    t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
-                              .components = components,
+                              .components = t->components,
                               .batch = t->batch,
                               .steps = t->steps,
                               .workers = t->workers,
                               .seed = t->options->seed,
                               .n_rows = t->n_train};
-    if (st == ADVGP_OK) st = identify(t, err);
+    uint64_t id = 0;
+    advgp_status st = identify(t, err);
     if (st == ADVGP_OK) st = new_run(t, err);
-    if (st == ADVGP_OK && t->options->resume) {
+    if (st == ADVGP_OK && checkpoint) {
         const gp_run_parts parts = {t->run->server, t->run->rule, t->learner->best, t->judged};
-        st = gp_checkpoint_load(t->options->resume, &parts, &t->state, err);
+        st = gp_checkpoint_load(checkpoint, &parts, &t->state, &id, err);
     }
     if (st != ADVGP_OK) return st;
     const gp_train_plan plan = {.m = t->m,
                                 .components = t->learner->spec.n_components,
                                 .workers = t->workers,
+                                .workers_max = gp_run_members(t->run),
                                 .batch = t->batch,
                                 .steps = t->steps,
                                 .eval_every = t->every,
                                 .max_delay = t->options->max_delay,
                                 .quorum = quorum_of(t),
-                                .version = (size_t)gp_server_version(t->run->server)};
+                                .version = (size_t)gp_server_version(t->run->server),
+                                .checkpoint = id,
+                                .judged = t->state.judged_version,
+                                .judging = t->state.judging};
     if (t->events->begin) t->events->begin(t->events->ctx, &plan);
     return ADVGP_OK;
+}
+
+// A fresh learner with the number of components the pilots choose, or the one a checkpoint holds; then the run.
+static advgp_status begin(gp_course *t, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    const double start = gp_clock_wall();
+    size_t workers;
+    if (t->options->resume) st = gp_checkpoint_shape(t->options->resume, &t->components, &workers, err);
+    if (st == ADVGP_OK && t->components && t->options->components && t->components != t->options->components)
+        return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
+                       t->options->resume, t->components, t->options->components);
+    if (t->options->replay)
+        t->components = t->options->components ? t->options->components : t->options->replay->components;
+    if (st == ADVGP_OK && !t->components) st = choose_components(t, &t->components, err);
+    t->result->pilot_seconds = gp_clock_wall() - start;
+    if (st == ADVGP_OK) st = new_learner(t, t->components, &t->learner, err);
+    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
+    t->every = t->steps > evaluations ? t->steps / evaluations : 1;
+    return st == ADVGP_OK ? begin_run(t, t->options->resume, err) : st;
 }
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
@@ -647,6 +707,7 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         st = polish(t, err);
         if (st != ADVGP_OK) return st;
         st = ADVGP_ESTOPPED;
+        if (gp_run_replay_part_ended(t->run)) return st;
     }
     say(t, "finish: exact posterior over the training rows");
     if (t->run->ops->replay) {
@@ -655,8 +716,9 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
             const uint64_t logged = gp_run_replay_rows(t->run);
             *rows = logged ? (size_t)logged : t->n_train;
             st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
+            if (gp_run_replay_part_ended(t->run)) return st;
         }
-    } else if (!t->result->interrupted || few >= t->n_train) {
+    } else if (!t->result->interrupted || (few >= t->n_train && !t->options->cluster)) {
         *rows = t->n_train;
         st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
     }
@@ -664,7 +726,13 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
         if (!t->result->interrupted && !t->run->ops->replay) save(t); // here, not before: no checkpoint has the steps
         t->result->interrupted = true;
         *rows = few < t->n_train ? few : t->n_train;
-        st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
+        st = ADVGP_ECLUSTER;
+        if (!t->options->cluster || gp_server_live(t->run->server) > 0)
+            st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
+        if (st == ADVGP_ECLUSTER) {
+            *rows = (size_t)least;
+            st = finish_here(t, t->learner, *rows, &t->result->neg_elbo, err);
+        }
     }
     t->result->finish_seconds = gp_clock_wall() - start;
     t->result->counts = gp_server_count(t->run->server);
@@ -693,8 +761,35 @@ static advgp_status fill_model(gp_course *t, gp_model *model, size_t finish_rows
     return st;
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------------------------------------
+// ---- the next part of a log -----------------------------------------------------------------------------------------
+
+// The replay is where the run that is replayed wrote the checkpoint that it was resumed from: so does this one, and
+// goes on from it as that one did.
+static advgp_status next_part(gp_course *t, advgp_error *err)
+{
+    const gp_replay_feed *feed = t->options->replay;
+    const gp_replay_part *part = part_of(t);
+    const char *ignored;
+    uint64_t id = 0;
+    advgp_status st = ADVGP_OK;
+    // Where time was up, what there was had been judged at once.
+    if (t->state.judging && !part->judging) st = take_verdict(t, &ignored, err);
+    if (st == ADVGP_OK) st = write_state(t, feed->checkpoint, &id, err);
+    if (st == ADVGP_OK && id != part->checkpoint)
+        st = gp_notes_add(t->notes, err, 1,
+                          "the replay is not in the state that the log tells of where the run was resumed, at version "
+                          "%llu",
+                          (unsigned long long)part->version);
+    if (st != ADVGP_OK) return st;
+    gp_judge_free(t->judge); // first: its last word wakes the run
+    gp_run_free(t->run);
+    gp_free(t->judged);
+    t->judge = NULL, t->run = NULL, t->judged = NULL;
+    t->part++;
+    return begin_run(t, feed->checkpoint, err);
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
 
 static advgp_status check(const gp_shards *shards, const gp_schema *schema, const gp_train_options *o, advgp_error *err)
 {
@@ -722,6 +817,7 @@ advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, co
                    .options = options,
                    .events = events ? events : &silent,
                    .result = result ? result : &unused,
+                   .notes = notes,
                    .wall_start = gp_clock_wall(),
                    .cpu_start = gp_clock_cpu()};
     *t.result = (gp_train_result){0};
@@ -729,8 +825,12 @@ advgp_status gp_course_train(const gp_shards *shards, gp_schema *schema_take, co
     size_t finish_rows = 0;
     st = settle(&t, notes, err);
     if (st == ADVGP_OK) st = begin(&t, err);
-    if (st == ADVGP_OK) st = steps(&t, err);
-    if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);
+    while (st == ADVGP_OK) {
+        st = steps(&t, err);
+        if (st == ADVGP_OK) st = finish(&t, &finish_rows, err);
+        if (st != ADVGP_ESTOPPED || !gp_run_replay_part_ended(t.run)) break;
+        st = next_part(&t, err);
+    }
     if (st == ADVGP_OK) st = gp_model_new(&t.learner->spec, schema_take, sql, model, err);
     if (st == ADVGP_OK) {
         st = fill_model(&t, *model, finish_rows, err);

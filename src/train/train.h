@@ -35,14 +35,15 @@ typedef struct gp_train_options {
     size_t patience;    // evaluations without gain before it stops; 0: 10
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
-    size_t workers;          // threads; 0: 1. Small tables use fewer
+    size_t workers;          // threads; 0: 1. Small tables use fewer, unless someone asked
     bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
                              // goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
     double quorum;           // negative: the rule's own
     double filter;           // 0: parameters are sent whole
     gp_on_loss on_loss;
-    const double *delays; // [n_delays]: seconds worker k sleeps before every push
+    struct gp_cluster *cluster; // workers in processes of their own (cluster.h), which knows how many; NULL: threads
+    const double *delays;       // [n_delays]: seconds worker k sleeps before every push
     size_t n_delays;
     const char *checkpoint;              // file of the whole state, written on the way and when interrupted; NULL: none
     double checkpoint_seconds;           // between two; 0: only when interrupted
@@ -74,10 +75,15 @@ typedef struct gp_train_eval {
 
 // What was settled before the first step.
 typedef struct gp_train_plan {
-    size_t m, components, workers, batch, steps, eval_every;
+    size_t m, components, workers, workers_max, batch, steps, eval_every;
     size_t max_delay;
     double quorum;
     size_t version; // to go on from
+    // The id of the checkpoint that it goes on from; 0: none. The version judged last by then, or still under
+    // judgement.
+    uint64_t checkpoint;
+    size_t judged;
+    bool judging;
 } gp_train_plan;
 
 typedef struct gp_train_events {
@@ -86,8 +92,8 @@ typedef struct gp_train_events {
     void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
     int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
     void (*ps)(void *ctx, const gp_ps_event *event);    // may be NULL: what the server saw and did, for the log
-    // May be NULL: the state was written to path at that version, or could not be, and why.
-    void (*checkpoint)(void *ctx, const char *path, size_t version, const char *failed);
+    // May be NULL: the state was written to path at that version, and its id; or could not be, and why.
+    void (*checkpoint)(void *ctx, const char *path, size_t version, uint64_t id, const char *failed);
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 

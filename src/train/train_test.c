@@ -87,6 +87,27 @@ static int stop_at(void *ctx)
     return s->version >= s->at;
 }
 
+// Trains until a version is made; the options are then those of going on from the checkpoint.
+static gp_train_result train_until(gp_train_options *o, uint64_t at, const char *checkpoint)
+{
+    stopper s = {.at = at};
+    const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
+    gp_train_result r;
+    o->checkpoint = checkpoint, o->resume = NULL;
+    gp_model_free(train(o, &events, &r));
+    assert_true(r.interrupted);
+    o->resume = checkpoint;
+    return r;
+}
+
+// The name of a file that nobody else has; the caller removes it.
+static void name_checkpoint(char *path)
+{
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
 // Every version is one of evaluation: none may be missing.
 static void next_version(void *ctx, const gp_train_eval *eval)
 {
@@ -99,28 +120,18 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
 {
     (void)state;
     char path[] = "/tmp/advgp-checkpoint-XXXXXX";
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    name_checkpoint(path);
     gp_train_options o = small();
     make_table(1500, 4, "0.1");
     gp_model *whole = train(&o, NULL, NULL);
     free_table();
 
     for (uint64_t at = 0; at <= 41; at += 20 + (at == 0)) { // before all, at an evaluation, between two, late
-        stopper s = {.at = at};
-        const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
-        gp_train_result r;
-        o.checkpoint = path, o.resume = NULL;
         make_table(1500, 4, "0.1");
-        gp_model *part = train(&o, &events, &r);
-        assert_true(r.interrupted);
-        assert_in_range(r.versions, at, at + 1);
-        gp_model_free(part);
+        assert_in_range(train_until(&o, at, path).versions, at, at + 1);
         free_table();
-        o.resume = path;
         make_table(1500, 4, "0.1");
-        gp_model *rest = train(&o, NULL, &r);
+        gp_model *rest = train(&o, NULL, NULL);
         free_table();
         assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));
         gp_model_free(rest);
@@ -144,25 +155,18 @@ static void a_run_that_waits_for_its_judge_resumes_to_the_same_bits(void **state
 {
     (void)state;
     char path[] = "/tmp/advgp-checkpoint-XXXXXX";
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    name_checkpoint(path);
     gp_train_options o = small();
     o.batch = 100, o.epochs = 1, o.patience = 3;
     make_table(8000, 9, "0.5");
     gp_model *whole = train(&o, NULL, NULL);
     free_table();
     for (uint64_t at = 2; at <= 11; at += 3) {
-        stopper s = {.at = at};
-        const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
-        gp_train_result r;
-        o.checkpoint = path, o.resume = NULL;
         make_table(8000, 9, "0.5");
-        gp_model_free(train(&o, &events, &r));
-        assert_true(r.interrupted);
+        train_until(&o, at, path);
         free_table();
-        o.resume = path;
         make_table(8000, 9, "0.5");
+        gp_train_result r;
         size_t last = 0;
         gp_model *rest = train(&o, &(gp_train_events){.ctx = &last, .eval = next_version}, &r);
         free_table();

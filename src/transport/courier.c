@@ -330,6 +330,14 @@ void gp_courier_wake(gp_endpoint *endpoint)
     pthread_mutex_unlock(&c->lock);
 }
 
+void gp_courier_be_server(gp_endpoint *endpoint)
+{
+    courier *c = (courier *)endpoint;
+    pthread_mutex_lock(&c->lock);
+    c->o.server = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
 gp_wire *gp_courier_wire(gp_endpoint *endpoint)
 {
     return ((courier *)endpoint)->o.wire;

@@ -41,4 +41,6 @@ advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *p
 advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
 void gp_courier_wake(gp_endpoint *endpoint);
 void gp_courier_close(gp_endpoint *endpoint);
+// For a wire that learns in open which side it is on; before the endpoint is used.
+void gp_courier_be_server(gp_endpoint *endpoint);
 gp_wire *gp_courier_wire(gp_endpoint *endpoint); // to look at what open left in it; there until the endpoint is closed

@@ -31,14 +31,15 @@ typedef struct gp_transport {
     // From now on these bytes (copied; n 0: none) go to every peer that was heard of in the last minute, at once and
     // every `seconds`, whatever the owner is doing: a sign of life. NULL: peers are in this process and need none.
     advgp_status (*beat)(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
-    void (*close)(gp_endpoint *endpoint); // NULL is fine
+    void (*lost)(gp_endpoint *endpoint, size_t peer); // its owner holds that peer for dead; NULL: no matter
+    void (*close)(gp_endpoint *endpoint);             // NULL is fine
 } gp_transport;
 
 struct gp_endpoint {
     const gp_transport *transport;
 };
 
-extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_sim;
+extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_mpi, gp_transport_sim;
 extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
 const gp_transport *gp_transport_named(const char *name);
 

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-const gp_transport *const gp_transports[] = {&gp_transport_inproc, &gp_transport_zmq, &gp_transport_sim, NULL};
+const gp_transport *const gp_transports[] = {&gp_transport_inproc, &gp_transport_zmq, &gp_transport_mpi,
+                                             &gp_transport_sim, NULL};
 
 const gp_transport *gp_transport_named(const char *name)
 {

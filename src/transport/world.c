@@ -38,6 +38,7 @@ typedef struct checkpoint {
     gp_server_image image; // its arrays are ours
     double *numbers;       // theta, kept, candidate, the rule's arrays, the workers' copies
     uint64_t *integers;    // owner, sequence, incarnation
+    const double **copies; // [workers_max], into the numbers
     uint64_t counter;
 } checkpoint;
 
@@ -361,7 +362,9 @@ static void keep_checkpoint(world *w)
     c->image.candidate = memcpy(at, image.candidate, image.size * sizeof(double)), at += image.size;
     for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
         memcpy(at, state.arrays[i].values, state.arrays[i].n * sizeof(double));
-    if (image.sent) c->image.sent = memcpy(at, image.sent, image.n_workers * image.size * sizeof(double));
+    for (size_t k = 0; image.sent && k < image.n_workers; k++, at += image.size)
+        c->copies[k] = memcpy(at, image.sent[k], image.size * sizeof(double));
+    if (image.sent) c->image.sent = c->copies;
     if (state.counter) c->counter = *state.counter;
     c->image.owner = memcpy(to, image.owner, image.n_shards * sizeof *to), to += image.n_shards;
     c->image.sequence = memcpy(to, image.sequence, image.n_workers * sizeof *to), to += image.n_workers;
@@ -619,18 +622,19 @@ static bool allocate(world *w)
     const gp_world_options *o = w->o;
     const size_t shards = o->server.n_shards;
     const size_t push = o->rule->push_size(o->rule_options.layout, o->rule_options.range);
-    w->limits = (gp_message_limits){push > w->size ? push : w->size, w->size, shards};
+    w->limits = (gp_message_limits){.values = push > w->size ? push : w->size, .masked = w->size, .shards = shards};
     w->queue_room = 6 * o->n_workers + 2 * o->n_faults + 16;
     w->queue = gp_alloc(w->queue_room, sizeof *w->queue);
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
     w->players = gp_alloc(o->n_workers, sizeof *w->players);
     w->bytes = gp_alloc(1, gp_message_size_max(&w->limits));
     // A rule keeps at most four arrays of the size of theta.
-    w->kept.numbers = gp_alloc((7 + w->o->server.workers_max) * w->size, sizeof(double));
+    w->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? o->server.workers_max : 0)) * w->size, sizeof(double));
+    w->kept.copies = gp_alloc(o->server.workers_max, sizeof *w->kept.copies);
     w->kept.integers = gp_alloc(shards + 2 * o->server.workers_max, sizeof(uint64_t));
     if (o->check_copies) w->history = gp_alloc((o->versions + 1) * w->size, sizeof(double));
-    return w->queue && w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.integers &&
-           (w->history || !o->check_copies);
+    return w->queue && w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies &&
+           w->kept.integers && (w->history || !o->check_copies);
 }
 
 static advgp_status open_world(world *w, advgp_error *err)
@@ -673,6 +677,7 @@ static void close_world(world *w)
     gp_free(w->bytes);
     gp_free(w->kept.numbers);
     gp_free(w->kept.integers);
+    gp_free((void *)w->kept.copies);
     gp_free(w->history);
 }
 

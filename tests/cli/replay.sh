@@ -54,7 +54,7 @@ again 'a small table, ended by L-BFGS'
 logged 'a small table, time is up' 0 in/small.csv "${shape[@]}" --time 0.03
 has 'a small table, time is up' '"stopped":"time is up"'
 again 'a small table, time is up'
-good 'fewer workers: a note' 'workers reduced from 4 to 1' -- train in/small.csv -m 10 --components 1 --epochs 2 --target y --workers 4 --delay-worker 3:0.1 -o out/m --log out/log
+good 'fewer workers: a note' 'workers reduced from 200 to' -- train in/small.csv -m 10 --components 1 --epochs 2 --target y --workers 200 --delay-worker 199:0.1 -o out/m --log out/log
 again 'a delay of a worker that is not there'
 logged 'wild rows' 0 in/wild.csv -q -m 20 --components 1 --target y --workers 4 --max-delay 8 --batch 400 --epochs 4 --patience inf
 again 'wild rows'
@@ -195,13 +195,88 @@ grep -q 'the replay was interrupted' said.err || tell "an interrupted replay: $(
 grep -q -e --resume said.err && tell "an interrupted replay: cannot be resumed: $(tail -n 2 said.err)"
 [[ -e out/x || -e out/x.checkpoint ]] && tell 'an interrupted replay: left something'
 
-# A resumed run goes on in the same log; steps that the first part made after its checkpoint are in it, too.
-cp out/interrupted out/log
-timeout -k 5 120 "$advgp" train in/rows.csv "${endless[@]}" --validation 0.5 -o out/m --log out/log --resume out/again.checkpoint --time 0.2 \
-  >said.out 2>said.err || true
-if [[ $(grep -c '"event":"begin"' out/log) == 2 ]]; then
-  bad 'of a resumed run' 4 'resumed' -- replay out/log -o out/x
-else
-  tell "the run was not resumed: $(tail -n 1 said.err)"
-fi
+# ---- resumed
+# A resumed run goes on in the same log. What the part before it has after the checkpoint is void.
+resumed() { # NAME EXIT ARGUMENTS: goes on from the last state in the same log
+  local name=$1 want=$2
+  shift 2
+  rm -f out/again
+  timeout -k 5 120 "$advgp" train "$@" -o out/m --log out/log --resume out/m.checkpoint >said.out 2>said.err
+  local code=$?
+  [[ $code == "$want" ]] || tell "$name: the rest of the run: exit $code, expected $want: $(tail -n 3 said.err)"
+}
+begun() { # NAME TIMES
+  local n
+  n=$(grep -c '"event":"begin"' out/log)
+  [[ $n == "$2" ]] || tell "$1: $n beginnings in the log, expected $2"
+}
+whole() { # NAME TIMES: the log of a run that began that often gives the same model, by way of the same states
+  begun "$1" "$2"
+  again "$1"
+  grep -q 'is not in the state' said.err && tell "$1: another state on the way"
+  [[ -z $(find out -name '*.replay-*') ]] || tell "$1: left a checkpoint of the replay"
+}
+killed() { # NAME LINES ARGUMENTS: killed once the log tells of so many checkpoints
+  local name=$1 lines=$2
+  shift 2
+  "$advgp" train "$@" -o out/m --log out/log --checkpoint-every 1 >said.out 2>said.err &
+  local pid=$!
+  for ((i = 0; i < 6000; i++)); do
+    [[ -e out/log ]] && (( $(grep -c '"event":"checkpoint"' out/log) >= lines )) && break
+    sleep 0.01
+  done
+  sleep 0.1 # steps that are lost
+  kill -KILL $pid
+  wait $pid 2>/dev/null
+}
+for ((round = 0; round < rounds; round++)); do
+  for optimizer in natural prox; do
+    filter=$([[ $optimizer == prox ]] && echo 0 || echo 0.01)
+    name="resumed, $optimizer, filter $filter"
+    args=(in/rows.csv "${endless[@]}" --optimizer $optimizer --filter $filter)
+    interrupted "$name" . $((400 + 300 * round)) "${args[@]}"
+    resumed "$name" 0 "${args[@]}" --time 0.3
+    whole "$name" 2
+  done
+  args=(in/rows.csv "${endless[@]}" --filter 0.01)
+  rm -f out/log out/m
+  killed 'killed' 1 "${args[@]}"
+  killed 'killed' $((1 + (round + 1) % 2)) "${args[@]}" --resume out/m.checkpoint # with a state of its own, or before it has one
+  resumed 'killed twice' 0 "${args[@]}" --time 0.3
+  whole 'killed twice' 3
+  args=(in/rows.csv "${endless[@]}" --validation 0.5)
+  interrupted 'resumed, a slow judge' . $((300 + 100 * round)) "${args[@]}"
+  resumed 'resumed, a slow judge' 0 "${args[@]}" --time 0.3
+  whole 'resumed, a slow judge' 2
+  args=(in/rows.csv "${shape[@]}" --method svigp)
+  interrupted 'resumed, svigp' '"advance"' 30 "${args[@]}" --epochs 100000 --patience inf
+  resumed 'resumed, svigp' 0 "${args[@]}" --epochs 100000 --patience inf --time 0.1
+  whole 'resumed, svigp' 2
+  args=(in/rows.csv -q -m 200 --components 1 --target y --workers 1 --epochs 1 --batch full)
+  interrupted 'resumed, in the finish' '"collect"' 1 "${args[@]}"
+  resumed 'resumed, in the finish' 0 "${args[@]}"
+  whole 'resumed, in the finish' 2
+  args=(in/small.csv -q -m 60 --components 1 --target y --patience 1)
+  interrupted 'resumed, in the end by L-BFGS' '"collect"' $((1 + round)) "${args[@]}"
+  resumed 'resumed, in the end by L-BFGS' 0 "${args[@]}"
+  whole 'resumed, in the end by L-BFGS' 2
+done
+args=(in/rows.csv -q -m 40 --target y --workers 4 --epochs 1)
+interrupted 'resumed among pilots' '"command"' 1 "${args[@]}"
+resumed 'resumed among pilots' 0 "${args[@]}"
+whole 'resumed among pilots' 2
+# Time was up, and then someone interrupted the end: what there was had been judged.
+args=(in/rows.csv -q -m 200 --components 1 --target y --workers 2 --batch 4000 --epochs 1000 --patience inf)
+interrupted 'resumed, late' '"collect"' 1 "${args[@]}" --time 0.5
+has 'resumed, late' '"stopped":"time is up"'
+resumed 'resumed, late' 0 "${args[@]}" --time 0.5
+whole 'resumed, late' 2
+cp out/log in/twice
+sed '/"event":"checkpoint"/d' in/twice >in/not_told
+bad 'resumed from nowhere' 4 'resumed' 'does not tell' -- replay in/not_told -o out/x
+at=$(grep -n '"event":"begin"' in/twice | sed -n '2{s/:.*//;p}')
+sed "$((at + 1)),\$d" in/twice >in/begun_again # it was resumed, and killed
+bad 'resumed and not ended' 4 'did not come to its end' -- replay in/begun_again -o out/x
+sed '2,400{/"event":"push"/d}' in/twice >in/left_out
+bad 'resumed, pushes left out' 4 'cannot be replayed' -- replay in/left_out -o out/x
 end_report 60

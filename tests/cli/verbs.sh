@@ -137,7 +137,7 @@ for piece in "a model of 'y' by advgp" "400 rows" "color " "onehot, 3 categories
 done
 check "target" "$(quietly inspect m.safetensors --json | field target)" '"y"'
 check "info" "$(quietly info --json | field version)" "$(quietly --version | sed 's/advgp \(.*\)/"\1"/')"
-for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc zmq; do
+for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc zmq mpi; do
   seen=$((seen + 1)); quietly info | grep -q "$piece" || miss "info does not say '$piece'"
 done
 check "help" "$(quietly evaluate --help | head -1)" "advgp evaluate: error, likelihood and coverage of a model on a table with known targets"

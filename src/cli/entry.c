@@ -1,0 +1,461 @@
+// entry.c: from options and environment to an endpoint.
+#include "cli/entry.h"
+#include "base/alloc.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "data/packed.h"
+#include "store/keys.h"
+#include "store/rendezvous.h"
+#include "train/join.h"
+#include "transport/address.h"
+#include "transport/launch.h"
+#include "transport/mpi.h"
+#include "transport/zmq.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Inputs that messages are sized for before the data are read; a table with more is told so.
+enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096 };
+static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
+static const double worker_wait = 600; // seconds without a word from the lead
+static const double probe_seconds = 5; // for a lead to show that it lives
+
+struct gp_entry {
+    const gp_options *o;
+    gp_launch launch; // by whom it was started; size negative: not told
+    bool several;     // hosts take part
+    const char *job;  // what Slurm calls it; NULL: it is none of its
+    bool worker, mpi;
+    char name[80];
+    char rendezvous[4096]; // empty: none
+    // A worker's:
+    gp_endpoint *endpoint;
+    gp_worker_keys keys; // of --keys
+    bool has_keys;
+    uint32_t wish;
+    double give_up;
+    const char *data;
+    // A lead's:
+    gp_cluster *cluster;
+    size_t workers, message_max;
+    gp_rendezvous published;
+    bool is_published;
+};
+
+static void on_say(void *ctx, const char *text)
+{
+    const gp_entry *e = ctx;
+    if (e->worker)
+        gp_cli_say(e->o, "%s: %s", e->name, text);
+    else
+        gp_cli_say(e->o, "%s", text);
+}
+
+static int on_stop(void *ctx)
+{
+    (void)ctx;
+    return gp_cli_stopped();
+}
+
+// What transport/launch.h knows, and Kubernetes, whose indexed jobs count their pods.
+static void read_launch(gp_entry *e)
+{
+    int64_t n;
+    const char *index = getenv("JOB_COMPLETION_INDEX"), *step = getenv("SLURM_STEP_NUM_NODES"),
+               *nodes = step ? step : getenv("SLURM_JOB_NUM_NODES");
+    e->launch = gp_launch_read();
+    if (!e->launch.by && index && gp_text_integer(index, &n)) e->launch = (gp_launch){"Kubernetes", n, -1, false};
+    e->several = nodes && gp_text_integer(nodes, &n) && n > 1;
+    e->job = getenv("SLURM_STEP_ID") ? getenv("SLURM_JOB_ID") : NULL;
+}
+
+static void name_self(gp_entry *e)
+{
+    char host[64] = "host";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(e->name, sizeof e->name, "%.60s:%ld", host, (long)getpid());
+}
+
+// ---- where the lead is ----------------------------------------------------------------------------------------------
+
+// The file of --rendezvous, or the one that tasks of a Slurm job agree on.
+static void find_rendezvous(gp_entry *e)
+{
+    const char *given = gp_options_text(e->o, "rendezvous");
+    if (given)
+        snprintf(e->rendezvous, sizeof e->rendezvous, "%s", given);
+    else if (e->job && !gp_options_text(e->o, "server"))
+        snprintf(e->rendezvous, sizeof e->rendezvous, "advgp-%.100s.rendezvous", e->job);
+}
+
+static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
+{
+    const gp_entry *e = ctx;
+    const char *server = gp_options_text(e->o, "server");
+    *known = false;
+    *out = (gp_zmq_target){0};
+    if (server) {
+        snprintf(out->address, sizeof out->address, "%s", server);
+    } else {
+        gp_rendezvous r;
+        bool there;
+        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
+        if (st != ADVGP_OK || !there) return st;
+        snprintf(out->address, sizeof out->address, "%s", r.endpoint);
+        memcpy(out->lead_key, r.lead_key, sizeof out->lead_key);
+        out->keys = r.worker;
+    }
+    if (e->has_keys) {
+        memcpy(out->lead_key, e->keys.lead_key, sizeof out->lead_key);
+        out->keys = e->keys.keys;
+    }
+    *known = true;
+    return ADVGP_OK;
+}
+
+static advgp_status read_worker_keys(gp_entry *e, advgp_error *err)
+{
+    const char *dir = gp_options_text(e->o, "keys");
+    if (!dir) return ADVGP_OK;
+    e->has_keys = true;
+    return gp_keys_read_worker(dir, &e->keys, err);
+}
+
+static advgp_status connect_zmq(gp_entry *e, advgp_error *err)
+{
+    const gp_zmq_connect_options o = {.find = find_lead, .ctx = e, .message_max = GP_JOIN_MESSAGE_MAX};
+    return gp_zmq_connect(&o, &e->endpoint, err);
+}
+
+// Does a lead answer at the place that a rendezvous file names? It may have died and left the file behind.
+static advgp_status probe(gp_entry *e, bool *lives, advgp_error *err)
+{
+    gp_rendezvous r;
+    bool there;
+    *lives = false;
+    advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
+    if (st != ADVGP_OK || !there) return st;
+    st = read_worker_keys(e, err);
+    if (st == ADVGP_OK) st = connect_zmq(e, err);
+    if (st != ADVGP_OK) return st;
+    gp_endpoint *end = e->endpoint;
+    for (int i = 0; i < 5 && !*lives; i++) {
+        _Alignas(8) char bytes[256];
+        size_t peer, n;
+        const void *got = NULL;
+        const gp_message m = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
+        gp_message_encode(&m, bytes);
+        if (end->transport->send(end, 0, bytes, gp_message_size(&m), NULL) != ADVGP_OK ||
+            end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL) != ADVGP_OK)
+            break;
+        *lives = got != NULL;
+    }
+    end->transport->close(end);
+    e->endpoint = NULL;
+    e->has_keys = false;
+    return ADVGP_OK;
+}
+
+// ---- the lead -------------------------------------------------------------------------------------------------------
+
+static size_t workers_expected(const gp_entry *e)
+{
+    const gp_options *o = e->o;
+    if (gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"))
+        return (size_t)gp_options_int(o, "workers");
+    if (e->launch.size > 1) return (size_t)e->launch.size - 1;
+    return (size_t)gp_options_int(o, "min-workers");
+}
+
+static advgp_status check_counts(const gp_entry *e, size_t max, advgp_error *err)
+{
+    const size_t min = (size_t)gp_options_int(e->o, "min-workers");
+    if (min > e->workers)
+        return gp_fail(err, ADVGP_EINVAL, "--min-workers %zu is more than the %zu workers of the run", min, e->workers);
+    if (max < e->workers)
+        return gp_fail(err, ADVGP_EINVAL, "--max-workers %zu leaves no place for the %zu workers of the run", max,
+                       e->workers);
+    if (gp_options_real(e->o, "lost-after") < 2 * gp_options_real(e->o, "heartbeat"))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "--lost-after %g: a worker gives a sign of life every %g seconds (--heartbeat); allow for two "
+                       "of them at least",
+                       gp_options_real(e->o, "lost-after"), gp_options_real(e->o, "heartbeat"));
+    return ADVGP_OK;
+}
+
+static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_error *err)
+{
+    const gp_options *o = e->o;
+    size_t max = 2 * e->workers + SPARE_WORKERS;
+    if (!gp_options_is(o, "max-workers", "auto")) max = (size_t)gp_options_int(o, "max-workers");
+    if (e->mpi || max > WORKERS_MAX) max = e->mpi ? e->workers : WORKERS_MAX; // MPI: nobody can join
+    advgp_status st = check_counts(e, max, err);
+    if (st != ADVGP_OK) {
+        endpoint_take->transport->close(endpoint_take);
+        return st;
+    }
+    const gp_cluster_options c = {.endpoint = endpoint_take,
+                                  .workers = e->workers,
+                                  .workers_min = (size_t)gp_options_int(o, "min-workers"),
+                                  .workers_max = max,
+                                  .wait = gp_options_real(o, "wait"),
+                                  .heartbeat = gp_options_real(o, "heartbeat"),
+                                  .lost_after = gp_options_real(o, "lost-after"),
+                                  .stuck_after = gp_options_real(o, "stuck-after"),
+                                  .random = gp_random_u64(),
+                                  .say = on_say,
+                                  .ctx = e};
+    return gp_cluster_new(&c, &e->cluster, err);
+}
+
+// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones.
+static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_keys *keys, gp_zmq_identity *worker,
+                              advgp_error *err)
+{
+    const char *dir = gp_options_text(e->o, "keys");
+    *keys = (gp_lead_keys){0};
+    *worker = (gp_zmq_identity){0};
+    if (dir) return gp_keys_read_lead(dir, keys, err);
+    if (at->loopback || !e->rendezvous[0]) return ADVGP_OK; // plain; refused where others can reach it
+    keys->allowed = gp_alloc(1, sizeof *keys->allowed);
+    if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
+    keys->n_allowed = 1;
+    advgp_status st = gp_zmq_keypair(&keys->keys, err);
+    if (st == ADVGP_OK) st = gp_zmq_keypair(worker, err);
+    memcpy(keys->allowed[0], worker->public_key, sizeof keys->allowed[0]);
+    return st;
+}
+
+static advgp_status publish(gp_entry *e, const char *endpoint, const gp_lead_keys *keys, const gp_zmq_identity *worker,
+                            advgp_error *err)
+{
+    gp_rendezvous *r = &e->published;
+    if (!e->rendezvous[0]) return ADVGP_OK;
+    *r = (gp_rendezvous){.run = {gp_random_u64(), gp_random_u64()}, .pid = getpid(), .worker = *worker};
+    snprintf(r->endpoint, sizeof r->endpoint, "%s", endpoint);
+    (void)gethostname(r->host, sizeof r->host - 1);
+    memcpy(r->lead_key, keys->keys.public_key, sizeof r->lead_key);
+    const advgp_status st = gp_rendezvous_write(e->rendezvous, r, err);
+    e->is_published = st == ADVGP_OK;
+    return st;
+}
+
+static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
+{
+    const gp_options *o = e->o;
+    const char *listen = gp_options_text(o, "listen");
+    char host[256] = "127.0.0.1";
+    gp_address at, reach;
+    gp_lead_keys keys;
+    gp_zmq_identity worker;
+    gp_endpoint *endpoint = NULL;
+    if (!listen && e->several) (void)gethostname(host, sizeof host - 1);
+    advgp_status st = gp_address_listen(listen ? listen : host, &at, err);
+    if (st != ADVGP_OK) return gp_wrap(err, st, "--listen");
+    st = find_keys(e, &at, &keys, &worker, err);
+    const bool encrypted = keys.keys.secret_key[0];
+    if (st == ADVGP_OK) {
+        const gp_zmq_listen_options z = {.address = at.endpoint,
+                                         .keys = encrypted ? &keys.keys : NULL,
+                                         .allowed = keys.allowed,
+                                         .n_allowed = keys.n_allowed,
+                                         .message_max = e->message_max,
+                                         .peers_max = 2 * WORKERS_MAX};
+        st = gp_zmq_listen(&z, &endpoint, err);
+    }
+    if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(endpoint), &reach, err);
+    if (st == ADVGP_OK) st = publish(e, reach.endpoint, &keys, &worker, err);
+    gp_lead_keys_fini(&keys);
+    if (st != ADVGP_OK) {
+        if (endpoint) endpoint->transport->close(endpoint);
+        return st;
+    }
+    gp_cli_say(o, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
+               e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
+               e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
+               e->workers == 1 ? "" : "s");
+    return make_cluster(e, endpoint, err);
+}
+
+// ---- roles ----------------------------------------------------------------------------------------------------------
+
+static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
+{
+    gp_endpoint *endpoint = NULL;
+    gp_mpi_place place;
+    const gp_mpi_options m = {.message_max = e->message_max};
+    advgp_status st = gp_mpi_open(&m, &endpoint, &place, err);
+    if (st != ADVGP_OK) return st;
+    e->mpi = true;
+    e->launch.rank = (int64_t)place.rank, e->launch.size = (int64_t)place.size;
+    e->worker = place.rank > 0;
+    e->wish = e->worker ? (uint32_t)place.rank - 1 : GP_ANY_WORKER;
+    if (e->worker) {
+        e->endpoint = endpoint;
+        return ADVGP_OK;
+    }
+    e->workers = place.size - 1;
+    gp_cli_say(e->o, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size, place.host,
+               e->workers, e->workers == 1 ? "" : "s");
+    return make_cluster(e, endpoint, err);
+}
+
+// Rank 0 of the launcher leads. A task that Slurm added to a running job is of rank 0 again: where a lead lives it is a
+// worker.
+static advgp_status settle_role(gp_entry *e, advgp_error *err)
+{
+    const gp_options *o = e->o;
+    const bool named = !gp_options_is(o, "role", "auto");
+    e->worker = named ? gp_options_is(o, "role", "worker")
+                      : gp_options_text(o, "server") || (e->launch.by && e->launch.rank > 0);
+    if (e->worker && e->launch.by && e->launch.rank > 0) e->wish = (uint32_t)e->launch.rank - 1;
+    if (e->worker && !gp_options_text(o, "server") && !e->rendezvous[0])
+        return gp_fail(err, ADVGP_EINVAL,
+                       "a worker must find its lead: name it with --server HOST:PORT, or a file on a "
+                       "shared disk with --rendezvous FILE");
+    if (!e->worker && gp_options_text(o, "server"))
+        return gp_fail(err, ADVGP_EINVAL, "--server is for workers: a server says with --listen where it is");
+    if (e->worker || !e->rendezvous[0]) return ADVGP_OK;
+    bool lives;
+    const advgp_status st = probe(e, &lives, err);
+    if (st != ADVGP_OK || !lives) return st == ADVGP_EFILE ? ADVGP_OK : st; // what is no rendezvous is replaced
+    if (named || !e->launch.by)
+        return gp_fail(err, ADVGP_EINVAL,
+                       "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
+                       e->rendezvous);
+    e->worker = true;
+    e->wish = GP_ANY_WORKER;
+    gp_cli_say(o, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
+    return ADVGP_OK;
+}
+
+static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
+{
+    find_rendezvous(e);
+    advgp_status st = settle_role(e, err);
+    if (st != ADVGP_OK) return st;
+    if (!e->worker) {
+        e->workers = workers_expected(e);
+        return listen_zmq(e, err);
+    }
+    st = read_worker_keys(e, err);
+    return st == ADVGP_OK ? connect_zmq(e, err) : st;
+}
+
+static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *err)
+{
+    gp_entry *e = *out = gp_alloc(1, sizeof *e);
+    if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
+    e->o = o;
+    read_launch(e);
+    e->wish = GP_ANY_WORKER;
+    e->give_up = worker_wait;
+    name_self(e);
+    return ADVGP_OK;
+}
+
+advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err)
+{
+    *out = NULL;
+    if (gp_options_is(o, "transport", "inproc")) return ADVGP_OK;
+    advgp_status st = entry_new(o, out, err);
+    if (st != ADVGP_OK) return st;
+    gp_entry *e = *out;
+    if (gp_options_real(o, "wait") > e->give_up) e->give_up = gp_options_real(o, "wait");
+    e->message_max = gp_cluster_message_max((size_t)gp_options_int(o, "inducing"), INPUTS_MAX, GP_SHARDS_MAX);
+    st = gp_options_is(o, "transport", "mpi") ? enter_mpi(e, err) : enter_zmq(e, err);
+    if (st != ADVGP_OK) {
+        gp_entry_close(e, err ? err->text : NULL);
+        *out = NULL;
+    }
+    return st;
+}
+
+advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_error *err)
+{
+    advgp_status st = entry_new(o, out, err);
+    if (st != ADVGP_OK) return st;
+    gp_entry *e = *out;
+    e->worker = true;
+    e->launch = (gp_launch){.rank = -1, .size = -1}; // who is started as a worker is one, whatever its rank
+    e->give_up = gp_options_real(o, "wait");
+    e->data = gp_options_text(o, "data");
+    if (!gp_options_is(o, "id", "any")) e->wish = (uint32_t)gp_options_int(o, "id");
+    find_rendezvous(e);
+    if (!gp_options_text(o, "server") && !e->rendezvous[0])
+        st = gp_fail(err, ADVGP_EINVAL,
+                     "where is the lead? Name it with --server HOST:PORT, or the file of its "
+                     "--rendezvous");
+    if (st == ADVGP_OK) st = read_worker_keys(e, err);
+    if (st == ADVGP_OK) st = connect_zmq(e, err);
+    if (st != ADVGP_OK) {
+        gp_entry_close(e, NULL);
+        *out = NULL;
+    }
+    return st;
+}
+
+// ---- use ------------------------------------------------------------------------------------------------------------
+
+bool gp_entry_is_worker(const gp_entry *e)
+{
+    return e->worker;
+}
+
+gp_cluster *gp_entry_cluster(gp_entry *e)
+{
+    return e->cluster;
+}
+
+size_t gp_entry_workers(const gp_entry *e)
+{
+    return e->workers;
+}
+
+advgp_status gp_entry_data(gp_entry *e, const gp_shards *shards, size_t m, advgp_error *err)
+{
+    const char *dir = gp_packed_dir(shards);
+    if (!dir)
+        return gp_fail(err, ADVGP_EINVAL,
+                       "workers in other processes read packed rows: pack the table with advgp pack, or name a folder "
+                       "that all can reach with --cache DIR, where it is packed first");
+    if (gp_cluster_message_max(m, shards->d, shards->n_train) > e->message_max)
+        return gp_fail(err, ADVGP_EINVAL, "%zu inputs: a cluster is made for %d at most", shards->d, INPUTS_MAX);
+    gp_cluster_set_data(e->cluster, dir, gp_packed_fingerprint(shards));
+    return ADVGP_OK;
+}
+
+advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
+{
+    gp_join_result result;
+    const gp_join_options j = {.endpoint = e->endpoint,
+                               .name = e->name,
+                               .data = e->data,
+                               .wish = e->wish,
+                               .random = gp_random_u64(),
+                               .give_up = e->give_up,
+                               .grace = e->launch.by ? grace : 0,
+                               .stop = on_stop,
+                               .say = on_say,
+                               .ctx = e};
+    gp_cli_say(e->o, "%s: worker process%s%s", e->name, e->launch.by ? " started by " : "",
+               e->launch.by ? e->launch.by : "");
+    const advgp_status st = gp_join(&j, &result, err);
+    gp_cli_say(e->o, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
+               result.runs, result.runs == 1 ? "" : "s", result.resends);
+    return st;
+}
+
+void gp_entry_close(gp_entry *e, const char *why)
+{
+    if (!e) return;
+    if (e->cluster) gp_cluster_free(e->cluster, why);
+    if (e->endpoint) e->endpoint->transport->close(e->endpoint);
+    if (e->is_published) (void)gp_rendezvous_remove(e->rendezvous, &e->published, NULL);
+    gp_free(e);
+}

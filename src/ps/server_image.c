@@ -1,0 +1,148 @@
+// server_image.c: what others see of a server, and the image by which another goes on where it was.
+#include "base/alloc.h"
+#include "linalg/dense.h"
+#include "ps/server_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+// ---- looking --------------------------------------------------------------------------------------------------------
+
+uint64_t gp_server_version(const gp_server *s)
+{
+    return s->version;
+}
+
+const double *gp_server_theta(const gp_server *s)
+{
+    return s->theta;
+}
+
+double gp_server_value(const gp_server *s)
+{
+    return s->value;
+}
+
+bool gp_server_begun(const gp_server *s)
+{
+    return s->begun;
+}
+
+size_t gp_server_live(const gp_server *s)
+{
+    return s->n_live;
+}
+
+gp_member gp_server_member(const gp_server *s, uint32_t worker)
+{
+    assert(worker < s->o.workers_max);
+    return s->members[worker].seen;
+}
+
+const gp_shard_table *gp_server_shards(const gp_server *s)
+{
+    return &s->table;
+}
+
+gp_server_counts gp_server_count(const gp_server *s)
+{
+    return s->counts;
+}
+
+// ---- checkpoint -----------------------------------------------------------------------------------------------------
+
+gp_server_image gp_server_look(gp_server *s)
+{
+    size_t n_workers = s->o.workers_max; // those who may still come for the first time cost nothing
+    while (n_workers > 0 && !s->members[n_workers - 1].seen.incarnation) n_workers--;
+    gp_server_image image = {.version = s->collecting ? s->steps_version : s->version,
+                             .oldest = s->collecting ? s->steps_oldest : s->oldest,
+                             .candidate_version = s->candidate_version,
+                             .epoch = s->o.epoch,
+                             .damping = s->damping,
+                             .value = s->value,
+                             .mean_value = s->mean_value,
+                             .deviation = s->deviation,
+                             .jumps = s->jumps,
+                             .has_value = s->has_value,
+                             .dealt = s->begun,
+                             .size = s->range.count,
+                             .theta = s->theta,
+                             .kept = s->kept,
+                             .candidate = s->candidate,
+                             .sent = s->sent,
+                             .n_shards = s->table.n,
+                             .n_workers = n_workers,
+                             .owner = s->image,
+                             .sequence = s->image + s->table.n,
+                             .incarnation = s->image + s->table.n + n_workers};
+    uint64_t *owner = s->image, *sequence = owner + s->table.n, *incarnation = sequence + n_workers;
+    for (size_t i = 0; i < s->table.n; i++) owner[i] = s->table.owner[i];
+    for (size_t k = 0; k < n_workers; k++) {
+        const member *m = &s->members[k]; // a push that is in no step yet is to be computed again
+        sequence[k] = m->fresh || m->failed ? m->push_sequence : m->seen.sequence;
+        incarnation[k] = m->seen.incarnation;
+        if (s->sent) s->sent[k] = m->sent ? m->sent : s->theta;
+    }
+    return image;
+}
+
+static advgp_status check_image(const gp_server *s, const gp_server_image *image, advgp_error *err)
+{
+    if (s->n_live || s->begun)
+        return gp_fail(err, ADVGP_EINVAL, "a server goes on from a checkpoint before anybody came");
+    if (image->size != s->range.count || image->n_shards != s->table.n)
+        return gp_fail(err, ADVGP_EINVAL, "a checkpoint of %zu parameters and %zu shards: here are %zu and %zu",
+                       image->size, image->n_shards, s->range.count, s->table.n);
+    if (image->n_workers > s->o.workers_max)
+        return gp_fail(err, ADVGP_EINVAL, "a checkpoint of a run that had %zu workers: here %zu at most may come",
+                       image->n_workers, s->o.workers_max);
+    const double numbers[] = {image->value, image->mean_value, image->deviation};
+    if (!(image->damping > 0 && image->damping <= 1) || !gp_all_finite(3, numbers) ||
+        !gp_all_finite(image->size, image->theta) || !gp_all_finite(image->size, image->kept) ||
+        !gp_all_finite(image->size, image->candidate))
+        return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers that cannot be");
+    for (size_t k = 0; k < image->n_workers; k++)
+        if (image->incarnation[k] >= UINT32_MAX || (image->sent && !gp_all_finite(image->size, image->sent[k])))
+            return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers of worker %zu that cannot be", k);
+    for (size_t i = 0; image->dealt && i < image->n_shards; i++)
+        if (image->owner[i] >= image->n_workers && image->owner[i] != GP_NOBODY)
+            return gp_fail(err, ADVGP_EFILE, "a checkpoint that gives shard %zu to a worker that cannot be", i);
+    return ADVGP_OK;
+}
+
+static advgp_status copy_sent(gp_server *s, const gp_server_image *image, advgp_error *err)
+{
+    for (size_t k = 0; s->sent && image->sent && k < image->n_workers; k++) {
+        member *m = &s->members[k];
+        if (!image->incarnation[k]) continue;
+        if (!m->sent) m->sent = gp_alloc(image->size, sizeof(double));
+        if (!m->sent) return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", image->n_workers);
+        memcpy(m->sent, image->sent[k], image->size * sizeof(double));
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp_error *err)
+{
+    advgp_status st = check_image(s, image, err);
+    if (st == ADVGP_OK) st = copy_sent(s, image, err);
+    if (st != ADVGP_OK) return st;
+    const size_t bytes = image->size * sizeof(double);
+    memcpy(s->theta, image->theta, bytes);
+    memcpy(s->kept, image->kept, bytes);
+    memcpy(s->candidate, image->candidate, bytes);
+    s->version = image->version, s->oldest = image->oldest, s->candidate_version = image->candidate_version;
+    s->o.epoch = image->epoch + 1;
+    s->damping = image->damping;
+    s->value = image->value, s->mean_value = image->mean_value, s->has_value = image->has_value;
+    s->deviation = image->deviation, s->jumps = image->jumps;
+    for (size_t i = 0; image->dealt && i < image->n_shards; i++) s->table.owner[i] = (uint32_t)image->owner[i];
+    if (image->dealt) gp_server_weigh_rows(s); // without those given up for good
+    for (size_t k = 0; k < image->n_workers; k++) {
+        s->members[k].restored = s->members[k].sent != NULL;
+        s->members[k].seen.sequence = image->sequence[k];
+        s->members[k].seen.incarnation = (uint32_t)image->incarnation[k];
+    }
+    return ADVGP_OK;
+}

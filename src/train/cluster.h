@@ -1,0 +1,40 @@
+// cluster.h: the lead of a training whose workers are processes of their own: the endpoint they reach it by, who has
+// come, and for whom it waits. Runs over it follow each other (pilots, then the steps); before each one the workers ask
+// what the work is (job.h). join.h is their side.
+#pragma once
+#include "train/job.h"
+#include "train/run.h"
+
+typedef struct gp_cluster_options {
+    gp_endpoint *endpoint;                    // the server's; taken, whatever happens
+    size_t workers;                           // a run begins when these are there
+    size_t workers_min;                       // with fewer it does not begin, nor go on
+    size_t workers_max;                       // that can be there at once
+    double wait;                              // seconds for workers to come: then it begins with fewer; or gives up
+    double heartbeat;                         // seconds between two signs of life
+    double lost_after;                        // seconds without one after which a worker is lost
+    double stuck_after;                       // seconds for a push after which a worker is lost, though it lives
+    uint64_t random;                          // a number nobody else has: ids of runs follow from it
+    void (*say)(void *ctx, const char *text); // what people should know: for whom it waits, who was lost; may be NULL
+    void *ctx;
+} gp_cluster_options;
+
+typedef struct gp_cluster gp_cluster;
+advgp_status gp_cluster_new(const gp_cluster_options *options, gp_cluster **out, advgp_error *err);
+// Before the first run: the folder of packed shards, as workers can open it (borrowed), and what tells it from others.
+void gp_cluster_set_data(gp_cluster *cluster, const char *dir, uint64_t fingerprint);
+// Everybody is told that it is over, and why if something went wrong (NULL: nothing did); it waits some seconds until
+// they have heard it. NULL is fine.
+void gp_cluster_free(gp_cluster *cluster, const char *why);
+
+// Bytes of the largest message of a training with m inducing inputs on d inputs in so many shards: for opening the
+// endpoint before the runs are known.
+size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards);
+
+typedef struct gp_cluster_counts {
+    uint64_t asked;     // workers that asked for work, with repetition
+    uint64_t malformed; // messages that could not be read
+} gp_cluster_counts;
+gp_cluster_counts gp_cluster_count(const gp_cluster *cluster);
+size_t gp_cluster_workers(const gp_cluster *cluster);
+size_t gp_cluster_workers_max(const gp_cluster *cluster);

@@ -1,0 +1,349 @@
+// cluster_test.c: a lead and workers that talk as processes do, here as threads over the transport inproc: the bits of
+// a run over threads, several runs one after the other, workers that leave and come late, too few of them, and
+// farewells.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "data/packed.h"
+#include "fixture.h"
+#include "train/cluster.h"
+#include "train/join.h"
+#include "train/rows_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { WORKERS = 3, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
+static char folder[] = "/tmp/advgp-cluster-XXXXXX";
+
+static void make_packed(size_t n, uint64_t seed)
+{
+    make_table(n, seed, "0.1"); // for the rows; the shards are the packed ones
+    const gp_array arrays[] = {{.name = "a", .number = t.x, .stride = D},
+                               {.name = "b", .number = t.x + 1, .stride = D},
+                               {.name = "c", .number = t.x + 2, .stride = D},
+                               {.name = "y", .number = t.y, .stride = 1}};
+    advgp_error err;
+    gp_source *source;
+    gp_split split;
+    const gp_pack_options o = {.dir = folder, .n_shards = 12, .seed = seed};
+    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
+    must(gp_split_parse("0.1", seed, &split, &err), &err);
+    rmdir(folder);
+    must(gp_pack(source, t.schema, &split, &o, NULL, NULL, NULL, &err), &err);
+    gp_source_free(source);
+    gp_shards_free(t.shards);
+    must(gp_packed_open(folder, &t.shards, NULL, NULL, &err), &err);
+}
+
+static void remove_packed(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0) fail_msg("%s", command);
+    free_table();
+}
+
+// ---- workers --------------------------------------------------------------------------------------------------------
+
+typedef struct mate {
+    pthread_t thread;
+    gp_endpoint *endpoint;
+    atomic_bool stop;
+    gp_join_options o;
+    gp_join_result result;
+    advgp_status status;
+    advgp_error error;
+} mate;
+
+static int stops(void *ctx)
+{
+    return atomic_load(&((mate *)ctx)->stop);
+}
+
+static void *be_a_worker(void *arg)
+{
+    mate *m = arg;
+    m->status = gp_join(&m->o, &m->result, &m->error);
+    m->endpoint->transport->close(m->endpoint);
+    return NULL;
+}
+
+static void start(mate *m, gp_endpoint *endpoint, size_t k)
+{
+    *m = (mate){.endpoint = endpoint};
+    m->o = (gp_join_options){.endpoint = endpoint,
+                             .name = "mate:1",
+                             .wish = GP_ANY_WORKER,
+                             .random = 1000 + k,
+                             .give_up = 30,
+                             .stop = stops,
+                             .ctx = m};
+    assert_int_equal(pthread_create(&m->thread, NULL, be_a_worker, m), 0);
+}
+
+static void end(mate *m, advgp_status expected)
+{
+    assert_int_equal(pthread_join(m->thread, NULL), 0);
+    CHECK(m->status == expected, "a worker", "%s: %s", advgp_status_name(m->status), m->error.text);
+}
+
+// ---- the lead -------------------------------------------------------------------------------------------------------
+
+typedef struct team {
+    gp_endpoint *endpoints[MOST + 1];
+    gp_cluster *cluster;
+    mate mates[MOST];
+    size_t n;
+    char said[4096];
+} team;
+
+static void hear(void *ctx, const char *text)
+{
+    team *w = ctx;
+    const size_t n = strlen(w->said);
+    snprintf(w->said + n, sizeof w->said - n, "%s\n", text);
+}
+
+static const gp_cluster_options usual = {.workers = WORKERS,
+                                         .workers_min = 1,
+                                         .workers_max = MOST,
+                                         .wait = 20,
+                                         .heartbeat = 0.1,
+                                         .lost_after = 5,
+                                         .stuck_after = 60,
+                                         .random = 77};
+
+static void assemble(team *w, size_t n, const gp_cluster_options *options)
+{
+    advgp_error err;
+    *w = (team){.n = n};
+    must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
+    gp_cluster_options o = *options;
+    o.endpoint = w->endpoints[0];
+    o.say = hear, o.ctx = w;
+    must(gp_cluster_new(&o, &w->cluster, &err), &err);
+    gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
+    for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);
+}
+
+static void disband(team *w, advgp_status expected, const char *why)
+{
+    gp_cluster_free(w->cluster, why);
+    for (size_t k = 0; k < w->n; k++) end(&w->mates[k], expected);
+    for (size_t k = w->n; k < MOST; k++) w->endpoints[1 + k]->transport->close(w->endpoints[1 + k]);
+}
+
+static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, gp_cluster *cluster)
+{
+    return (gp_run_options){.spec = &l->spec,
+                            .theta = l->theta,
+                            .shards = t.shards,
+                            .rule = rule,
+                            .natural_rate = 0.2,
+                            .adam_rate = 0.1,
+                            .workers = WORKERS,
+                            .batch = BATCH,
+                            .quorum = rule->quorum,
+                            .steps = STEPS,
+                            .seed = 3,
+                            .cluster = cluster};
+}
+
+static gp_run *begin(const gp_run_options *o, uint64_t versions)
+{
+    advgp_error err;
+    gp_run *run;
+    must(gp_run_new(o, &run, &err), &err);
+    must(gp_server_allow(run->server, versions, &err), &err);
+    must(gp_run_start(run, &err), &err);
+    return run;
+}
+
+static void until(gp_run *run, uint64_t version)
+{
+    advgp_error err;
+    while (gp_server_version(run->server) < version) must(run->ops->turn(run, 0.2, &err), &err);
+}
+
+static void run_to_end(const gp_run_options *o, double *theta, size_t size)
+{
+    gp_run *run = begin(o, VERSIONS);
+    until(run, VERSIONS);
+    memcpy(theta, gp_server_theta(run->server), size * sizeof *theta);
+    gp_run_free(run);
+}
+
+// ---- tests ----------------------------------------------------------------------------------------------------------
+
+static void runs_over_processes_have_the_bits_of_threads(void **state)
+{
+    (void)state;
+    make_packed(1500, 31);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *threads = doubles(size), *processes = doubles(size);
+    team w;
+    assemble(&w, WORKERS, &usual);
+    for (const gp_rule_ops *const *rule = gp_rules; *rule; rule++) // one after the other, as pilots and steps are
+        for (int again = 0; again < 2; again++) {
+            const gp_run_options alone = options_of(l, *rule, NULL), o = options_of(l, *rule, w.cluster);
+            run_to_end(&alone, threads, size);
+            run_to_end(&o, processes, size);
+            CHECK_BITS(size, threads, processes, (*rule)->name);
+        }
+    disband(&w, ADVGP_OK, NULL);
+    for (size_t k = 0; k < WORKERS; k++) assert_int_equal(w.mates[k].result.runs, 4);
+    free(threads);
+    free(processes);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
+{
+    (void)state;
+    make_packed(1500, 32);
+    gp_learner *l = make_learner(12);
+    team w;
+    assemble(&w, WORKERS, &usual);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    until(run, 5);
+    atomic_store(&w.mates[1].stop, true);
+    until(run, 10);
+    while (gp_server_live(run->server) == WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
+    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n);
+    w.n++;
+    until(run, VERSIONS);
+    const gp_server_counts c = gp_server_count(run->server);
+    CHECK(c.lost == 1 && strstr(w.said, "is lost"), "a worker", "lost %d: %s", (int)c.lost, w.said);
+    double rows = 0;
+    for (uint32_t k = 0; k < gp_run_members(run); k++)
+        if (gp_server_member(run->server, k).live) rows += gp_shard_table_weight(gp_server_shards(run->server), k);
+    CHECK(rows == gp_shards_weight(t.shards, GP_TRAIN), "all rows", "%g are somebody's", rows);
+    gp_run_free(run);
+    assert_int_equal(pthread_join(w.mates[1].thread, NULL), 0);
+    assert_int_equal(w.mates[1].status, ADVGP_ESTOPPED);
+    gp_cluster_free(w.cluster, NULL);
+    for (size_t k = 0; k < w.n; k++)
+        if (k != 1) end(&w.mates[k], ADVGP_OK);
+    for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void **state)
+{
+    (void)state;
+    make_packed(1500, 33);
+    gp_learner *l = make_learner(12);
+    for (size_t least = 2; least <= 3; least++) {
+        team w;
+        gp_cluster_options few = usual;
+        advgp_error err = {0};
+        few.wait = 1, few.workers_min = least;
+        assemble(&w, 2, &few);
+        const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+        gp_run *run = begin(&o, VERSIONS);
+        advgp_status st = ADVGP_OK;
+        while (st == ADVGP_OK && gp_server_version(run->server) < VERSIONS) st = run->ops->turn(run, 0.2, &err);
+        if (least == 2)
+            CHECK(st == ADVGP_OK && strstr(w.said, "2 of 3 workers are here"), "begins", "%s, %s", err.text, w.said);
+        else
+            CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "at least 3 are needed"), "does not", "%s", err.text);
+        gp_run_free(run);
+        disband(&w, least == 2 ? ADVGP_OK : ADVGP_ECLUSTER, least == 2 ? NULL : err.text);
+        if (least == 3) assert_non_null(strstr(w.mates[0].error.text, "at least 3 are needed"));
+    }
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void other_rows_are_refused(void **state)
+{
+    (void)state;
+    make_packed(1500, 34);
+    team w;
+    advgp_error err;
+    assemble(&w, 1, &usual);
+    gp_cluster_set_data(w.cluster, folder, 12345);
+    gp_learner *l = make_learner(12);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    for (int i = 0; i < 20; i++) must(run->ops->turn(run, 0.02, &err), &err);
+    gp_run_free(run);
+    disband(&w, ADVGP_ECLUSTER, NULL);
+    CHECK(strstr(w.mates[0].error.text, "other rows than the lead's"), "other rows", "%s", w.mates[0].error.text);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void a_worker_without_a_lead_gives_up(void **state)
+{
+    (void)state;
+    team w = {.n = 1};
+    advgp_error err;
+    must(gp_inproc_open(MOST, 4096, w.endpoints, &err), &err);
+    w.mates[0] = (mate){.endpoint = w.endpoints[1]};
+    const gp_join_options o = {
+        .endpoint = w.endpoints[1], .name = "mate", .wish = GP_ANY_WORKER, .random = 5, .give_up = 0.5};
+    const double began = gp_clock_wall();
+    CHECK_FAILS(ADVGP_ECLUSTER, gp_join(&o, NULL, &err), "no lead");
+    CHECK(gp_clock_wall() - began >= 0.5, "no lead", "after %g s", gp_clock_wall() - began);
+    for (size_t k = 0; k <= MOST; k++) w.endpoints[k]->transport->close(w.endpoints[k]);
+}
+
+// What comes from elsewhere is a job, or is refused with a text.
+static void jobs_survive_the_way_and_others_are_refused(void **state)
+{
+    (void)state;
+    make_table(300, 35, "0.1");
+    gp_learner *l = make_learner(12);
+    double delays[] = {0, 0.5};
+    char data[] = "/some/where";
+    const gp_job job = {.claims = {.spec = l->spec},
+                        .rule = &gp_rule_prox,
+                        .batch = 17,
+                        .data = data,
+                        .fingerprint = 0x123456789abcdef0,
+                        .heartbeat = 1.5,
+                        .delays = delays,
+                        .n_delays = 2};
+    char *text = gp_job_to_text(&job);
+    assert_non_null(text);
+    gp_job got;
+    advgp_error err;
+    must(gp_job_from_text(text, strlen(text), &got, &err), &err);
+    assert_true(got.rule == job.rule && got.batch == 17 && got.fingerprint == job.fingerprint && got.n_delays == 2);
+    assert_true(!strcmp(got.data, data) && got.delays[1] == 0.5 && got.heartbeat == 1.5);
+    gp_features *f;
+    must(gp_features_new(&got.claims.spec, &f, &err), &err);
+    assert_int_equal(gp_theta_layout_of(f).size, l->layout.size);
+    gp_features_free(f);
+    gp_job_fini(&got);
+    for (size_t n = 0; n < strlen(text); n++) {
+        CHECK_FAILS(ADVGP_EFILE, gp_job_from_text(text, n, &got, &err), "cut off");
+        gp_job_fini(&got);
+    }
+    free(text);
+    gp_learner_free(l);
+    free_table();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_over_processes_have_the_bits_of_threads),
+        cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
+        cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
+        cmocka_unit_test(other_rows_are_refused),
+        cmocka_unit_test(a_worker_without_a_lead_gives_up),
+        cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+// join.h: a worker in a process of its own: asks the lead what the work is, opens its shards, computes until the run is
+// over, and asks again.
+#pragma once
+#include "ps/message.h"
+#include "transport/transport.h"
+
+typedef struct gp_join_options {
+    gp_endpoint *endpoint;  // a worker's; borrowed
+    const char *name;       // how people shall know it: host and process
+    const char *data;       // folder of the packed shards as this process can open it; NULL: as the lead says
+    uint32_t wish;          // which worker it wants to be, or GP_ANY_WORKER
+    uint64_t random;        // a number nobody else has
+    double give_up;         // seconds without a word from the lead
+    double grace;           // seconds that it goes on working after it was asked to stop, for a lead that stops as well
+    int (*stop)(void *ctx); // may be NULL
+    void (*say)(void *ctx, const char *text); // may be NULL
+    void *ctx;
+} gp_join_options;
+
+typedef struct gp_join_result {
+    size_t runs;
+    uint64_t pushes, resends;
+} gp_join_result;
+
+enum { GP_JOIN_MESSAGE_MAX = 1 << 30 }; // bytes that an endpoint should be ready to send
+
+// Until the lead says that there is nothing more to do. ECLUSTER: refused, silent, or the lead failed, and why;
+// ESTOPPED: it was asked to. result may be NULL.
+advgp_status gp_join(const gp_join_options *options, gp_join_result *result, advgp_error *err);

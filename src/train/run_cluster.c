@@ -1,0 +1,322 @@
+// run_cluster.c: a run whose workers are other processes: their messages to the server and back, who is lost, for whom
+// it waits.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "train/cluster_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MALFORMED_TOLD = 10 };
+
+typedef struct stint { // what is known of a worker beside what the server knows
+    double given;      // when its parameters were sent
+    double row_seconds;
+    uint64_t pushes, rows;
+    bool has_work;
+} stint;
+
+typedef struct cluster_run {
+    gp_run base;
+    gp_cluster *c;
+    gp_message_limits limits;
+    char *bytes; // of the message being sent
+    char *job;   // what workers are told; free
+    size_t job_bytes;
+    stint *stints;                                      // [workers_max]
+    double began;                                       // when it started to wait for workers
+    double advanced;                                    // when the version last changed, or all was there
+    double told;                                        // when people were last told for whom it waits
+    double few_since;                                   // too few workers are there since; 0: enough are
+    uint64_t version;                                   // the last seen
+    size_t handled;                                     // messages since silence was last looked at
+    void (*event)(void *ctx, const gp_ps_event *event); // the owner's
+    void *event_ctx;
+} cluster_run;
+
+// The server's view of what happens, on its way to the owner: the log.
+static void on_event(void *ctx, const gp_ps_event *event)
+{
+    cluster_run *r = ctx;
+    const gp_member m = event->worker < gp_run_members(&r->base) ? gp_server_member(r->base.server, event->worker)
+                                                                 : (gp_member){0};
+    if (event->kind == GP_EVENT_JOINED && gp_server_begun(r->base.server))
+        gp_cluster_tell(r->c, "worker %u (%s) has joined", event->worker, gp_cluster_name(r->c, m.peer));
+    if (event->kind == GP_EVENT_LOST) {
+        static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
+                                           [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
+                                           [GP_LOSS_STOP] = "the run stops"};
+        gp_cluster_tell(r->c, "worker %u (%s) is lost after %.1f s without a word: %s", event->worker,
+                        gp_cluster_name(r->c, m.peer), gp_clock_wall() - m.heard, then[r->base.o.on_loss]);
+        r->stints[event->worker] = (stint){0};
+        gp_endpoint *e = r->c->o.endpoint;
+        if (e->transport->lost) e->transport->lost(e, m.peer);
+        if (m.peer < r->c->n_peers) r->c->peers[m.peer].gone = true; // until it asks again
+    }
+    if (r->event) r->event(r->event_ctx, event);
+}
+
+static advgp_status say_all(cluster_run *r, advgp_error *err)
+{
+    gp_message m;
+    size_t peer;
+    gp_endpoint *e = r->c->o.endpoint;
+    advgp_status st = ADVGP_OK;
+    const double now = gp_clock_wall();
+    while (st == ADVGP_OK && gp_server_next(r->base.server, now, &peer, &m)) {
+        if (m.kind == GP_PARAMETERS && m.worker < gp_run_members(&r->base))
+            r->stints[m.worker].has_work = true, r->stints[m.worker].given = now;
+        gp_message_encode(&m, r->bytes);
+        st = e->transport->send(e, peer, r->bytes, gp_message_size(&m), err);
+    }
+    return st;
+}
+
+static advgp_status give_job(cluster_run *r, size_t peer, const gp_message *ask, advgp_error *err)
+{
+    gp_endpoint *e = r->c->o.endpoint;
+    acquaintance *a = gp_cluster_peer(r->c, peer);
+    if (a) gp_cluster_note_name(a, ask);
+    r->c->counts.asked++;
+    const gp_message job = {.kind = GP_JOB,
+                            .run = {r->base.o.id[0], r->base.o.id[1]},
+                            .token = ask->token,
+                            .fingerprint = r->base.o.fingerprint,
+                            .n_text = r->job_bytes,
+                            .text = r->job};
+    gp_message_encode(&job, r->bytes);
+    return e->transport->send(e, peer, r->bytes, gp_message_size(&job), err);
+}
+
+static void note_push(cluster_run *r, const gp_message *push)
+{
+    if (push->worker >= gp_run_members(&r->base)) return;
+    stint *s = &r->stints[push->worker];
+    if (s->has_work && push->rows) s->row_seconds = (gp_clock_wall() - s->given) / (double)push->rows;
+    s->has_work = false;
+}
+
+static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t n, advgp_error *err)
+{
+    gp_message m;
+    advgp_error why;
+    gp_cluster *c = r->c;
+    if (gp_message_decode(bytes, n, &r->limits, &m, &why) != ADVGP_OK) {
+        acquaintance *a = gp_cluster_peer(c, peer);
+        c->counts.malformed++;
+        if (a && ++a->malformed == MALFORMED_TOLD)
+            gp_cluster_tell(c, "the peer %s sends what cannot be read, it is not listened to: %s",
+                            gp_cluster_name(c, peer), why.text);
+        return ADVGP_OK;
+    }
+    if (m.kind == GP_ASK) return give_job(r, peer, &m, err);
+    if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return ADVGP_OK; // of somebody who was told so before
+    if (m.kind == GP_PUSH) note_push(r, &m);
+    return gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
+}
+
+// ---- for whom it waits ----------------------------------------------------------------------------------------------
+
+// Seconds that a worker may take for what it was given. What it has shown to be its speed gives it time for all its
+// rows.
+static double allowance(const cluster_run *r, uint32_t k)
+{
+    const double weight = gp_shard_table_weight(gp_server_shards(r->base.server), k);
+    return fmax(r->c->o.stuck_after, 20 * weight * r->stints[k].row_seconds);
+}
+
+static advgp_status look_for_the_lost(cluster_run *r, advgp_error *err)
+{
+    const double now = gp_clock_wall();
+    advgp_status st = gp_server_on_tick(r->base.server, now, err);
+    for (uint32_t k = 0; st == ADVGP_OK && k < gp_run_members(&r->base); k++) {
+        const stint *s = &r->stints[k];
+        if (!gp_server_member(r->base.server, k).live || !s->has_work || now - s->given <= allowance(r, k)) continue;
+        gp_cluster_tell(r->c, "worker %u lives, but has not answered for %.0f s", k, now - s->given);
+        st = gp_server_on_lost(r->base.server, k, err);
+    }
+    return st;
+}
+
+static void tell_for_whom(cluster_run *r, double now)
+{
+    char text[GP_CLUSTER_TEXT];
+    size_t at = 0, n = 0;
+    for (uint32_t k = 0; k < gp_run_members(&r->base); k++) {
+        const gp_member m = gp_server_member(r->base.server, k);
+        if (!m.live || m.waiting || !m.has_shards) continue;
+        if (n++ < 4 && at < sizeof text)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s worker %u (%s), heard of %.0f s ago",
+                                   n > 1 ? "," : "", k, gp_cluster_name(r->c, m.peer), fmax(0, now - m.heard));
+    }
+    if (n > 4 && at < sizeof text) snprintf(text + at, sizeof text - at, " and %zu more", n - 4);
+    if (n) gp_cluster_tell(r->c, "waiting for%s", text);
+}
+
+// Nothing waits without an end, nor without a word.
+static advgp_status watch(cluster_run *r, advgp_error *err)
+{
+    const gp_cluster_options *o = &r->c->o;
+    gp_server *server = r->base.server;
+    const double now = gp_clock_wall();
+    const size_t live = gp_server_live(server);
+    const bool due = now - r->told >= gp_cluster_told_again;
+    if (!gp_server_begun(server)) {
+        const double left = r->began + o->wait - now;
+        if (left <= 0 && live >= o->workers_min) {
+            gp_cluster_tell(r->c, "%zu of %zu workers are here after %.0f s: it begins with these", live, o->workers,
+                            o->wait);
+            r->advanced = now;
+            return gp_server_begin(server, err);
+        }
+        if (left <= 0)
+            return gp_fail(err, ADVGP_ECLUSTER,
+                           "%zu workers have come in %.0f s, at least %zu are needed: look why the others did not "
+                           "start, or give them more time with --wait",
+                           live, o->wait, o->workers_min);
+        if (due && now - r->began >= 1) {
+            gp_cluster_tell(r->c, "waiting for workers: %zu of %zu are here, %.0f s left", live, o->workers, left);
+            r->told = now;
+        }
+        return ADVGP_OK;
+    }
+    const uint64_t version = gp_server_version(server);
+    if (version != r->version) r->version = version, r->advanced = now;
+    if (live >= o->workers_min) {
+        r->few_since = 0;
+        if (now - r->advanced >= gp_cluster_told_after && due) tell_for_whom(r, now), r->told = now;
+        return ADVGP_OK;
+    }
+    if (!(r->few_since > 0)) r->few_since = now, r->told = 0;
+    const double left = r->few_since + o->wait - now;
+    if (left <= 0)
+        return gp_fail(err, ADVGP_ECLUSTER, "%zu workers are left for %.0f s, at least %zu are needed", live, o->wait,
+                       o->workers_min);
+    if (now - r->told >= gp_cluster_told_again) {
+        gp_cluster_tell(r->c, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live,
+                        o->workers_min, left);
+        r->told = now;
+    }
+    return ADVGP_OK;
+}
+
+// ---- turns ----------------------------------------------------------------------------------------------------------
+
+static advgp_status cluster_start(gp_run *run, advgp_error *err)
+{
+    cluster_run *r = (cluster_run *)run;
+    (void)err;
+    r->began = r->advanced = gp_clock_wall();
+    r->told = r->began - gp_cluster_told_again + 2; // the first word after two seconds
+    return ADVGP_OK;
+}
+
+static advgp_status cluster_turn(gp_run *run, double seconds, advgp_error *err)
+{
+    cluster_run *r = (cluster_run *)run;
+    gp_endpoint *e = r->c->o.endpoint;
+    size_t peer, n;
+    const void *bytes;
+    advgp_status st = say_all(r, err); // what a call from outside left to say
+    if (st == ADVGP_OK) st = e->transport->receive(e, fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
+    if (st == ADVGP_OK && bytes) st = hear(r, peer, bytes, n, err), r->handled++;
+    // Who is lost is known only when all that had come was heard: the lead may have been away for long.
+    if (st == ADVGP_OK && (!bytes || r->handled > 16 * (gp_run_members(run) + 1))) {
+        r->handled = 0;
+        st = look_for_the_lost(r, err);
+        if (st == ADVGP_OK) st = watch(r, err);
+    }
+    return st == ADVGP_OK ? say_all(r, err) : st;
+}
+
+static advgp_status cluster_say(gp_run *run, advgp_error *err)
+{
+    return say_all((cluster_run *)run, err);
+}
+
+static void cluster_wake(gp_run *run)
+{
+    gp_endpoint *e = ((cluster_run *)run)->c->o.endpoint;
+    e->transport->wake(e);
+}
+
+// Workers go back to asking what is next.
+static void cluster_stop(gp_run *run)
+{
+    cluster_run *r = (cluster_run *)run;
+    if (run->server && r->bytes) {
+        gp_server_end(run->server);
+        (void)say_all(r, NULL);
+    }
+    free(r->job);
+    gp_free(r->bytes);
+    gp_free(r->stints);
+}
+
+static const gp_run_ops cluster_ops = {
+    .start = cluster_start, .turn = cluster_turn, .wake = cluster_wake, .say = cluster_say, .stop = cluster_stop};
+
+static advgp_status describe(cluster_run *r, advgp_error *err)
+{
+    char data[4096];
+    const gp_run_options *o = &r->base.o;
+    snprintf(data, sizeof data, "%s", r->c->data);
+    double *delays = o->n_delays ? gp_alloc(o->n_delays, sizeof *delays) : NULL;
+    if (delays) memcpy(delays, o->delays, o->n_delays * sizeof *delays);
+    const gp_job job = {.claims = {.spec = *o->spec},
+                        .rule = o->rule,
+                        .batch = o->batch,
+                        .data = data,
+                        .fingerprint = r->c->fingerprint,
+                        .heartbeat = r->c->o.heartbeat,
+                        .delays = delays,
+                        .n_delays = delays ? o->n_delays : 0};
+    r->job = gp_job_to_text(&job);
+    gp_free(delays);
+    if (!r->job) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    r->job_bytes = strlen(r->job);
+    if (r->job_bytes > GP_JOB_TEXT_MAX) return gp_fail(err, ADVGP_EINVAL, "a job of %zu bytes", r->job_bytes);
+    return ADVGP_OK;
+}
+
+advgp_status gp_run_cluster_new(const gp_run_options *options, gp_run **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_cluster *c = options->cluster;
+    cluster_run *r = gp_alloc(1, sizeof *r);
+    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    r->c = c;
+    r->event = options->event, r->event_ctx = options->event_ctx;
+    gp_run_options o = *options;
+    o.workers = c->o.workers < o.shards->n_train ? c->o.workers : o.shards->n_train;
+    o.workers_max = c->o.workers_max;
+    o.id[0] = gp_hash_u64(c->o.random, 2 * c->runs), o.id[1] = gp_hash_u64(c->o.random, 2 * c->runs + 1) | 1;
+    c->runs++;
+    o.fingerprint = c->fingerprint;
+    o.lost_after = c->o.lost_after;
+    r->stints = gp_alloc(o.workers_max, sizeof *r->stints);
+    advgp_status st = r->stints ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o.workers_max);
+    o.event = on_event, o.event_ctx = r;
+    if (st == ADVGP_OK) st = gp_run_init(&r->base, &cluster_ops, &o, err);
+    if (st == ADVGP_OK) {
+        gp_run *run = &r->base;
+        const size_t size = run->layout.size,
+                     push = gp_row_computer_push_size(run->layout, o.rule, gp_range_all(run->layout));
+        r->limits = (gp_message_limits){
+            .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_CLUSTER_TEXT};
+        gp_message_limits largest = r->limits;
+        largest.text = GP_JOB_TEXT_MAX;
+        r->bytes = gp_alloc(gp_message_size_max(&largest), 1);
+        st = r->bytes ? describe(r, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for messages");
+    }
+    if (st != ADVGP_OK) {
+        if (!r->base.ops) r->base.ops = &cluster_ops;
+        gp_run_free(&r->base);
+        return st;
+    }
+    *out = &r->base;
+    return ADVGP_OK;
+}
