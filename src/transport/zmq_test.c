@@ -489,7 +489,7 @@ static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(vo
     assert_true(exchange(w[0], lead, "first", 10));
     assert_true(exchange(w[1], lead, "second", 10));
     say(w[2], 0, "third");
-    assert_int_equal(hear(lead, "third", 0.3), -1);
+    for (int i = 0; i < 100 && !gp_zmq_count(lead).dropped; i++) assert_int_equal(hear(lead, "third", 0.1), -1);
     CHECK(gp_zmq_count(lead).dropped == 1, "dropped", "%d", (int)gp_zmq_count(lead).dropped);
     assert_true(exchange(w[1], lead, "the others go on", 10));
     hang_up(w[0]);
