@@ -298,7 +298,7 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
 {
     gp_endpoint *endpoint = NULL;
     gp_mpi_place place;
-    const gp_mpi_options m = {.message_max = e->message_max};
+    const gp_mpi_options m = {.message_max = e->message_max, .among = e->servers > 0};
     advgp_status st = gp_mpi_open(&m, &endpoint, &place, err);
     if (st != ADVGP_OK) return st;
     e->mpi = true;

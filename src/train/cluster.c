@@ -120,6 +120,11 @@ void gp_cluster_next_id(gp_cluster *c, uint64_t id[2])
     c->runs++;
 }
 
+void gp_cluster_expect(gp_cluster *c, size_t workers, size_t workers_min)
+{
+    c->o.workers = workers, c->o.workers_min = workers_min;
+}
+
 void gp_cluster_set_data(gp_cluster *c, const char *dir, uint64_t fingerprint)
 {
     c->data = dir, c->fingerprint = fingerprint;
