@@ -26,13 +26,16 @@ typedef struct cluster_run {
     char *bytes; // of the message being sent
     char *job;   // what workers are told; free
     size_t job_bytes;
-    stint *stints;                                      // [workers_max]
-    double began;                                       // when it started to wait for workers
-    double advanced;                                    // when the version last changed, or all was there
-    double told;                                        // when people were last told for whom it waits
-    double few_since;                                   // too few workers are there since; 0: enough are
-    uint64_t version;                                   // the last seen
-    size_t handled;                                     // messages since silence was last looked at
+    stint *stints;      // [workers_max]
+    double began;       // when it started to wait for workers
+    double advanced;    // when the version last changed, or all was there
+    double told;        // when people were last told for whom it waits
+    double few_since;   // too few workers are there since; 0: enough are
+    uint64_t version;   // the last seen
+    size_t handled;     // messages since silence was last looked at
+    double looked;      // when that was
+    double awake, back; // when the lead was last seen at work, and when it last came back from being away
+    bool leaving;       // the message that is being heard is a worker's farewell
     void (*event)(void *ctx, const gp_ps_event *event); // the owner's
     void *event_ctx;
 } cluster_run;
@@ -49,8 +52,10 @@ static void on_event(void *ctx, const gp_ps_event *event)
         static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
                                            [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
                                            [GP_LOSS_STOP] = "the run stops"};
-        gp_cluster_tell(r->c, "worker %u (%s) is lost after %.1f s without a word: %s", event->worker,
-                        gp_cluster_name(r->c, m.peer), gp_clock_wall() - m.heard, then[r->base.o.on_loss]);
+        char why[64] = "has left";
+        if (!r->leaving) snprintf(why, sizeof why, "is lost after %.1f s without a word", gp_clock_wall() - m.heard);
+        gp_cluster_tell(r->c, "worker %u (%s) %s: %s", event->worker, gp_cluster_name(r->c, m.peer), why,
+                        then[r->base.o.on_loss]);
         r->stints[event->worker] = (stint){0};
         gp_endpoint *e = r->c->o.endpoint;
         if (e->transport->lost) e->transport->lost(e, m.peer);
@@ -115,7 +120,10 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
     if (m.kind == GP_ASK) return give_job(r, peer, &m, err);
     if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return ADVGP_OK; // of somebody who was told so before
     if (m.kind == GP_PUSH) note_push(r, &m);
-    return gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
+    r->leaving = m.kind == GP_BYE;
+    const advgp_status st = gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
+    r->leaving = false;
+    return st;
 }
 
 // ---- for whom it waits ----------------------------------------------------------------------------------------------
@@ -214,19 +222,37 @@ static advgp_status cluster_start(gp_run *run, advgp_error *err)
     return ADVGP_OK;
 }
 
+// The lead may be away for long: it computes, or was stopped as a whole. Whoever lives is heard soon after.
+static double absence(const cluster_run *r)
+{
+    return fmax(r->c->o.heartbeat, 2 * gp_cluster_turn_seconds);
+}
+
+static double note_awake(cluster_run *r)
+{
+    const double now = gp_clock_wall();
+    if (now - r->awake > absence(r)) r->back = now;
+    return r->awake = now;
+}
+
 static advgp_status cluster_turn(gp_run *run, double seconds, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
     gp_endpoint *e = r->c->o.endpoint;
     size_t peer, n;
     const void *bytes;
+    // Signs of life come all the time, so silence is no sign that it is time to look: then nothing is waited for.
+    const bool due = note_awake(r) - r->looked >= gp_cluster_turn_seconds;
     advgp_status st = say_all(r, err); // what a call from outside left to say
-    if (st == ADVGP_OK) st = e->transport->receive(e, fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
+    if (st == ADVGP_OK)
+        st = e->transport->receive(e, due ? 0 : fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) st = hear(r, peer, bytes, n, err), r->handled++;
-    // Who is lost is known only when all that had come was heard: the lead may have been away for long.
+    const double now = note_awake(r);
+    // Who is lost is known only when all that had come was heard.
     if (st == ADVGP_OK && (!bytes || r->handled > 16 * (gp_run_members(run) + 1))) {
         r->handled = 0;
-        st = look_for_the_lost(r, err);
+        r->looked = now;
+        if (now - r->back >= absence(r)) st = look_for_the_lost(r, err);
         if (st == ADVGP_OK) st = watch(r, err);
     }
     return st == ADVGP_OK ? say_all(r, err) : st;
