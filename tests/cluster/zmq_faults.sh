@@ -14,10 +14,10 @@ table 2000 3 >others.csv
 "$advgp" pack others.csv --target y -o other >/dev/null 2>&1 || { echo 'FAILED: pack'; exit 1; }
 
 # A version costs a nap of every worker, so that a run lasts some seconds on any machine.
-naps=--delay-worker=0:0.02,1:0.02,2:0.02
+lost_after=2 every=1
 run=(train ../packed --transport zmq --workers 3 -m 20 --components 1 --batch 600 --epochs 6 --patience inf
-  --heartbeat 0.2 --lost-after 2 --checkpoint-every 1 --checkpoint state --test ../test.csv -o model --json --log log)
-lead() { start lead "$advgp" "${run[@]}" "$naps" --rendezvous rv "$@"; lead=$pid; }
+  --heartbeat 0.2 --delay-worker 0:0.02,1:0.02,2:0.02 --checkpoint state --test ../test.csv -o model --json --log log)
+lead() { start lead "$advgp" "${run[@]}" --lost-after "$lost_after" --checkpoint-every "$every" --rendezvous rv "$@"; lead=$pid; }
 work() { start "work$1" "$advgp" work --rendezvous rv "${@:2}"; eval "w$1=$pid"; } # NUMBER ARGUMENTS
 team() { for k in 1 2 3; do work $k "$@"; done; }
 as_good() { close_to 'RMSE on the test' "$(number lead.out rmse)" "$(cat "$scratch/reference")" 0.01; }
@@ -71,8 +71,7 @@ case_stopped() { # for longer than it is waited for; then it finds that it was g
   ends work2 "$w2" 0
 }
 case_late() {
-  run+=(--wait 2)
-  lead; work 1; work 2
+  lead --wait 2; work 1; work 2
   await_version 20 || return
   says lead.err '2 of 3 workers are here'
   work 3
@@ -143,8 +142,9 @@ case_idle() { # what waiting costs: where there is no lead, and where the lead w
 # ---- what a loss means ----------------------------------------------------------------------------------------------
 
 case_loss_stops() {
+  every=60
   lead --on-loss stop; team
-  await log '"event":"checkpoint"' || return
+  await_version 30 || return
   killed "$w2"
   ends lead "$lead" 6
   says lead.err 'the run stops' '--on-loss is stop' 'go on with --resume state'
@@ -161,6 +161,25 @@ case_loss_drops() {
   says lead.err 'ARE LEFT OUT'
   (( $(n_lines log '"to":null}') > 0 )) || tell 'the log does not say which shards were left out'
 }
+finish_without() { # ARGUMENTS: a worker stops in the steps, which go on without it, but the last act needs its rows
+  lost_after=6 every=60
+  lead --quorum 0.5 "$@"; team
+  await_version 120 || return 1
+  kill -STOP "$w2"
+  await log '"event":"collect"' && killed "$w2"
+}
+case_loss_in_finish() {
+  finish_without || return
+  ends_well
+  says lead.err 'waiting for worker' 'its shards go to the others'
+}
+case_loss_in_finish_stops() {
+  finish_without --on-loss stop || return
+  ends lead "$lead" 6
+  says lead.err '--on-loss is stop' 'go on with --resume state'
+  lead --quorum 0.5 --on-loss stop --resume state; team
+  ends_well
+}
 case_few_at_start() {
   lead --min-workers 3 --wait 3
   work 1; work 2
@@ -171,8 +190,9 @@ case_few_at_start() {
   ends_well
 }
 case_few_later() {
+  every=60
   lead --min-workers 3 --wait 3; team
-  await log '"event":"checkpoint"' || return
+  await_version 30 || return
   killed "$w2"
   ends lead "$lead" 6
   says lead.err 'waiting for workers: 2 are left, at least 3 are needed' 'go on with --resume state'
@@ -194,11 +214,11 @@ lead_again() { # ARGUMENTS: killed, and started again from its checkpoint while 
 }
 case_lead_same_port() {
   local at k
-  start lead "$advgp" "${run[@]}" "$naps" --listen 127.0.0.1:0; lead=$pid
+  start lead "$advgp" "${run[@]}" --lost-after "$lost_after" --checkpoint-every "$every" --listen 127.0.0.1:0; lead=$pid
   await lead.err 'lead at' || return
   at=127.0.0.1:$(port)
   for k in 1 2 3; do start "work$k" "$advgp" work --server "$at"; eval "w$k=$pid"; done
-  there() { start lead "$advgp" "${run[@]}" "$naps" --listen "$at" "$@"; lead=$pid; }
+  there() { start lead "$advgp" "${run[@]}" --lost-after "$lost_after" --checkpoint-every "$every" --listen "$at" "$@"; lead=$pid; }
   lead_again there
   says work1.err 'started again'
 }
@@ -227,6 +247,26 @@ case_lead_term() {
   ends lead "$lead" 143
   says lead.err 'go on with --resume state'
   for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 0; done
+  "$advgp" evaluate model ../test.csv --json >half.out 2>half.err || tell "the model so far: $(cat half.err)"
+  lead --resume state; team
+  ends_well
+}
+
+case_lead_term_waiting() { # in the middle of waiting for workers, some of which are there
+  lead; work 1; work 2
+  await lead.err 'waiting for workers: 2 of 3 are here' || return
+  kill -TERM "$lead"
+  ends lead "$lead" 143 60
+  ends work1 "$w1" 0
+  lead --resume state; team
+  ends_well
+}
+case_all_term() { # as a batch system ends a job: lead and workers at once, and soon afterwards by force
+  lead; team
+  await log '"event":"checkpoint"' || return
+  kill -TERM "$lead" "$w1" "$w2" "$w3"
+  ends lead "$lead" 143 30
+  for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 143 30; done
   "$advgp" evaluate model ../test.csv --json >half.out 2>half.err || tell "the model so far: $(cat half.err)"
   lead --resume state; team
   ends_well
@@ -297,7 +337,7 @@ case_garbage() {
   says strangers_silence.out '20 connections'
 }
 case_descriptors() { # more connections than the lead may have descriptors
-  start lead bash -c 'ulimit -n 40; exec "$@"' lead "$advgp" "${run[@]}" "$naps" --rendezvous rv; lead=$pid
+  start lead bash -c 'ulimit -n 40; exec "$@"' lead "$advgp" "${run[@]}" --lost-after "$lost_after" --checkpoint-every "$every" --rendezvous rv; lead=$pid
   team
   await_version 20 || return
   connections silence "$(port)" 100
@@ -330,6 +370,6 @@ wanted=() rounds_all=$rounds rounds=1
 cases undisturbed
 [[ -s reference ]] || end_report
 wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all
-cases kill_one kill_two stopped late all_workers worker_term same_id no_lead idle loss_stops loss_drops few_at_start few_later \
-  lead_same_port lead_other_port lead_stopped lead_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows
+cases kill_one kill_two stopped late all_workers worker_term same_id no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_later \
+  lead_same_port lead_other_port lead_stopped lead_term lead_term_waiting all_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows
 end_report
