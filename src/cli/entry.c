@@ -17,10 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096 };
+enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double probe_seconds = 5; // for a lead to show that it lives
@@ -31,6 +32,10 @@ struct gp_entry {
     bool several;     // hosts take part
     const char *job;  // what Slurm calls it; NULL: it is none of its
     bool worker, mpi;
+    bool serves; // a range of the parameters: a worker that does not work
+    gp_join_service service;
+    char address[128], key[GP_ZMQ_KEY];
+    size_t servers; // of the run; 0: the lead keeps all parameters
     char name[80];
     char rendezvous[4096]; // empty: none
     // A worker's:
@@ -44,6 +49,8 @@ struct gp_entry {
     gp_cluster *cluster;
     size_t workers, message_max;
     gp_rendezvous published;
+    struct way *ways[SERVERS_MAX]; // what connections to servers are asked for
+    size_t n_ways;
     bool is_published;
 };
 
@@ -168,7 +175,7 @@ static size_t workers_expected(const gp_entry *e)
     const gp_options *o = e->o;
     if (gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"))
         return (size_t)gp_options_int(o, "workers");
-    if (e->launch.size > 1) return (size_t)e->launch.size - 1;
+    if (e->launch.size > 1 + (int64_t)e->servers) return (size_t)e->launch.size - 1 - e->servers;
     return (size_t)gp_options_int(o, "min-workers");
 }
 
@@ -208,6 +215,7 @@ static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_
                                   .lost_after = gp_options_real(o, "lost-after"),
                                   .stuck_after = gp_options_real(o, "stuck-after"),
                                   .random = gp_random_u64(),
+                                  .servers = e->servers,
                                   .say = on_say,
                                   .ctx = e};
     return gp_cluster_new(&c, &e->cluster, err);
@@ -284,6 +292,8 @@ static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
 
 // ---- roles ----------------------------------------------------------------------------------------------------------
 
+static void take_rank(gp_entry *e, size_t rank);
+
 static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
 {
     gp_endpoint *endpoint = NULL;
@@ -294,15 +304,29 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
     e->mpi = true;
     e->launch.rank = (int64_t)place.rank, e->launch.size = (int64_t)place.size;
     e->worker = place.rank > 0;
-    e->wish = e->worker ? (uint32_t)place.rank - 1 : GP_ANY_WORKER;
     if (e->worker) {
+        take_rank(e, place.rank);
         e->endpoint = endpoint;
+        e->service = (gp_join_service){endpoint, e->address, e->key};
+        snprintf(e->address, sizeof e->address, "%zu", place.rank);
         return ADVGP_OK;
     }
-    e->workers = place.size - 1;
+    if (place.size < 2 + e->servers) {
+        endpoint->transport->close(endpoint);
+        return gp_fail(err, ADVGP_EINVAL, "%zu processes are a lead, %zu servers and no worker: start more", place.size,
+                       e->servers);
+    }
+    e->workers = place.size - 1 - e->servers;
     gp_cli_say(e->o, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size, place.host,
                e->workers, e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
+}
+
+// The launcher's tasks: the lead, then the servers, then the workers.
+static void take_rank(gp_entry *e, size_t rank)
+{
+    e->serves = rank <= e->servers;
+    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers);
 }
 
 // Rank 0 of the launcher leads. A task that Slurm added to a running job is of rank 0 again: where a lead lives it is a
@@ -313,7 +337,7 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     const bool named = !gp_options_is(o, "role", "auto");
     e->worker = named ? gp_options_is(o, "role", "worker")
                       : gp_options_text(o, "server") || (e->launch.by && e->launch.rank > 0);
-    if (e->worker && e->launch.by && e->launch.rank > 0) e->wish = (uint32_t)e->launch.rank - 1;
+    if (e->worker && e->launch.by && e->launch.rank > 0) take_rank(e, (size_t)e->launch.rank);
     if (e->worker && !gp_options_text(o, "server") && !e->rendezvous[0])
         return gp_fail(err, ADVGP_EINVAL,
                        "a worker must find its lead: name it with --server HOST:PORT, or a file on a "
@@ -334,6 +358,89 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     return ADVGP_OK;
 }
 
+// A server of a range listens, with the lead's keys, or with new ones that its workers hear of by the lead.
+static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *err)
+{
+    const char *dir = gp_options_text(e->o, "keys");
+    char host[256] = "127.0.0.1";
+    gp_address at, reach;
+    gp_lead_keys keys = {0};
+    gp_zmq_target lead;
+    bool known = false;
+    if (!listen && e->several) (void)gethostname(host, sizeof host - 1);
+    advgp_status st = gp_address_listen(listen ? listen : host, &at, err);
+    if (st != ADVGP_OK) return gp_wrap(err, st, "where this server listens");
+    if (dir) st = gp_keys_read_lead(dir, &keys, err);
+    if (!dir && !at.loopback) { // who is let in, the lead says
+        const struct timespec pause = {.tv_nsec = 200000000};
+        gp_cli_say(e->o, "%s: waits for the lead's rendezvous file", e->name);
+        for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_cli_stopped(); waited += 0.2) {
+            st = find_lead(e, &known, &lead, err);
+            if (st == ADVGP_OK && !known) (void)nanosleep(&pause, NULL);
+        }
+        if (st == ADVGP_OK && !known)
+            st = gp_fail(err, ADVGP_ECLUSTER, "there is no lead after %.0f s: is it started?", e->give_up);
+    }
+    if (st == ADVGP_OK && known && lead.keys.public_key[0]) {
+        keys.allowed = gp_alloc(1, sizeof *keys.allowed);
+        keys.n_allowed = 1;
+        st = keys.allowed ? gp_zmq_keypair(&keys.keys, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
+        if (st == ADVGP_OK) memcpy(keys.allowed[0], lead.keys.public_key, sizeof keys.allowed[0]);
+    }
+    const gp_zmq_listen_options z = {.address = at.endpoint,
+                                     .keys = keys.keys.secret_key[0] ? &keys.keys : NULL,
+                                     .allowed = keys.allowed,
+                                     .n_allowed = keys.n_allowed,
+                                     .message_max = GP_JOIN_MESSAGE_MAX,
+                                     .peers_max = 2 * WORKERS_MAX};
+    if (st == ADVGP_OK) st = gp_zmq_listen(&z, &e->service.endpoint, err);
+    if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(e->service.endpoint), &reach, err);
+    if (st == ADVGP_OK) {
+        snprintf(e->address, sizeof e->address, "%s", reach.endpoint);
+        memcpy(e->key, keys.keys.public_key, sizeof e->key);
+        e->service.address = e->address, e->service.key = e->key;
+    }
+    gp_lead_keys_fini(&keys);
+    return st;
+}
+
+// How a worker reaches a server: by a connection of its own, with its own keys; over MPI by its rank.
+typedef struct way {
+    gp_zmq_target target;
+} way;
+
+static advgp_status find_server(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
+{
+    (void)err;
+    *out = ((const way *)ctx)->target;
+    *known = true;
+    return ADVGP_OK;
+}
+
+static advgp_status reach_server(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
+                                 advgp_error *err)
+{
+    gp_entry *e = ctx;
+    bool known;
+    gp_zmq_target lead;
+    *peer = 0;
+    if (e->mpi) {
+        *endpoint = e->endpoint;
+        *peer = strtoul(address, NULL, 10);
+        return ADVGP_OK;
+    }
+    advgp_status st = find_lead(e, &known, &lead, err);
+    if (st != ADVGP_OK) return st;
+    if (e->n_ways == SERVERS_MAX) return gp_fail(err, ADVGP_ECLUSTER, "servers have changed too often: start again");
+    way *w = e->ways[e->n_ways++] = gp_alloc(1, sizeof *w);
+    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
+    if (known) w->target.keys = lead.keys;
+    snprintf(w->target.address, sizeof w->target.address, "%s", address);
+    snprintf(w->target.lead_key, sizeof w->target.lead_key, "%.40s", key);
+    const gp_zmq_connect_options z = {.find = find_server, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
+    return gp_zmq_connect(&z, endpoint, err);
+}
+
 static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
 {
     find_rendezvous(e);
@@ -344,7 +451,8 @@ static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
         return listen_zmq(e, err);
     }
     st = read_worker_keys(e, err);
-    return st == ADVGP_OK ? connect_zmq(e, err) : st;
+    if (st == ADVGP_OK) st = connect_zmq(e, err);
+    return st == ADVGP_OK && e->serves ? offer_service(e, NULL, err) : st;
 }
 
 static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *err)
@@ -368,6 +476,13 @@ advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err
     gp_entry *e = *out;
     if (gp_options_real(o, "wait") > e->give_up) e->give_up = gp_options_real(o, "wait");
     e->message_max = gp_cluster_message_max((size_t)gp_options_int(o, "inducing"), INPUTS_MAX, GP_SHARDS_MAX);
+    if (gp_options_int(o, "servers") > 1) e->servers = (size_t)gp_options_int(o, "servers");
+    if (e->servers && !gp_options_is(o, "optimizer", "prox")) {
+        st = gp_fail(err, ADVGP_EINVAL, "--servers %zu: parameters are split for --optimizer prox alone", e->servers);
+        gp_entry_close(e, NULL);
+        *out = NULL;
+        return st;
+    }
     st = gp_options_is(o, "transport", "mpi") ? enter_mpi(e, err) : enter_zmq(e, err);
     if (st != ADVGP_OK) {
         gp_entry_close(e, err ? err->text : NULL);
@@ -391,8 +506,10 @@ advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_err
         st = gp_fail(err, ADVGP_EINVAL,
                      "where is the lead? Name it with --server HOST:PORT, or the file of its "
                      "--rendezvous");
+    e->serves = gp_options_text(o, "serve") != NULL;
     if (st == ADVGP_OK) st = read_worker_keys(e, err);
     if (st == ADVGP_OK) st = connect_zmq(e, err);
+    if (st == ADVGP_OK && e->serves) st = offer_service(e, gp_options_text(o, "serve"), err);
     if (st != ADVGP_OK) {
         gp_entry_close(e, NULL);
         *out = NULL;
@@ -440,12 +557,15 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .random = gp_random_u64(),
                                .give_up = e->give_up,
                                .grace = e->launch.by ? grace : 0,
+                               .reach = reach_server,
+                               .service = e->serves ? &e->service : NULL,
                                .stop = on_stop,
                                .say = on_say,
                                .ctx = e};
-    gp_cli_say(e->o, "%s: worker process%s%s", e->name, e->launch.by ? " started by " : "",
+    gp_cli_say(e->o, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker", e->launch.by ? " started by " : "",
                e->launch.by ? e->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
+    e->service.endpoint = NULL; // it was taken
     gp_cli_say(e->o, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
                result.runs, result.runs == 1 ? "" : "s", result.resends);
     return st;
@@ -455,7 +575,9 @@ void gp_entry_close(gp_entry *e, const char *why)
 {
     if (!e) return;
     if (e->cluster) gp_cluster_free(e->cluster, why);
+    if (e->service.endpoint && !e->mpi) e->service.endpoint->transport->close(e->service.endpoint);
     if (e->endpoint) e->endpoint->transport->close(e->endpoint);
     if (e->is_published) (void)gp_rendezvous_remove(e->rendezvous, &e->published, NULL);
+    for (size_t i = 0; i < e->n_ways; i++) gp_free(e->ways[i]);
     gp_free(e);
 }

@@ -734,6 +734,7 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
         st = gp_entry_work(r.entry, err);
     else
         st = lead(&r, bits, err);
-    gp_entry_close(r.entry, st == ADVGP_OK || st == ADVGP_ESTOPPED || !err ? NULL : err->text);
+    (void)fflush(stdout); // a launcher may end this process when its workers have ended
+    gp_entry_close(r.entry, st == ADVGP_OK || !err ? NULL : err->text);
     return st;
 }

@@ -40,7 +40,8 @@ enum {
     // PARAMETERS and the PUSH that answers them: all rows of the shards (or the first `rows` of them), not a batch
     GP_FLAG_ALL_ROWS = 4,
     GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
-    GP_FLAG_LAST = 16       // BYE: no other run follows; the text, if there is one, says what went wrong
+    GP_FLAG_LAST = 16,      // BYE: no other run follows; the text, if there is one, says what went wrong
+    GP_FLAG_SERVES = 32     // ASK: it serves a range of the parameters, and brings the last one if it had any
 };
 
 // Why a message was refused. The text is what a user reads.

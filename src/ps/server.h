@@ -128,6 +128,8 @@ typedef struct gp_member {
 } gp_member;
 
 uint64_t gp_server_version(const gp_server *server);
+uint64_t gp_server_allowed(const gp_server *server); // the last version that may be made
+bool gp_server_collects(const gp_server *server);    // there was a collection: no more steps are made
 const double *gp_server_theta(const gp_server *server);
 double gp_server_value(const gp_server *server); // the last advance's sum of g a row
 bool gp_server_begun(const gp_server *server);

@@ -13,6 +13,16 @@ uint64_t gp_server_version(const gp_server *s)
     return s->version;
 }
 
+uint64_t gp_server_allowed(const gp_server *s)
+{
+    return s->allowed;
+}
+
+bool gp_server_collects(const gp_server *s)
+{
+    return s->collecting;
+}
+
 const double *gp_server_theta(const gp_server *s)
 {
     return s->theta;

@@ -225,17 +225,22 @@ bool gp_worker_leave(gp_worker *w, gp_message *m)
 
 // ---- doing ----------------------------------------------------------------------------------------------------------
 
+gp_work gp_worker_work(const gp_worker *w)
+{
+    return (gp_work){.worker = w->id,
+                     .sequence = w->sequence,
+                     .version = w->version,
+                     .theta = w->theta,
+                     .flags = w->flags,
+                     .max_rows = w->max_rows,
+                     .n_shards = w->n_shards,
+                     .shards = w->shards};
+}
+
 advgp_status gp_worker_compute(gp_worker *w, const gp_computer *computer, advgp_error *err)
 {
     assert(w->state == GP_WORKER_READY);
-    const gp_work work = {.worker = w->id,
-                          .sequence = w->sequence,
-                          .version = w->version,
-                          .theta = w->theta,
-                          .flags = w->flags,
-                          .max_rows = w->max_rows,
-                          .n_shards = w->n_shards,
-                          .shards = w->shards};
+    const gp_work work = gp_worker_work(w);
     gp_work_done done = {0};
     const advgp_status st = computer->compute(computer->ctx, &work, w->push, &done, err);
     if (st != ADVGP_OK && st != ADVGP_ENUMERIC) return st;

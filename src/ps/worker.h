@@ -67,6 +67,7 @@ bool gp_worker_sign(const gp_worker *worker, gp_message *message);
 
 bool gp_worker_sums_all(const gp_worker *worker); // its last work was over all rows: somebody waits for the end
 
+gp_work gp_worker_work(const gp_worker *worker); // the last it was given
 gp_worker_state gp_worker_state_of(const gp_worker *worker);
 advgp_status gp_worker_compute(gp_worker *worker, const gp_computer *computer, advgp_error *err);
 // The batch after the present one, as far as it is known: for fetching ahead. False: nothing to fetch.

@@ -93,19 +93,19 @@ static void key_files_are_read_as_they_may_be_written(void **state)
     assert_int_equal(gp_keys_parse(text, "k", &keys, NULL), ADVGP_OK);
     assert_int_equal(keys.secret_key[0], 0);
 
+#define A_KEY "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
     static const char *const bad[] = {"",
                                       "# nothing\n",
                                       "public = short\n",
                                       "public\n",
                                       "=\n",
-                                      "publication = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n",
-                                      "private = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n",
-                                      "public = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID x\n",
-                                      "public = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\npublic = "
-                                      "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n",
-                                      "secret = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n",
-                                      "public = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\nsecret =",
-                                      "public = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\nsecret = \n"};
+                                      "publication = " A_KEY "\n",
+                                      "private = " A_KEY "\n",
+                                      "public = " A_KEY " x\n",
+                                      "public = " A_KEY "\npublic = " A_KEY "\n",
+                                      "secret = " A_KEY "\n",
+                                      "public = " A_KEY "\nsecret =",
+                                      "public = " A_KEY "\nsecret = \n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         SAYS(gp_keys_parse(bad[i], "some.key", &keys, &said), ADVGP_EFILE, "some.key is damaged");
         assert_int_equal(keys.public_key[0], 0);
@@ -173,7 +173,7 @@ static void another_worker_is_added(void **state)
     gp_lead_keys lead;
     gp_worker_keys worker;
     for (int i = 0; i < 3; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "node-%d.a_b", i);
         if (gp_keys_add_worker(dir, name, &more, &err) != ADVGP_OK) fail_msg("%s", err.text);
         assert_int_equal(more.server[0], 0);

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE // explicit_bzero
 #include "store/rendezvous.h"
 #include "store/atomicfile.h"
-#include "store/keys.h"
 #include "store/secretfile.h"
 
 #include <errno.h>
@@ -181,4 +180,19 @@ advgp_status gp_rendezvous_remove(const char *path, const gp_rendezvous *mine, a
     explicit_bzero(&there, sizeof there);
     if (!same || unlink(path) == 0 || errno == ENOENT) return ADVGP_OK;
     return gp_fail(err, ADVGP_EIO, "cannot delete the rendezvous %.200s: %s", path, strerror(errno));
+}
+
+advgp_status gp_rendezvous_target(const gp_rendezvous *r, const gp_worker_keys *own, gp_zmq_target *out,
+                                  advgp_error *err)
+{
+    *out = (gp_zmq_target){0};
+    if (!own && r->lead_key[0] && !r->worker.secret_key[0])
+        return gp_fail(err, ADVGP_EINVAL,
+                       "the lead on %.100s lets in only workers with keys: give this one the keys that `advgp keygen` "
+                       "made for the lead (--keys DIR)",
+                       r->host);
+    memcpy(out->address, r->endpoint, sizeof r->endpoint);
+    memcpy(out->lead_key, own ? own->lead_key : r->lead_key, GP_ZMQ_KEY);
+    out->keys = own ? own->keys : r->worker;
+    return ADVGP_OK;
 }

@@ -2,7 +2,7 @@
 // if the lead made keys for this run alone, the workers' key as well. It is written whole and renamed, 0600, and read
 // again whenever the lead is silent, since the next one may be elsewhere.
 #pragma once
-#include "transport/zmq.h"
+#include "store/keys.h"
 
 typedef struct gp_rendezvous {
     char endpoint[96]; // "tcp://10.0.0.3:40123"
@@ -21,6 +21,11 @@ advgp_status gp_rendezvous_read(const char *path, gp_rendezvous *out, bool *foun
 
 // Deletes it if it is still this one: another lead may have written its own meanwhile.
 advgp_status gp_rendezvous_remove(const char *path, const gp_rendezvous *mine, advgp_error *err);
+
+// What a worker connects to. `own`: its keys, which then say what the lead's is as well; NULL: those of the rendezvous.
+// EINVAL where it has none and the lead asks for some.
+advgp_status gp_rendezvous_target(const gp_rendezvous *rendezvous, const gp_worker_keys *own, gp_zmq_target *out,
+                                  advgp_error *err);
 
 // For tests: the same from bytes.
 advgp_status gp_rendezvous_parse(const char *text, size_t n, gp_rendezvous *out, advgp_error *err);

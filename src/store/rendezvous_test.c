@@ -201,6 +201,28 @@ static void what_could_not_be_read_is_not_written(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+static void a_worker_connects_with_its_own_keys_or_those_of_the_rendezvous(void **state)
+{
+    (void)state;
+    gp_rendezvous r = example(true, true);
+    gp_zmq_target t;
+    gp_worker_keys own = {.lead_key = "lead", .keys = {"public", "secret"}};
+    assert_int_equal(gp_rendezvous_target(&r, NULL, &t, &said), ADVGP_OK);
+    assert_string_equal(t.address, r.endpoint);
+    assert_string_equal(t.lead_key, key);
+    assert_string_equal(t.keys.secret_key, key);
+    assert_int_equal(gp_rendezvous_target(&r, &own, &t, &said), ADVGP_OK);
+    assert_string_equal(t.lead_key, "lead");
+    assert_string_equal(t.keys.secret_key, "secret");
+    r = example(true, false);
+    assert_int_equal(gp_rendezvous_target(&r, NULL, &t, &said), ADVGP_EINVAL);
+    assert_non_null(strstr(said.text, "--keys DIR"));
+    assert_int_equal(gp_rendezvous_target(&r, &own, &t, &said), ADVGP_OK);
+    r = example(false, false);
+    assert_int_equal(gp_rendezvous_target(&r, NULL, &t, &said), ADVGP_OK);
+    assert_int_equal(t.lead_key[0], 0);
+}
+
 static void only_ones_own_is_removed(void **state)
 {
     (void)state;
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_secret_that_others_could_read_is_refused),
         cmocka_unit_test(what_is_no_rendezvous_is_refused),
         cmocka_unit_test(what_could_not_be_read_is_not_written),
+        cmocka_unit_test(a_worker_connects_with_its_own_keys_or_those_of_the_rendezvous),
         cmocka_unit_test(only_ones_own_is_removed),
         cmocka_unit_test(memory_may_end_at_any_call),
     };

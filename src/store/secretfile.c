@@ -24,6 +24,7 @@ static advgp_status check(int fd, const char *path, const char *what, gp_secretf
     if (about.st_mode & 022)
         return gp_fail(err, ADVGP_EFILE, "%s %.200s may be written by others: chmod 600 %.150s", what, path, path);
     out->mode = about.st_mode & 07777;
+    out->roots = about.st_uid == 0;
     out->n = (size_t)about.st_size;
     return ADVGP_OK;
 }
@@ -63,7 +64,9 @@ advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfil
 advgp_status gp_secretfile_check_private(const gp_secretfile *file, const char *path, const char *what,
                                          advgp_error *err)
 {
-    if (!(file->mode & 077)) return ADVGP_OK;
+    // Kubernetes gives a secret to a process that is not root as root's file, readable by a group that the pod alone has.
+    const bool lent = file->roots && geteuid() != 0;
+    if (!(file->mode & (lent ? 037u : 077u))) return ADVGP_OK;
     return gp_fail(err, ADVGP_EFILE, "%s %.200s holds a secret and may be read by others: chmod 600 %.150s", what, path,
                    path);
 }

@@ -1,6 +1,7 @@
 // cluster.c: the lead's endpoint, who has come, and the farewell.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/rng.h"
 #include "ps/statistics.h"
 #include "train/cluster_state.h"
 
@@ -54,7 +55,8 @@ size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards)
 {
     const size_t M = m + d + 1, theta = 3 + m * (d + 3) + m * (1 + d) + M + M * (M + 1) / 2,
                  statistics = gp_statistics_size(M);
-    const gp_message_limits most = {.values = theta > statistics ? theta : statistics,
+    // A portion of several servers (portion.h) is no more than half of five arrays.
+    const gp_message_limits most = {.values = 3 * theta > statistics ? 3 * theta : statistics,
                                     .masked = theta,
                                     .shards = n_shards,
                                     .text = GP_JOB_TEXT_MAX};
@@ -76,6 +78,11 @@ size_t gp_cluster_workers_max(const gp_cluster *c)
     return c->o.workers_max;
 }
 
+size_t gp_cluster_servers(const gp_cluster *c)
+{
+    return c->o.servers;
+}
+
 static void send_small(gp_cluster *c, size_t peer, const gp_message *m)
 {
     _Alignas(8) char bytes[1024];
@@ -91,20 +98,26 @@ advgp_status gp_cluster_new(const gp_cluster_options *o, gp_cluster **out, advgp
     gp_endpoint *e = o->endpoint;
     gp_cluster *c = gp_alloc(1, sizeof *c);
     advgp_status st = c ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
-    if (st == ADVGP_OK && e->transport->beat) {
+    if (st == ADVGP_OK && e->transport->beat && !o->shared) {
         _Alignas(8) char bytes[256];
         const gp_message sign = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
         gp_message_encode(&sign, bytes);
         st = e->transport->beat(e, o->heartbeat, bytes, gp_message_size(&sign), err);
     }
     if (st != ADVGP_OK) {
-        e->transport->close(e);
+        if (!o->shared) e->transport->close(e);
         gp_free(c);
         return st;
     }
     c->o = *o;
     *out = c;
     return ADVGP_OK;
+}
+
+void gp_cluster_next_id(gp_cluster *c, uint64_t id[2])
+{
+    id[0] = gp_hash_u64(c->o.random, 2 * c->runs), id[1] = gp_hash_u64(c->o.random, 2 * c->runs + 1) | 1;
+    c->runs++;
 }
 
 void gp_cluster_set_data(gp_cluster *c, const char *dir, uint64_t fingerprint)
@@ -154,7 +167,7 @@ void gp_cluster_free(gp_cluster *c, const char *why)
 {
     if (!c) return;
     part(c, why);
-    c->o.endpoint->transport->close(c->o.endpoint);
+    if (!c->o.shared) c->o.endpoint->transport->close(c->o.endpoint);
     gp_free(c->peers);
     gp_free(c);
 }

@@ -16,7 +16,12 @@ typedef struct gp_cluster_options {
     double stuck_after;                       // seconds for a push after which a worker is lost, though it lives
     uint64_t random;                          // a number nobody else has: ids of runs follow from it
     void (*say)(void *ctx, const char *text); // what people should know: for whom it waits, who was lost; may be NULL
+    // What peer 0 says, who is the lead of this one; may be NULL.
+    void (*control)(void *ctx, const gp_message *message);
+    void *control_ctx;
     void *ctx;
+    bool shared;    // the endpoint stays its owner's
+    size_t servers; // processes that keep a range of the parameters each; 0: the lead keeps all
 } gp_cluster_options;
 
 typedef struct gp_cluster gp_cluster;
@@ -38,3 +43,4 @@ typedef struct gp_cluster_counts {
 gp_cluster_counts gp_cluster_count(const gp_cluster *cluster);
 size_t gp_cluster_workers(const gp_cluster *cluster);
 size_t gp_cluster_workers_max(const gp_cluster *cluster);
+size_t gp_cluster_servers(const gp_cluster *cluster);

@@ -1,17 +1,18 @@
-// join.c: ask, open, compute, and again.
+// join.c: ask, open, compute or serve, and again.
 #include "train/join.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "data/packed.h"
 #include "train/computer.h"
-#include "train/job.h"
-#include "train/work.h"
+#include "train/serve.h"
+#include "train/work_split.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double ask_again = 1, ask_most = 5, look_up = 0.25, resend = 2; // seconds
@@ -19,7 +20,7 @@ static const double told_after = 4, told_again = 10, full_pause = 5;
 
 typedef struct visit {
     gp_join_options o;
-    gp_join_result result;
+    gp_join_result done;
     gp_job job;
     uint64_t run[2];
     char *dir; // of the shards that are open
@@ -30,6 +31,19 @@ typedef struct visit {
     double heard, told;
     double asked_to_stop; // when; 0: not yet
     bool over;            // the lead has nothing more to do
+    bool given_up;        // the lead has ended the interval
+    char *bytes;          // of the message being sent
+    size_t bytes_room;
+    // A server's:
+    gp_cluster *cluster;
+    double *values; // that came with the job
+    size_t n_values;
+    gp_portion result; // to be given back; of no values: there is none
+    uint64_t result_run[2];
+    // A worker's of several servers: how they are reached.
+    gp_split_server *servers; // [n_servers]
+    gp_job_server *reached;   // [n_servers]: for whom these are
+    size_t n_servers;
 } visit;
 
 static void tell(const visit *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -73,7 +87,7 @@ static int on_stop(void *ctx)
 static void on_welcome(void *ctx, uint32_t worker, uint32_t incarnation)
 {
     visit *v = ctx;
-    if (worker == v->place && incarnation == 1) return; // the same as in the run before
+    if (worker == v->place && (incarnation == 1 || v->job.n_servers)) return; // the same as in the run before
     v->place = worker;
     if (incarnation > 1)
         tell(v, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
@@ -85,10 +99,16 @@ static void on_welcome(void *ctx, uint32_t worker, uint32_t incarnation)
 
 static advgp_status say(visit *v, const gp_message *m, advgp_error *err)
 {
-    _Alignas(8) char bytes[1024];
     gp_endpoint *e = v->o.endpoint;
-    gp_message_encode(m, bytes);
-    return e->transport->send(e, 0, bytes, gp_message_size(m), err);
+    const size_t n = gp_message_size(m);
+    if (n > v->bytes_room) {
+        gp_free(v->bytes);
+        v->bytes = gp_alloc(n, 1);
+        v->bytes_room = v->bytes ? n : 0;
+        if (!v->bytes) return gp_fail(err, ADVGP_ENOMEM, "no memory for a message of %zu bytes", n);
+    }
+    gp_message_encode(m, v->bytes);
+    return e->transport->send(e, 0, v->bytes, n, err);
 }
 
 static advgp_status farewell(visit *v, const gp_message *bye, advgp_error *err)
@@ -104,26 +124,68 @@ static advgp_status farewell(visit *v, const gp_message *bye, advgp_error *err)
     return gp_fail(err, ADVGP_ECLUSTER, "the lead has ended: %s", why);
 }
 
-// *got: there is a job.
-static advgp_status listen(visit *v, bool *got, advgp_error *err)
+static advgp_status take_job(visit *v, const gp_message *m, advgp_error *err)
 {
-    static const gp_message_limits limits = {.text = GP_JOB_TEXT_MAX};
+    gp_job_fini(&v->job);
+    const advgp_status st = gp_job_from_text(m->text, m->n_text, &v->job, err);
+    if (st != ADVGP_OK) return st;
+    if (v->job.serves != (v->o.service != NULL))
+        return gp_fail(err, ADVGP_ECLUSTER, "the lead takes this process for a %s",
+                       v->job.serves ? "server" : "worker");
+    v->run[0] = m->run[0], v->run[1] = m->run[1];
+    gp_free(v->values);
+    v->values = gp_alloc(m->n_values, sizeof *v->values);
+    v->n_values = m->n_values;
+    if (!v->values) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu values", m->n_values);
+    memcpy(v->values, m->values, m->n_values * sizeof *v->values);
+    return ADVGP_OK;
+}
+
+// *got: there is a job.
+static advgp_status listen(visit *v, double seconds, bool *got, advgp_error *err)
+{
+    const gp_message_limits limits = {.values = v->o.service ? SIZE_MAX / 64 : 0, .text = GP_JOB_TEXT_MAX};
     gp_endpoint *e = v->o.endpoint;
     size_t peer, n;
     const void *bytes;
     gp_message m;
-    advgp_status st = e->transport->receive(e, look_up, &peer, &bytes, &n, err);
-    if (st != ADVGP_OK || !bytes) return st;
+    const advgp_status st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
+    if (st != ADVGP_OK || !bytes || peer != 0) return st;
     v->heard = gp_clock_wall();
     if (gp_message_decode(bytes, n, &limits, &m, NULL) != ADVGP_OK) return ADVGP_OK;
     if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return farewell(v, &m, err);
+    if (m.kind == GP_BYE) v->given_up = true;
+    if (m.kind == GP_WELCOME && m.token == v->token) gp_portion_fini(&v->result); // it has been taken
     if (m.kind != GP_JOB || m.token != v->token) return ADVGP_OK;
-    gp_job_fini(&v->job);
-    st = gp_job_from_text(m.text, m.n_text, &v->job, err);
-    if (st != ADVGP_OK) return st;
-    v->run[0] = m.run[0], v->run[1] = m.run[1];
     *got = true;
-    return ADVGP_OK;
+    return take_job(v, &m, err);
+}
+
+// "host:process" of a worker. A server says how it is reached, and brings what it has made.
+static advgp_status say_ask(visit *v, advgp_error *err)
+{
+    gp_message m = {.kind = GP_ASK, .worker = GP_ANY_WORKER, .token = v->token};
+    if (!v->o.service) {
+        m.n_text = strlen(v->o.name), m.text = v->o.name;
+        return say(v, &m, err);
+    }
+    const bool brings = v->result.values != NULL;
+    char *portion = brings ? gp_portion_text(&v->result) : NULL;
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s*}", "name", v->o.name, "address", v->o.service->address, "key",
+                          v->o.service->key, "portion", portion);
+    char *text = o && (portion || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
+    advgp_status st = text ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a question");
+    if (st == ADVGP_OK) {
+        m.flags = GP_FLAG_SERVES;
+        m.text = text, m.n_text = strlen(text);
+        m.run[0] = v->result_run[0], m.run[1] = v->result_run[1];
+        if (brings) m.values = v->result.values, m.n_values = gp_portion_values(&v->result);
+        st = say(v, &m, err);
+    }
+    json_decref(o);
+    free(text);
+    free(portion);
+    return st;
 }
 
 static advgp_status ask(visit *v, bool *got, advgp_error *err)
@@ -133,20 +195,15 @@ static advgp_status ask(visit *v, bool *got, advgp_error *err)
     advgp_status st = ADVGP_OK;
     *got = false;
     v->heard = began;
-    v->token = gp_hash_u64(v->o.random, v->result.runs + v->token);
+    v->token = gp_hash_u64(v->o.random, v->done.runs + v->token);
     while (st == ADVGP_OK && !*got && !v->over) {
         const double now = gp_clock_wall();
         if (now >= next) {
-            const gp_message m = {.kind = GP_ASK,
-                                  .worker = GP_ANY_WORKER,
-                                  .token = v->token,
-                                  .n_text = strlen(v->o.name),
-                                  .text = v->o.name};
-            st = say(v, &m, err);
+            st = say_ask(v, err);
             next = now + pause;
-            pause = fmin(1.5 * pause, ask_most);
+            pause = fmin(1.5 * pause, v->o.service ? ask_again : ask_most);
         }
-        if (st == ADVGP_OK) st = listen(v, got, err);
+        if (st == ADVGP_OK) st = listen(v, look_up, got, err);
         if (st != ADVGP_OK || *got || v->over) break;
         if (on_stop(v)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
         on_wait(v, gp_clock_wall() - v->heard, gp_clock_wall() - began);
@@ -180,6 +237,103 @@ static advgp_status open_shards(visit *v, advgp_error *err)
     return ADVGP_OK;
 }
 
+// ---- several servers ------------------------------------------------------------------------------------------------
+
+static void forget_servers(visit *v)
+{
+    for (size_t i = 0; i < v->n_servers; i++) {
+        gp_endpoint *e = v->servers[i].endpoint;
+        if (e && e != v->o.endpoint) e->transport->close(e);
+    }
+    gp_free(v->servers);
+    gp_free(v->reached);
+    v->servers = NULL, v->reached = NULL, v->n_servers = 0;
+}
+
+// Connections are kept from one interval to the next.
+static advgp_status reach_servers(visit *v, advgp_error *err)
+{
+    const gp_job *job = &v->job;
+    const size_t n = job->n_servers;
+    if (v->n_servers == n && !memcmp(v->reached, job->servers, n * sizeof *v->reached)) return ADVGP_OK;
+    forget_servers(v);
+    if (!v->o.reach) return gp_fail(err, ADVGP_EINVAL, "this worker cannot reach several servers");
+    v->servers = gp_alloc(n, sizeof *v->servers);
+    v->reached = gp_alloc(n, sizeof *v->reached);
+    if (!v->servers || !v->reached) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
+    memcpy(v->reached, job->servers, n * sizeof *v->reached);
+    advgp_status st = ADVGP_OK;
+    for (; st == ADVGP_OK && v->n_servers < n; v->n_servers++) {
+        gp_split_server *s = &v->servers[v->n_servers];
+        const gp_job_server *at = &job->servers[v->n_servers];
+        s->range = at->range;
+        st = v->o.reach(v->o.ctx, at->address, at->key, &s->endpoint, &s->peer, err);
+    }
+    return st;
+}
+
+// Asked now and then by a worker or server that talks to others: has the lead anything to say?
+static int lead_says_stop(void *ctx)
+{
+    visit *v = ctx;
+    bool ignored = false;
+    // Over MPI it comes by the same endpoint as all else, and this would take it from the others.
+    const bool shared = v->o.service ? v->o.service->endpoint == v->o.endpoint
+                                     : v->n_servers && v->servers[0].endpoint == v->o.endpoint;
+    if (!shared && listen(v, 0, &ignored, NULL) != ADVGP_OK) v->given_up = true;
+    return v->given_up || v->over || on_stop(v);
+}
+
+static void on_control(void *ctx, const gp_message *m)
+{
+    visit *v = ctx;
+    v->heard = gp_clock_wall();
+    if (m->kind == GP_BYE) v->given_up = true;
+}
+
+static advgp_status serve(visit *v, advgp_error *err)
+{
+    const gp_job_service *s = &v->job.service;
+    const bool shared = v->o.service->endpoint == v->o.endpoint;
+    advgp_status st = ADVGP_OK;
+    if (!v->cluster) {
+        const gp_cluster_options c = {.endpoint = v->o.service->endpoint,
+                                      .shared = shared,
+                                      .workers = s->workers,
+                                      .workers_min = s->workers_min,
+                                      .workers_max = s->workers_max,
+                                      .wait = s->wait,
+                                      .heartbeat = v->job.heartbeat,
+                                      .lost_after = s->lost_after,
+                                      .stuck_after = s->stuck_after,
+                                      .random = v->o.random,
+                                      .say = v->o.say,
+                                      .ctx = v->o.ctx,
+                                      .control = on_control,
+                                      .control_ctx = v};
+        st = gp_cluster_new(&c, &v->cluster, err);
+        if (st != ADVGP_OK) return st;
+    }
+    gp_cluster_set_data(v->cluster, v->dir, v->fingerprint);
+    const gp_serve_options o = {.cluster = v->cluster,
+                                .job = &v->job,
+                                .shards = v->shards,
+                                .run = {v->run[0], v->run[1]},
+                                .values = v->values,
+                                .n_values = v->n_values,
+                                .stop = lead_says_stop,
+                                .ctx = v};
+    v->given_up = false;
+    gp_portion_fini(&v->result);
+    st = gp_serve(&o, &v->result, err);
+    v->result_run[0] = v->run[0], v->result_run[1] = v->run[1];
+    v->done.runs++;
+    if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given it up: it knows what comes next
+    return st;
+}
+
+// ---- a run ----------------------------------------------------------------------------------------------------------
+
 // Computes until the server says BYE. A lead that was started again has another run: that is asked for.
 static advgp_status work(visit *v, advgp_error *err)
 {
@@ -194,8 +348,31 @@ static advgp_status work(visit *v, advgp_error *err)
     gp_features_free(f);
     const gp_row_computer_options co = {
         .shards = v->shards, .spec = &job->claims.spec, .rule = job->rule, .range = range, .batch = job->batch};
+    const gp_worker_options wo = {.size = layout.size,
+                                  .push_size = gp_row_computer_push_size(layout, job->rule, range),
+                                  .n_shards = v->shards->n_train,
+                                  .wish = v->o.wish,
+                                  .run = {v->run[0], v->run[1]},
+                                  .fingerprint = v->fingerprint,
+                                  .token = v->token,
+                                  .resend = resend};
     st = gp_row_computer_new(&co, &computer, err);
-    if (st == ADVGP_OK) {
+    if (st == ADVGP_OK && job->n_servers) {
+        const gp_worker_watch watch = {.ctx = v, .stop = lead_says_stop, .waits = on_wait, .welcome = on_welcome};
+        v->given_up = false;
+        st = reach_servers(v, err);
+        const gp_split_life life = {.servers = v->servers,
+                                    .n_servers = v->n_servers,
+                                    .computer = gp_row_computer_of(computer),
+                                    .delays = job->delays,
+                                    .n_delays = job->n_delays,
+                                    .heartbeat = job->heartbeat,
+                                    .give_up = v->o.give_up,
+                                    .watch = &watch,
+                                    .worker = wo};
+        if (st == ADVGP_OK) st = gp_split_live(&life, &end, err);
+        if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given the interval up
+    } else if (st == ADVGP_OK) {
         const gp_worker_watch watch = {.ctx = v, .stop = on_stop, .waits = on_wait, .welcome = on_welcome};
         const gp_worker_life life = {.endpoint = v->o.endpoint,
                                      .computer = gp_row_computer_of(computer),
@@ -204,19 +381,12 @@ static advgp_status work(visit *v, advgp_error *err)
                                      .heartbeat = job->heartbeat,
                                      .give_up = v->o.give_up,
                                      .watch = &watch,
-                                     .worker = {.size = layout.size,
-                                                .push_size = gp_row_computer_push_size(layout, job->rule, range),
-                                                .n_shards = v->shards->n_train,
-                                                .wish = v->o.wish,
-                                                .run = {v->run[0], v->run[1]},
-                                                .fingerprint = v->fingerprint,
-                                                .token = v->token,
-                                                .resend = resend}};
+                                     .worker = wo};
         st = gp_worker_live(&life, &end, err);
     }
     gp_row_computer_free(computer);
-    v->result.runs++;
-    v->result.pushes += end.pushes, v->result.resends += end.resends;
+    v->done.runs++;
+    v->done.pushes += end.pushes, v->done.resends += end.resends;
     if (st != ADVGP_ECLUSTER) return st;
     if (end.refused == GP_REFUSED_OTHER_RUN) {
         tell(v, "the lead has been started again: asks what the work is now");
@@ -227,7 +397,8 @@ static advgp_status work(visit *v, advgp_error *err)
         const double until = gp_clock_wall() + full_pause;
         bool ignored = false;
         st = ADVGP_OK;
-        while (st == ADVGP_OK && !v->over && !on_stop(v) && gp_clock_wall() < until) st = listen(v, &ignored, err);
+        while (st == ADVGP_OK && !v->over && !on_stop(v) && gp_clock_wall() < until)
+            st = listen(v, look_up, &ignored, err);
     }
     return st;
 }
@@ -240,9 +411,17 @@ advgp_status gp_join(const gp_join_options *o, gp_join_result *result, advgp_err
     while (st == ADVGP_OK && !v.over) {
         st = ask(&v, &got, err);
         if (st == ADVGP_OK && got) st = open_shards(&v, err);
-        if (st == ADVGP_OK && got) st = work(&v, err);
+        if (st == ADVGP_OK && got) st = v.o.service ? serve(&v, err) : work(&v, err);
     }
-    if (result) *result = v.result;
+    if (result) *result = v.done;
+    forget_servers(&v);
+    if (v.cluster)
+        gp_cluster_free(v.cluster, NULL);
+    else if (o->service && o->service->endpoint != o->endpoint)
+        o->service->endpoint->transport->close(o->service->endpoint);
+    gp_portion_fini(&v.result);
+    gp_free(v.values);
+    gp_free(v.bytes);
     gp_job_fini(&v.job);
     gp_shards_free(v.shards);
     gp_free(v.dir);

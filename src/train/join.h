@@ -1,18 +1,29 @@
-// join.h: a worker in a process of its own: asks the lead what the work is, opens its shards, computes until the run is
-// over, and asks again.
+// join.h: a process that joins a lead: asks it what the work is, opens the shards, and computes until the run is over,
+// or serves a range of the parameters until the lead wants it back (serve.h); then it asks again.
 #pragma once
 #include "ps/message.h"
 #include "transport/transport.h"
 
+// For a process that serves a range.
+typedef struct gp_join_service {
+    gp_endpoint *endpoint;     // by which workers reach it; taken, unless it is the one to the lead (MPI)
+    const char *address, *key; // as their `reach` takes them
+} gp_join_service;
+
 typedef struct gp_join_options {
-    gp_endpoint *endpoint;  // a worker's; borrowed
-    const char *name;       // how people shall know it: host and process
-    const char *data;       // folder of the packed shards as this process can open it; NULL: as the lead says
-    uint32_t wish;          // which worker it wants to be, or GP_ANY_WORKER
-    uint64_t random;        // a number nobody else has
-    double give_up;         // seconds without a word from the lead
-    double grace;           // seconds that it goes on working after it was asked to stop, for a lead that stops as well
-    int (*stop)(void *ctx); // may be NULL
+    gp_endpoint *endpoint; // a worker's; borrowed
+    const char *name;      // how people shall know it: host and process
+    const char *data;      // folder of the packed shards as this process can open it; NULL: as the lead says
+    uint32_t wish;         // which worker it wants to be, or GP_ANY_WORKER
+    uint64_t random;       // a number nobody else has
+    double give_up;        // seconds without a word from the lead
+    double grace;          // seconds that it goes on working after it was asked to stop, for a lead that stops as well
+    // A server of a range, so that a worker can talk to it: *endpoint is closed at the end, unless it is the one to the
+    // lead. NULL: it can only work for a lead that keeps all parameters itself.
+    advgp_status (*reach)(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
+                          advgp_error *err);
+    const gp_join_service *service;           // NULL: it is a worker
+    int (*stop)(void *ctx);                   // may be NULL
     void (*say)(void *ctx, const char *text); // may be NULL
     void *ctx;
 } gp_join_options;

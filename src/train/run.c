@@ -1,6 +1,7 @@
 // run.c: what all kinds of run share.
 #include "train/run.h"
 #include "base/alloc.h"
+#include "train/cluster.h"
 
 static const uint64_t jump_patience = 3;
 static const double bound_jump = 10;                               // nats a row: a rise that no batch's noise explains
@@ -31,8 +32,9 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
     st = gp_turning_new(run->f, &run->turning, err);
     if (st != ADVGP_OK) return st;
     run->layout = gp_theta_layout_of(run->f);
+    run->range = o->range.count ? o->range : gp_range_all(run->layout);
     const gp_rule_options rule = {.layout = run->layout,
-                                  .range = gp_range_all(run->layout),
+                                  .range = run->range,
                                   .age_power = o->rule->age_power,
                                   .natural_rate = o->natural_rate,
                                   .adam_rate = o->adam_rate,
@@ -56,7 +58,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                       .lost_after = o->lost_after,
                                       .jump = bound_jump,
                                       .jump_patience = jump_patience,
-                                      .check = can_start,
+                                      .check = o->range.count ? NULL : can_start, // a part of theta tells nothing
                                       .check_ctx = run,
                                       .event = o->event,
                                       .event_ctx = o->event_ctx};
@@ -73,7 +75,8 @@ void gp_run_fini(gp_run *run)
 
 advgp_status gp_run_new(const gp_run_options *o, gp_run **out, advgp_error *err)
 {
-    return o->cluster ? gp_run_cluster_new(o, out, err) : gp_run_team_new(o, out, err);
+    if (!o->cluster) return gp_run_team_new(o, out, err);
+    return o->split && gp_cluster_servers(o->cluster) ? gp_run_split_new(o, out, err) : gp_run_cluster_new(o, out, err);
 }
 
 advgp_status gp_run_start(gp_run *run, advgp_error *err)

@@ -8,7 +8,8 @@
 
 typedef struct gp_run_options {
     const gp_feature_spec *spec; // borrowed for the run's life
-    const double *theta;         // where to start
+    const double *theta;         // where to start: of the range
+    gp_range range;              // of the parameters that the server keeps; of no count: all
     const gp_shards *shards;
     const gp_rule_ops *rule;
     double natural_rate, adam_rate; // first steps of the natural rule
@@ -22,6 +23,7 @@ typedef struct gp_run_options {
     uint64_t seed;
     const double *delays; // [n_delays]: seconds that worker k sleeps before a push; borrowed for the run's life
     size_t n_delays;
+    bool split;                 // over the servers of the cluster, if it has any
     struct gp_cluster *cluster; // where the workers are processes of their own; NULL: threads of this one
     uint64_t id[2];             // of the run; {0, 0}: of the seed
     uint64_t fingerprint;       // of data and model, where workers bring their own
@@ -50,8 +52,10 @@ struct gp_run {
     gp_features *f;      // of the server, to see whether a step can start
     gp_turning *turning; // NULL: the features do not turn
     gp_theta_layout layout;
+    gp_range range;
     gp_rule *rule;
     gp_server *server;
+    uint64_t rows_elsewhere; // taken by servers of other processes
 };
 
 // The server with its rule; workers are not there yet. For the kinds of run.
@@ -67,6 +71,7 @@ size_t gp_run_members(const gp_run *run); // places for workers: gp_server_membe
 // The kinds (replay.h has a third).
 advgp_status gp_run_team_new(const gp_run_options *options, gp_run **out, advgp_error *err);
 advgp_status gp_run_cluster_new(const gp_run_options *options, gp_run **out, advgp_error *err);
+advgp_status gp_run_split_new(const gp_run_options *options, gp_run **out, advgp_error *err);
 
 void gp_run_free(gp_run *run); // NULL is fine; stops the workers first
 

@@ -12,34 +12,6 @@
 
 enum { MALFORMED_TOLD = 10 };
 
-typedef struct stint { // what is known of a worker beside what the server knows
-    double given;      // when its parameters were sent
-    double row_seconds;
-    uint64_t pushes, rows;
-    bool has_work;
-} stint;
-
-typedef struct cluster_run {
-    gp_run base;
-    gp_cluster *c;
-    gp_message_limits limits;
-    char *bytes; // of the message being sent
-    char *job;   // what workers are told; free
-    size_t job_bytes;
-    stint *stints;      // [workers_max]
-    double began;       // when it started to wait for workers
-    double advanced;    // when the version last changed, or all was there
-    double told;        // when people were last told for whom it waits
-    double few_since;   // too few workers are there since; 0: enough are
-    uint64_t version;   // the last seen
-    size_t handled;     // messages since silence was last looked at
-    double looked;      // when that was
-    double awake, back; // when the lead was last seen at work, and when it last came back from being away
-    bool leaving;       // the message that is being heard is a worker's farewell
-    void (*event)(void *ctx, const gp_ps_event *event); // the owner's
-    void *event_ctx;
-} cluster_run;
-
 // The server's view of what happens, on its way to the owner: the log.
 static void on_event(void *ctx, const gp_ps_event *event)
 {
@@ -115,6 +87,15 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
         if (a && ++a->malformed == MALFORMED_TOLD)
             gp_cluster_tell(c, "the peer %s sends what cannot be read, it is not listened to: %s",
                             gp_cluster_name(c, peer), why.text);
+        return ADVGP_OK;
+    }
+    if (peer == 0) { // over MPI the lead and the workers of a range reach it by the same endpoint
+        if (c->o.control) c->o.control(c->o.control_ctx, &m);
+        return ADVGP_OK;
+    }
+    if (m.kind == GP_ASK && (m.flags & GP_FLAG_SERVES)) { // its time comes with the steps
+        acquaintance *a = gp_cluster_peer(c, peer);
+        if (a && !a->name[0]) snprintf(a->name, sizeof a->name, "a server");
         return ADVGP_OK;
     }
     if (m.kind == GP_ASK) return give_job(r, peer, &m, err);
@@ -213,7 +194,7 @@ static advgp_status watch(cluster_run *r, advgp_error *err)
 
 // ---- turns ----------------------------------------------------------------------------------------------------------
 
-static advgp_status cluster_start(gp_run *run, advgp_error *err)
+advgp_status gp_cluster_run_start(gp_run *run, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
     (void)err;
@@ -235,42 +216,55 @@ static double note_awake(cluster_run *r)
     return r->awake = now;
 }
 
-static advgp_status cluster_turn(gp_run *run, double seconds, advgp_error *err)
+bool gp_cluster_run_knows_the_lost(const cluster_run *r)
+{
+    return r->awake - r->back >= absence(r);
+}
+
+// Signs of life come all the time, so nobody waits for silence: when it is time to look, what has come is heard and
+// nothing waited for.
+advgp_status gp_cluster_run_receive(cluster_run *r, double seconds, size_t *peer, const void **bytes, size_t *n,
+                                    advgp_error *err)
+{
+    gp_endpoint *e = r->c->o.endpoint;
+    const bool due = note_awake(r) - r->looked >= gp_cluster_turn_seconds;
+    const advgp_status st = e->transport->receive(e, due ? 0 : fmin(seconds, gp_cluster_turn_seconds), peer, bytes, n,
+                                                  err);
+    const double now = note_awake(r);
+    if (st == ADVGP_OK && !*bytes) r->looked = now;
+    return st;
+}
+
+advgp_status gp_cluster_run_turn(gp_run *run, double seconds, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
-    gp_endpoint *e = r->c->o.endpoint;
     size_t peer, n;
     const void *bytes;
-    // Signs of life come all the time, so silence is no sign that it is time to look: then nothing is waited for.
-    const bool due = note_awake(r) - r->looked >= gp_cluster_turn_seconds;
     advgp_status st = say_all(r, err); // what a call from outside left to say
-    if (st == ADVGP_OK)
-        st = e->transport->receive(e, due ? 0 : fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
+    if (st == ADVGP_OK) st = gp_cluster_run_receive(r, seconds, &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) st = hear(r, peer, bytes, n, err), r->handled++;
-    const double now = note_awake(r);
     // Who is lost is known only when all that had come was heard.
     if (st == ADVGP_OK && (!bytes || r->handled > 16 * (gp_run_members(run) + 1))) {
         r->handled = 0;
-        r->looked = now;
-        if (now - r->back >= absence(r)) st = look_for_the_lost(r, err);
+        if (gp_cluster_run_knows_the_lost(r)) st = look_for_the_lost(r, err);
         if (st == ADVGP_OK) st = watch(r, err);
     }
     return st == ADVGP_OK ? say_all(r, err) : st;
 }
 
-static advgp_status cluster_say(gp_run *run, advgp_error *err)
+advgp_status gp_cluster_run_say(gp_run *run, advgp_error *err)
 {
     return say_all((cluster_run *)run, err);
 }
 
-static void cluster_wake(gp_run *run)
+void gp_cluster_run_wake(gp_run *run)
 {
     gp_endpoint *e = ((cluster_run *)run)->c->o.endpoint;
     e->transport->wake(e);
 }
 
 // Workers go back to asking what is next.
-static void cluster_stop(gp_run *run)
+void gp_cluster_run_stop(gp_run *run)
 {
     cluster_run *r = (cluster_run *)run;
     if (run->server && r->bytes) {
@@ -282,67 +276,72 @@ static void cluster_stop(gp_run *run)
     gp_free(r->stints);
 }
 
-static const gp_run_ops cluster_ops = {
-    .start = cluster_start, .turn = cluster_turn, .wake = cluster_wake, .say = cluster_say, .stop = cluster_stop};
+static const gp_run_ops cluster_ops = {.start = gp_cluster_run_start,
+                                       .turn = gp_cluster_run_turn,
+                                       .wake = gp_cluster_run_wake,
+                                       .say = gp_cluster_run_say,
+                                       .stop = gp_cluster_run_stop};
+
+void gp_cluster_run_job(const cluster_run *r, gp_job *job)
+{
+    const gp_run_options *o = &r->base.o;
+    *job = (gp_job){.claims = {.spec = *o->spec},
+                    .rule = o->rule,
+                    .batch = o->batch,
+                    .data = r->c->data,
+                    .fingerprint = r->c->fingerprint,
+                    .heartbeat = r->c->o.heartbeat,
+                    .delays = o->delays,
+                    .n_delays = o->n_delays};
+}
 
 static advgp_status describe(cluster_run *r, advgp_error *err)
 {
-    char data[4096];
-    const gp_run_options *o = &r->base.o;
-    snprintf(data, sizeof data, "%s", r->c->data);
-    double *delays = o->n_delays ? gp_alloc(o->n_delays, sizeof *delays) : NULL;
-    if (delays) memcpy(delays, o->delays, o->n_delays * sizeof *delays);
-    const gp_job job = {.claims = {.spec = *o->spec},
-                        .rule = o->rule,
-                        .batch = o->batch,
-                        .data = data,
-                        .fingerprint = r->c->fingerprint,
-                        .heartbeat = r->c->o.heartbeat,
-                        .delays = delays,
-                        .n_delays = delays ? o->n_delays : 0};
+    gp_job job;
+    gp_cluster_run_job(r, &job);
     r->job = gp_job_to_text(&job);
-    gp_free(delays);
     if (!r->job) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
     r->job_bytes = strlen(r->job);
     if (r->job_bytes > GP_JOB_TEXT_MAX) return gp_fail(err, ADVGP_EINVAL, "a job of %zu bytes", r->job_bytes);
     return ADVGP_OK;
 }
 
-advgp_status gp_run_cluster_new(const gp_run_options *options, gp_run **out, advgp_error *err)
+advgp_status gp_cluster_run_init(cluster_run *r, const gp_run_ops *ops, const gp_run_options *options, advgp_error *err)
 {
-    *out = NULL;
     gp_cluster *c = options->cluster;
-    cluster_run *r = gp_alloc(1, sizeof *r);
-    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    r->base.ops = ops;
     r->c = c;
     r->event = options->event, r->event_ctx = options->event_ctx;
     gp_run_options o = *options;
     o.workers = c->o.workers < o.shards->n_train ? c->o.workers : o.shards->n_train;
     o.workers_max = c->o.workers_max;
-    o.id[0] = gp_hash_u64(c->o.random, 2 * c->runs), o.id[1] = gp_hash_u64(c->o.random, 2 * c->runs + 1) | 1;
-    c->runs++;
+    if (!o.id[0] && !o.id[1]) gp_cluster_next_id(c, o.id);
     o.fingerprint = c->fingerprint;
     o.lost_after = c->o.lost_after;
     r->stints = gp_alloc(o.workers_max, sizeof *r->stints);
-    advgp_status st = r->stints ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o.workers_max);
+    if (!r->stints) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o.workers_max);
     o.event = on_event, o.event_ctx = r;
-    if (st == ADVGP_OK) st = gp_run_init(&r->base, &cluster_ops, &o, err);
-    if (st == ADVGP_OK) {
-        gp_run *run = &r->base;
-        const size_t size = run->layout.size,
-                     push = gp_row_computer_push_size(run->layout, o.rule, gp_range_all(run->layout));
-        r->limits = (gp_message_limits){
-            .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_CLUSTER_TEXT};
-        gp_message_limits largest = r->limits;
-        largest.text = GP_JOB_TEXT_MAX;
-        r->bytes = gp_alloc(gp_message_size_max(&largest), 1);
-        st = r->bytes ? describe(r, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for messages");
-    }
-    if (st != ADVGP_OK) {
-        if (!r->base.ops) r->base.ops = &cluster_ops;
+    const advgp_status st = gp_run_init(&r->base, ops, &o, err);
+    if (st != ADVGP_OK) return st;
+    gp_run *run = &r->base;
+    const size_t size = run->range.count, push = gp_row_computer_push_size(run->layout, o.rule, run->range);
+    r->limits = (gp_message_limits){
+        .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_CLUSTER_TEXT};
+    gp_message_limits largest = r->limits;
+    largest.text = GP_JOB_TEXT_MAX;
+    r->bytes = gp_alloc(gp_message_size_max(&largest), 1);
+    return r->bytes ? describe(r, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for messages");
+}
+
+advgp_status gp_run_cluster_new(const gp_run_options *options, gp_run **out, advgp_error *err)
+{
+    *out = NULL;
+    cluster_run *r = gp_alloc(1, sizeof *r);
+    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    const advgp_status st = gp_cluster_run_init(r, &cluster_ops, options, err);
+    if (st == ADVGP_OK)
+        *out = &r->base;
+    else
         gp_run_free(&r->base);
-        return st;
-    }
-    *out = &r->base;
-    return ADVGP_OK;
+    return st;
 }

@@ -296,7 +296,7 @@ static advgp_status choose_components(gp_course *t, size_t *components, advgp_er
 
 static double rows_seen(const gp_course *t)
 {
-    double rows = (double)t->first_step * rows_a_version(t);
+    double rows = (double)t->first_step * rows_a_version(t) + (double)t->run->rows_elsewhere;
     for (size_t k = 0; k < gp_run_members(t->run); k++)
         rows += (double)gp_server_member(t->run->server, (uint32_t)k).rows;
     return rows;
@@ -308,7 +308,7 @@ static void look_at_workers(gp_course *t, double seconds)
     for (size_t k = 0; k < t->n_views; k++) {
         const gp_member m = gp_server_member(t->run->server, (uint32_t)k);
         t->views[k] = (gp_worker_view){.live = m.live,
-                                       .joined = m.incarnation > 0,
+                                       .joined = m.heard > 0,
                                        .rows_per_second = (double)m.rows / seconds,
                                        .age = m.pushes ? version - (double)m.version : 0,
                                        .waited = m.waited};
@@ -596,6 +596,7 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
     const gp_learner *l = t->learner;
     gp_run_options o = run_options(t, l);
     o.delays = t->options->delays, o.n_delays = t->options->n_delays;
+    o.split = true;
     if (t->options->replay) o.workers_max = t->options->replay->workers_max;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
     advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, t->part, &t->run, err)

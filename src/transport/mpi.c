@@ -33,7 +33,7 @@ bool gp_mpi_launched(void)
 }
 
 enum { LINE_MESSAGES = 8, SPARE_CRATES = 16, SPINS = 50, PIECE_MAX = 1 << 30 };
-static const double first_sleep = 5e-6, alive_every = 1, last_words = 1;
+static const double first_sleep = 5e-6, last_words = 1;
 
 // Everything of one peer is matched in the order in which it was sent, whatever its tag.
 enum tag {
@@ -263,6 +263,7 @@ static void came(mpi_wire *w, size_t peer, bool well)
     l->heard = gp_clock_wall();
     if (!well) {
         if (l->tag == WHOLE || l->tag == PIECE) scrap(w, l);
+        l->word = UINT64_MAX; // pieces that follow belong to nothing
         return;
     }
     switch (l->tag) {
@@ -403,7 +404,7 @@ static void comfort_those_who_left(mpi_wire *w)
 {
     const double now = gp_clock_wall();
     if (w->rank != 0 || now < w->alive_next) return;
-    w->alive_next = now + alive_every;
+    w->alive_next = now + w->o.silence / 8;
     for (size_t k = 1; k < w->size; k++)
         if (w->lines[k].left && !w->lines[k].first && !w->lines[k].dead) enqueue(w, k, ALIVE, NULL, 0);
 }

@@ -5,7 +5,9 @@
 // two rules for a program over this transport. Whoever has lost a peer says so by gp_mpi_lost before it closes. And the
 // very last statement of main is
 //     if (gp_mpi_must_exit_hard()) _exit(status);
-// after everything was written and flushed: where a peer was lost there is no end of MPI, only one of the process.
+// after everything was written and flushed: where a peer was lost there is no end of MPI, only one of the process. The
+// launcher has to allow it: `mpirun --enable-recovery`, or `srun --mpi=pmix --kill-on-bad-exit=0 --wait=0`; with others
+// the loss of one process is the end of all.
 #pragma once
 #include "transport/courier.h"
 
@@ -13,8 +15,7 @@
 typedef struct gp_mpi_options {
     size_t message_max; // bytes of the largest message; who sends a larger one is not heard any more
     size_t piece;       // [64 MB] larger messages travel in pieces of this size, at least 8 bytes
-    double
-        sleep_max; // [0.001 s] the longest sleep between two looks: half the delay of an answer, and an idle rank's CPU
+    double sleep_max;   // [0.001 s] between two looks: half the delay of an answer, and what an idle rank costs
     double stuck_after; // [30 s] a peer that has not taken a message for so long gets no further ones until it has
     double silence;     // [10 s] closing: a peer that was not heard of for so long counts as lost,
     double patience;    // [60 s] and one whose endpoint is still open after so long, too

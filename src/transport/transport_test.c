@@ -168,7 +168,7 @@ static const void *receive(const hub *h, size_t at, double seconds, size_t *peer
 static size_t drain(const hub *h, size_t at)
 {
     size_t peer, n, came = 0;
-    while (receive(h, at, h->distant ? 0.3 : 1e-3, &peer, &n)) came++;
+    while (receive(h, at, h->distant ? 0.5 : 1e-3, &peer, &n)) came++;
     return came;
 }
 

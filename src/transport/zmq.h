@@ -36,11 +36,10 @@ const char *gp_zmq_address(gp_endpoint *lead); // where it is bound, with its po
 
 // What the lead turned away since it was opened. From any thread.
 typedef struct gp_zmq_counts {
-    uint64_t refused; // handshakes: the worker's key is not on the list
-    uint64_t
-        mismatched;     // handshakes: a worker without keys at a lead with keys (or the reverse), or another lead's key
-    uint64_t malformed; // connections that did not speak ZeroMQ, or said nothing
-    uint64_t dropped;   // messages: of strange form, or of more peers than peers_max
+    uint64_t refused;    // handshakes: the worker's key is not on the list
+    uint64_t mismatched; // handshakes: one side has keys and the other none, or the worker expects another lead's
+    uint64_t malformed;  // connections that did not speak ZeroMQ, or said nothing
+    uint64_t dropped;    // messages: of strange form, or of more peers than peers_max
 } gp_zmq_counts;
 gp_zmq_counts gp_zmq_count(gp_endpoint *lead);
 

@@ -98,6 +98,14 @@ static place *place_new(const char *address, const char *lead_key, const gp_zmq_
     return p;
 }
 
+static int times_asked(place *p)
+{
+    pthread_mutex_lock(&p->lock);
+    const int asked = p->asked;
+    pthread_mutex_unlock(&p->lock);
+    return asked;
+}
+
 static void place_free(place *p)
 {
     pthread_mutex_destroy(&p->lock);
@@ -481,7 +489,7 @@ static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(vo
     assert_true(exchange(w[0], lead, "first", 10));
     assert_true(exchange(w[1], lead, "second", 10));
     say(w[2], 0, "third");
-    assert_int_equal(hear(lead, "third", 0.3), -1);
+    for (int i = 0; i < 100 && !gp_zmq_count(lead).dropped; i++) assert_int_equal(hear(lead, "third", 0.1), -1);
     CHECK(gp_zmq_count(lead).dropped == 1, "dropped", "%d", (int)gp_zmq_count(lead).dropped);
     assert_true(exchange(w[1], lead, "the others go on", 10));
     hang_up(w[0]);
@@ -559,9 +567,7 @@ static void a_lead_that_moves_to_another_port_is_found(void **state)
     nap(1);
     place_set(p, gp_zmq_address(next), other_lead_keys.public_key, &worker_keys);
     assert_true(exchange(worker, next, "second", 20));
-    pthread_mutex_lock(&p->lock);
-    const int asked = p->asked;
-    pthread_mutex_unlock(&p->lock);
+    const int asked = times_asked(p);
     CHECK(asked >= 2 && asked < 12, "asked", "%d times", asked);
     hang_up(worker), hang_up(next), place_free(p);
 }
@@ -713,11 +719,9 @@ static void signs_of_life_go_both_ways_while_the_owners_sleep(void **state)
     assert_int_equal(hear(lead, "worker lives", 0), 1);
     assert_int_equal(hear(worker, "lead lives", 0), 0);
     // While it hears the lead, a worker does not ask where that is.
-    const int asked = p->asked;
+    const int asked = times_asked(p);
     nap(4);
-    pthread_mutex_lock(&p->lock);
-    assert_int_equal(p->asked, asked);
-    pthread_mutex_unlock(&p->lock);
+    assert_int_equal(times_asked(p), asked);
     hang_up(worker), hang_up(lead), place_free(p);
 }
 

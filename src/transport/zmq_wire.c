@@ -180,8 +180,13 @@ bool gp_zmq_monitor_next(void *monitor, int *event, unsigned *value)
     return true;
 }
 
+// The last event of a monitor is that it stops, and ZeroMQ waits until there is room for it: so there must be.
 void gp_zmq_close(void *socket, void *monitor, int linger_ms)
 {
+    int event;
+    unsigned value;
+    if (monitor)
+        while (gp_zmq_monitor_next(monitor, &event, &value)) continue;
     if (socket) {
         zmq_socket_monitor(socket, NULL, 0);
         gp_zmq_set(socket, ZMQ_LINGER, linger_ms);

@@ -17,8 +17,7 @@ scratch=$(mktemp -d) || exit 1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 running=() # subshells of cases
 finish() {
-  local p
-  for p in ${running[@]+"${running[@]}"}; do kill -TERM "$p" 2>/dev/null; done
+  signal TERM ${running[@]+"${running[@]}"}
   wait
   [[ -n ${ADVGP_KEEP-} ]] && { echo "kept: $scratch"; return; }
   cd / && rm -rf "$scratch"
@@ -60,32 +59,42 @@ start() {
   pid=$!
   pids+=("$pid")
 }
+# A number may be another's by now, so it is asked whose child it is.
+gone() {
+  local stat
+  { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+  stat=${stat##*) }
+  set -- $stat
+  [[ $1 == Z || $2 != "$BASHPID" ]]
+}
+signal() { # SIGNAL PID...: to those that are still there
+  local which=$1 p
+  shift
+  for p; do gone "$p" || kill "-$which" "$p" 2>/dev/null; done
+}
 sweep() { # kills what the case has started
-  local p
   exec 2>/dev/null # a shell tells whom it has killed
-  for p in ${pids[@]+"${pids[@]}"}; do kill -CONT "$p" 2>/dev/null; kill -KILL "$p" 2>/dev/null; done
+  signal CONT ${pids[@]+"${pids[@]}"}
+  signal KILL ${pids[@]+"${pids[@]}"}
   wait
 }
 
-now() { date +%s%N | cut -c1-13; } # milliseconds
 # until_true SECONDS COMMAND...: asks again and again; false when the time is over
 until_true() {
-  local end=$(($(now) + $1 * 1000))
+  local end=$((${EPOCHREALTIME%.*} + $1))
   shift
   until "$@"; do
-    (( $(now) < end )) || return 1
+    (( ${EPOCHREALTIME%.*} < end )) || return 1
     sleep 0.05
   done
 }
-gone() { ! kill -0 "$1" 2>/dev/null; }
 # ends WHAT PID CODE [SECONDS]: it ends by itself, with this code
 ends() {
   local code
   if ! until_true "${4-$limit}" gone "$2"; then
     tell "$1 hangs: $(tail -n 3 "$1.err")"
-    kill -CONT "$2" 2>/dev/null
-    kill -KILL "$2" 2>/dev/null
-    wait "$2" 2>/dev/null
+    signal CONT "$2"
+    killed "$2"
     return 1
   fi
   wait "$2" 2>/dev/null
@@ -93,7 +102,7 @@ ends() {
   [[ $code == "$3" ]] || { tell "$1: exit $code, expected $3: $(tail -n 4 "$1.err")"; return 1; }
 }
 killed() { # PID...: by us, at once
-  kill -KILL "$@" 2>/dev/null
+  signal KILL "$@"
   wait "$@" 2>/dev/null
 }
 says() { # FILE FRAGMENT...

@@ -60,9 +60,9 @@ case_kill_two() {
 case_stopped() { # for longer than it is waited for; then it finds that it was given up, and comes again
   lead; team
   await_version 30 || return
-  kill -STOP "$w2"
+  signal STOP "$w2"
   await log '"event":"peer_lost"' || return
-  kill -CONT "$w2"
+  signal CONT "$w2"
   await work2.err 'its incarnation 2' || return
   ends_well
   lost_and_moved 1
@@ -94,7 +94,7 @@ case_all_workers() { # all are killed, new ones come
 case_worker_term() {
   lead; team
   await_version 30 || return
-  kill -TERM "$w2"
+  signal TERM "$w2"
   ends work2 "$w2" 143
   ends_well
   lost_and_moved 1
@@ -165,7 +165,7 @@ finish_without() { # ARGUMENTS: a worker stops in the steps, which go on without
   lost_after=6 every=60
   lead --quorum 0.5 "$@"; team
   await_version 120 || return 1
-  kill -STOP "$w2"
+  signal STOP "$w2"
   await log '"event":"collect"' && killed "$w2"
 }
 case_loss_in_finish() {
@@ -233,9 +233,9 @@ case_lead_other_port() {
 case_lead_stopped() { # it was away for long: nobody is lost for that
   lead; team
   await_version 30 || return
-  kill -STOP "$lead"
+  signal STOP "$lead"
   sleep 5
-  kill -CONT "$lead"
+  signal CONT "$lead"
   ends_well
   (( $(number lead.out workers_lost) == 0 )) || tell "$(number lead.out workers_lost) workers were taken for lost"
   says work1.err 'waiting for the lead: no word for'
@@ -243,7 +243,7 @@ case_lead_stopped() { # it was away for long: nobody is lost for that
 case_lead_term() {
   lead; team
   await log '"event":"checkpoint"' || return
-  kill -TERM "$lead"
+  signal TERM "$lead"
   ends lead "$lead" 143
   says lead.err 'go on with --resume state'
   for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 0; done
@@ -255,7 +255,7 @@ case_lead_term() {
 case_lead_term_waiting() { # in the middle of waiting for workers, some of which are there
   lead; work 1; work 2
   await lead.err 'waiting for workers: 2 of 3 are here' || return
-  kill -TERM "$lead"
+  signal TERM "$lead"
   ends lead "$lead" 143 60
   ends work1 "$w1" 0
   lead --resume state; team
@@ -264,7 +264,7 @@ case_lead_term_waiting() { # in the middle of waiting for workers, some of which
 case_all_term() { # as a batch system ends a job: lead and workers at once, and soon afterwards by force
   lead; team
   await log '"event":"checkpoint"' || return
-  kill -TERM "$lead" "$w1" "$w2" "$w3"
+  signal TERM "$lead" "$w1" "$w2" "$w3"
   ends lead "$lead" 143 30
   for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 143 30; done
   "$advgp" evaluate model ../test.csv --json >half.out 2>half.err || tell "the model so far: $(cat half.err)"

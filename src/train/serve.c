@@ -1,0 +1,48 @@
+// serve.c: one interval of a server of a range.
+#include "train/serve.h"
+
+#include <string.h>
+
+static uint64_t rows_taken(const gp_run *run)
+{
+    uint64_t rows = 0;
+    for (uint32_t k = 0; k < gp_run_members(run); k++) rows += gp_server_member(run->server, k).rows;
+    return rows;
+}
+
+advgp_status gp_serve(const gp_serve_options *o, gp_portion *result, advgp_error *err)
+{
+    const gp_job_service *service = &o->job->service;
+    gp_portion begin;
+    gp_run *run = NULL;
+    *result = (gp_portion){0};
+    advgp_status st = gp_portion_read(o->values, o->n_values, o->job->portion, strlen(o->job->portion), &begin, err);
+    if (st == ADVGP_OK) {
+        const gp_run_options ro = {.spec = &o->job->claims.spec,
+                                   .theta = begin.image.theta,
+                                   .range = begin.range,
+                                   .shards = o->shards,
+                                   .rule = o->job->rule,
+                                   .workers = service->workers,
+                                   .batch = o->job->batch,
+                                   .max_delay = service->max_delay,
+                                   .quorum = service->quorum,
+                                   .on_loss = service->on_loss,
+                                   .steps = service->steps,
+                                   .id = {o->run[0], o->run[1]},
+                                   .cluster = o->cluster};
+        st = gp_run_cluster_new(&ro, &run, err);
+    }
+    if (st == ADVGP_OK) st = gp_portions_restore(&begin, 1, run->server, run->rule, err);
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, service->until, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
+    while (st == ADVGP_OK && gp_server_version(run->server) < service->until) {
+        st = run->ops->turn(run, 0.25, err);
+        if (st == ADVGP_OK && o->stop(o->ctx)) st = gp_fail(err, ADVGP_ESTOPPED, "the interval was given up");
+    }
+    if (st == ADVGP_OK) st = gp_portion_look(run->server, run->rule, begin.range, begin.range, result, err);
+    if (st == ADVGP_OK) result->rows = rows_taken(run);
+    gp_run_free(run); // tells the workers
+    gp_portion_fini(&begin);
+    return st;
+}
