@@ -48,13 +48,16 @@ typedef struct cluster_run {
     char *bytes; // of the message being sent
     char *job;   // what workers are told; free
     size_t job_bytes;
-    stint *stints;                                      // [workers_max]
-    double began;                                       // when it started to wait for workers
-    double advanced;                                    // when the version last changed, or all was there
-    double told;                                        // when people were last told for whom it waits
-    double few_since;                                   // too few workers are there since; 0: enough are
-    uint64_t version;                                   // the last seen
-    size_t handled;                                     // messages since silence was last looked at
+    stint *stints;      // [workers_max]
+    double began;       // when it started to wait for workers
+    double advanced;    // when the version last changed, or all was there
+    double told;        // when people were last told for whom it waits
+    double few_since;   // too few workers are there since; 0: enough are
+    uint64_t version;   // the last seen
+    size_t handled;     // messages since silence was last looked at
+    double looked;      // when that was
+    double awake, back; // when the lead was last seen at work, and when it last came back from being away
+    bool leaving;       // the message that is being heard is a worker's farewell
     void (*event)(void *ctx, const gp_ps_event *event); // the owner's
     void *event_ctx;
 } cluster_run;
@@ -63,6 +66,11 @@ typedef struct cluster_run {
 advgp_status gp_cluster_run_init(cluster_run *run, const gp_run_ops *ops, const gp_run_options *options,
                                  advgp_error *err);
 void gp_cluster_run_job(const cluster_run *run, gp_job *job); // what its workers are told; all of it is borrowed
+// The next message; none (*bytes NULL) at least every quarter of a second, when all that had come was heard: then is
+// the time to look who is lost and for whom it waits.
+advgp_status gp_cluster_run_receive(cluster_run *run, double seconds, size_t *peer, const void **bytes, size_t *n,
+                                    advgp_error *err);
+bool gp_cluster_run_knows_the_lost(const cluster_run *run); // who was not heard is silent: the lead was not away itself
 // As gp_run_ops has them.
 advgp_status gp_cluster_run_start(gp_run *run, advgp_error *err);
 advgp_status gp_cluster_run_turn(gp_run *run, double seconds, advgp_error *err);

@@ -35,7 +35,8 @@ typedef struct gp_course {
     gp_run_state state;
     size_t next_eval;
     double last_save;
-    bool undecided; // someone asked to stop while pilots ran
+    double last_words; // until when an interrupted run waits for what workers of other processes sum for its finish
+    bool undecided;    // someone asked to stop while pilots ran
 } gp_course;
 
 // Moves learner->theta from its start to the end of the steps, and says in the result why they ended, how many versions

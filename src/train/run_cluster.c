@@ -24,8 +24,10 @@ static void on_event(void *ctx, const gp_ps_event *event)
         static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
                                            [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
                                            [GP_LOSS_STOP] = "the run stops"};
-        gp_cluster_tell(r->c, "worker %u (%s) is lost after %.1f s without a word: %s", event->worker,
-                        gp_cluster_name(r->c, m.peer), gp_clock_wall() - m.heard, then[r->base.o.on_loss]);
+        char why[64] = "has left";
+        if (!r->leaving) snprintf(why, sizeof why, "is lost after %.1f s without a word", gp_clock_wall() - m.heard);
+        gp_cluster_tell(r->c, "worker %u (%s) %s: %s", event->worker, gp_cluster_name(r->c, m.peer), why,
+                        then[r->base.o.on_loss]);
         r->stints[event->worker] = (stint){0};
         gp_endpoint *e = r->c->o.endpoint;
         if (e->transport->lost) e->transport->lost(e, m.peer);
@@ -100,7 +102,10 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
     if (m.kind == GP_ASK) return give_job(r, peer, &m, err);
     if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return ADVGP_OK; // of somebody who was told so before
     if (m.kind == GP_PUSH) note_push(r, &m);
-    return gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
+    r->leaving = m.kind == GP_BYE;
+    const advgp_status st = gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
+    r->leaving = false;
+    return st;
 }
 
 // ---- for whom it waits ----------------------------------------------------------------------------------------------
@@ -199,19 +204,50 @@ advgp_status gp_cluster_run_start(gp_run *run, advgp_error *err)
     return ADVGP_OK;
 }
 
+// The lead may be away for long: it computes, or was stopped as a whole. Whoever lives is heard soon after.
+static double absence(const cluster_run *r)
+{
+    return fmax(r->c->o.heartbeat, 2 * gp_cluster_turn_seconds);
+}
+
+static double note_awake(cluster_run *r)
+{
+    const double now = gp_clock_wall();
+    if (now - r->awake > absence(r)) r->back = now;
+    return r->awake = now;
+}
+
+bool gp_cluster_run_knows_the_lost(const cluster_run *r)
+{
+    return r->awake - r->back >= absence(r);
+}
+
+// Signs of life come all the time, so nobody waits for silence: when it is time to look, what has come is heard and
+// nothing waited for.
+advgp_status gp_cluster_run_receive(cluster_run *r, double seconds, size_t *peer, const void **bytes, size_t *n,
+                                    advgp_error *err)
+{
+    gp_endpoint *e = r->c->o.endpoint;
+    const bool due = note_awake(r) - r->looked >= gp_cluster_turn_seconds;
+    const advgp_status st = e->transport->receive(e, due ? 0 : fmin(seconds, gp_cluster_turn_seconds), peer, bytes, n,
+                                                  err);
+    const double now = note_awake(r);
+    if (st == ADVGP_OK && !*bytes) r->looked = now;
+    return st;
+}
+
 advgp_status gp_cluster_run_turn(gp_run *run, double seconds, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
-    gp_endpoint *e = r->c->o.endpoint;
     size_t peer, n;
     const void *bytes;
     advgp_status st = say_all(r, err); // what a call from outside left to say
-    if (st == ADVGP_OK) st = e->transport->receive(e, fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
+    if (st == ADVGP_OK) st = gp_cluster_run_receive(r, seconds, &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) st = hear(r, peer, bytes, n, err), r->handled++;
-    // Who is lost is known only when all that had come was heard: the lead may have been away for long.
+    // Who is lost is known only when all that had come was heard.
     if (st == ADVGP_OK && (!bytes || r->handled > 16 * (gp_run_members(run) + 1))) {
         r->handled = 0;
-        st = look_for_the_lost(r, err);
+        if (gp_cluster_run_knows_the_lost(r)) st = look_for_the_lost(r, err);
         if (st == ADVGP_OK) st = watch(r, err);
     }
     return st == ADVGP_OK ? say_all(r, err) : st;

@@ -275,7 +275,7 @@ static advgp_status watch(split_run *s, advgp_error *err)
     const double now = gp_clock_wall();
     for (size_t i = 0; i < s->n_posts; i++) {
         post *p = &s->posts[i];
-        if (!p->taken || now - p->heard <= c->o.lost_after) continue;
+        if (!p->taken || now - p->heard <= c->o.lost_after || !gp_cluster_run_knows_the_lost(&s->r)) continue;
         gp_cluster_tell(
             c, "server %zu (%s) is lost after %.1f s without a word: the versions since %llu are made again", i,
             gp_cluster_name(c, p->peer), now - p->heard, (unsigned long long)gp_server_version(s->r.base.server));
@@ -324,7 +324,6 @@ static advgp_status turn_to_collecting(split_run *s, advgp_error *err)
 static advgp_status split_turn(gp_run *run, double seconds, advgp_error *err)
 {
     split_run *s = (split_run *)run;
-    gp_endpoint *e = s->r.c->o.endpoint;
     size_t peer, n;
     const void *bytes;
     advgp_status st = ADVGP_OK;
@@ -334,7 +333,7 @@ static advgp_status split_turn(gp_run *run, double seconds, advgp_error *err)
     }
     if (!s->active && posts_taken(s) == s->n_posts && gp_server_allowed(run->server) > gp_server_version(run->server))
         st = begin_interval(s, err);
-    if (st == ADVGP_OK) st = e->transport->receive(e, fmin(seconds, gp_cluster_turn_seconds), &peer, &bytes, &n, err);
+    if (st == ADVGP_OK) st = gp_cluster_run_receive(&s->r, seconds, &peer, &bytes, &n, err);
     if (st != ADVGP_OK) return st;
     return bytes ? hear(s, peer, bytes, n, err) : watch(s, err);
 }

@@ -211,12 +211,13 @@ static int asked_to_stop(void *ctx)
 }
 
 // Exact statistics of the training rows at theta, over all of them or max_rows; then noise, q(w) and bound.
-static advgp_status finish_with(gp_course *t, gp_run *run, gp_learner *l, size_t max_rows, bool may_stop,
+// stop, which may be NULL, is asked now and then with t.
+static advgp_status finish_with(gp_course *t, gp_run *run, gp_learner *l, size_t max_rows, int (*stop)(void *ctx),
                                 double *neg_elbo, advgp_error *err)
 {
     const double *sum = NULL;
-    const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum,
-                                           may_stop ? asked_to_stop : NULL, t, err);
+    const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum, stop,
+                                           t, err);
     return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
 }
 
@@ -230,7 +231,7 @@ static advgp_status finish_here(gp_course *t, gp_learner *l, size_t max_rows, do
     advgp_status st = gp_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
-    if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, false, neg_elbo, err);
+    if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, NULL, neg_elbo, err);
     gp_run_free(run);
     return st;
 }
@@ -258,11 +259,12 @@ static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
         st = run->ops->turn(run, 0.2, err);
-    if (st == ADVGP_OK) {
+    if (st == ADVGP_OK && !stop_asked(t)) {
         memcpy(l->theta, gp_server_theta(run->server), l->layout.size * sizeof(double));
-        st = finish_with(t, run, l, 40 * o.batch * o.workers, false, score, err);
+        st = finish_with(t, run, l, 40 * o.batch * o.workers, asked_to_stop, score, err);
+        if (st == ADVGP_ESTOPPED) st = ADVGP_OK; // there will be no comparison
     }
-    if (st == ADVGP_OK && held_out_decides(t)) {
+    if (st == ADVGP_OK && !stop_asked(t) && held_out_decides(t)) {
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
@@ -687,6 +689,13 @@ static advgp_status polish(gp_course *t, advgp_error *err)
     return st;
 }
 
+// Who stops a run often stops all of it: nobody waits for workers that were told to go as well, nor long for others.
+static int is_left_alone(void *ctx)
+{
+    const gp_course *t = ctx;
+    return t->options->cluster && (!gp_server_live(t->run->server) || gp_clock_wall() > t->last_words);
+}
+
 // An interrupted run must end soon: its finish takes as many rows as the steps did in ten seconds, and says so in the
 // record. So does one that is interrupted here.
 static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
@@ -716,21 +725,24 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
             if (stop_asked(t)) return gp_course_replay_stopped(err);
             const uint64_t logged = gp_run_replay_rows(t->run);
             *rows = logged ? (size_t)logged : t->n_train;
-            st = finish_with(t, t->run, t->learner, (size_t)logged, false, &t->result->neg_elbo, err);
+            st = finish_with(t, t->run, t->learner, (size_t)logged, NULL, &t->result->neg_elbo, err);
             if (gp_run_replay_part_ended(t->run)) return st;
         }
     } else if (!t->result->interrupted || (few >= t->n_train && !t->options->cluster)) {
         *rows = t->n_train;
-        st = finish_with(t, t->run, t->learner, 0, !t->result->interrupted, &t->result->neg_elbo, err);
+        st = finish_with(t, t->run, t->learner, 0, t->result->interrupted ? NULL : asked_to_stop, &t->result->neg_elbo,
+                         err);
+        if (st == ADVGP_ECLUSTER) save(t); // workers were lost: the steps need not be made again
     }
     if (st == ADVGP_ESTOPPED) {
         if (!t->result->interrupted && !t->run->ops->replay) save(t); // here, not before: no checkpoint has the steps
         t->result->interrupted = true;
         *rows = few < t->n_train ? few : t->n_train;
         st = ADVGP_ECLUSTER;
+        t->last_words = gp_clock_wall() + 2 * interrupted_finish_seconds;
         if (!t->options->cluster || gp_server_live(t->run->server) > 0)
-            st = finish_with(t, t->run, t->learner, few, false, &t->result->neg_elbo, err);
-        if (st == ADVGP_ECLUSTER) {
+            st = finish_with(t, t->run, t->learner, few, is_left_alone, &t->result->neg_elbo, err);
+        if (st == ADVGP_ECLUSTER || st == ADVGP_ESTOPPED) {
             *rows = (size_t)least;
             st = finish_here(t, t->learner, *rows, &t->result->neg_elbo, err);
         }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 // A peer has one request or answer under way, and signs of life; more would only be older.
-enum { WATER_MARK = 4, HANDSHAKE_MS = 5000, HEARTBEAT_MS = 2000, SILENCE_MS = 10000, ENVELOPE = 256 };
+enum { WATER_MARK = 4, HANDSHAKE_MS = 5000, UNANSWERED_MS = 10000, ENVELOPE = 256 };
 
 advgp_status gp_zmq_failed(const char *what, advgp_error *err)
 {
@@ -124,9 +124,11 @@ bool gp_zmq_set_common(void *socket, size_t receive_max, bool ipv6)
         {ZMQ_RCVHWM, WATER_MARK},
         {ZMQ_LINGER, 0},
         {ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
-        {ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS}, // only to get rid of dead connections: who is alive is decided elsewhere
-        {ZMQ_HEARTBEAT_TIMEOUT, SILENCE_MS},
-        {ZMQ_HEARTBEAT_TTL, SILENCE_MS},
+        // Only to get rid of dead connections: who is alive is decided elsewhere. ZeroMQ's own heartbeats are no
+        // choice: their timer writes without asking whether the connection still stands, and where it broke while
+        // messages waited to be read (the process was stopped, the machine asleep) that is an assertion, which ends the
+        // process (4.3.4, stream_engine_base.cpp, out_event; libzmq 4841).
+        {ZMQ_TCP_MAXRT, UNANSWERED_MS}, // what was sent is not acknowledged: signs of life are always under way
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_TCP_KEEPALIVE_IDLE, 30},
         {ZMQ_TCP_KEEPALIVE_INTVL, 10},

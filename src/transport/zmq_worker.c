@@ -18,6 +18,8 @@ static const double prompt = 4;
 // Connections that are closed without a word may also be those of a tunnel whose other end is not there yet.
 static const double patience = 10;
 static const double connect_again = 0.5;
+// A connection over which nothing came for so long may be one that the other side has forgotten.
+static const double stale = 10;
 
 typedef enum complaint { NONE, REFUSED, OTHER_MECHANISM, NO_WORD } complaint;
 
@@ -27,8 +29,9 @@ typedef struct worker {
     gp_zmq_target target; // whose address is numeric here
     void *dealer, *monitor;
     unsigned n_opened;
-    double heard; // from this target, or since when it is ours
-    double asked; // where the lead is
+    double heard;  // from this target, or since when it is ours
+    double asked;  // where the lead is
+    double called; // when it was last connected to
     bool answered, connected;
     // Handshakes with this target.
     complaint last;
@@ -67,6 +70,7 @@ static advgp_status call(worker *w, advgp_error *err)
 {
     char name[40];
     hang_up(w, 0);
+    w->called = gp_clock_wall();
     w->dealer = zmq_socket(w->wire.context, ZMQ_DEALER);
     if (!w->dealer) return gp_zmq_failed("cannot make a socket", err);
     if (!set_up(w))
@@ -102,7 +106,8 @@ static advgp_status look_for_lead(worker *w, advgp_error *err)
                        at.endpoint);
     memset(t.address, 0, sizeof t.address); // names may come to stand for other machines
     memcpy(t.address, at.endpoint, sizeof at.endpoint);
-    if (w->dealer && !memcmp(&t, &w->target, sizeof t)) return ADVGP_OK;
+    if (w->dealer && !memcmp(&t, &w->target, sizeof t))
+        return w->asked - fmax(w->heard, w->called) > stale ? call(w, err) : ADVGP_OK;
     w->target = t;
     explicit_bzero(&t, sizeof t);
     w->heard = gp_clock_wall();
