@@ -687,6 +687,12 @@ void gp_mpi_lost(gp_endpoint *endpoint)
     atomic_store(&((mpi_wire *)gp_courier_wire(endpoint))->lost, true);
 }
 
+// A worker without its server has nobody to end MPI with. A lost worker may have left only: silence tells when closing.
+static void lost_peer(gp_endpoint *endpoint, size_t peer)
+{
+    if (peer == 0) gp_mpi_lost(endpoint);
+}
+
 const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .summary = "processes started by mpirun or srun --mpi=pmix",
                                        .available = true,
@@ -696,4 +702,5 @@ const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .receive = gp_courier_receive,
                                        .wake = gp_courier_wake,
                                        .beat = gp_courier_beat,
+                                       .lost = lost_peer,
                                        .close = gp_courier_close};
