@@ -201,6 +201,20 @@ static void runs_over_processes_have_the_bits_of_threads(void **state)
     remove_packed();
 }
 
+static void a_lead_that_fails_before_its_first_run_tells_those_who_come(void **state)
+{
+    (void)state;
+    make_packed(1500, 36);
+    team w;
+    gp_cluster_options o = usual;
+    o.together = true;
+    assemble(&w, WORKERS, &o);
+    disband(&w, ADVGP_ECLUSTER, "no such column");
+    for (size_t k = 0; k < WORKERS; k++)
+        CHECK(strstr(w.mates[k].error.text, "no such column"), "a worker", "%s", w.mates[k].error.text);
+    remove_packed();
+}
+
 static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
 {
     (void)state;
@@ -393,6 +407,7 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_over_processes_have_the_bits_of_threads),
+        cmocka_unit_test(a_lead_that_fails_before_its_first_run_tells_those_who_come),
         cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
         cmocka_unit_test(other_rows_are_refused),
