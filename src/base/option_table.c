@@ -896,7 +896,8 @@ const gp_option gp_option_table[] = {
      .max = 1e6,
      .unit = "seconds",
      .help = "for workers to come; then it begins with those that are there, or ends with a checkpoint where they are "
-             "fewer than --min-workers"},
+             "fewer than --min-workers. A worker ends after so long without a word from the server, not before a "
+             "minute; where it is not given, after ten"},
     {.name = "wait",
      .kind = GP_OPTION_REAL,
      .verbs = WORK,

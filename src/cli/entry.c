@@ -14,6 +14,7 @@
 #include "transport/zmq.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
+static const double worker_wait_least = 60;
 static const double probe_seconds = 5; // for a lead to show that it lives
 
 struct gp_entry {
@@ -210,6 +212,7 @@ static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_
                                   .workers = e->workers,
                                   .workers_min = (size_t)gp_options_int(o, "min-workers"),
                                   .workers_max = max,
+                                  .together = e->launch.size > 1,
                                   .wait = gp_options_real(o, "wait"),
                                   .heartbeat = gp_options_real(o, "heartbeat"),
                                   .lost_after = gp_options_real(o, "lost-after"),
@@ -298,7 +301,7 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
 {
     gp_endpoint *endpoint = NULL;
     gp_mpi_place place;
-    const gp_mpi_options m = {.message_max = e->message_max};
+    const gp_mpi_options m = {.message_max = e->message_max, .among = e->servers > 0};
     advgp_status st = gp_mpi_open(&m, &endpoint, &place, err);
     if (st != ADVGP_OK) return st;
     e->mpi = true;
@@ -475,7 +478,8 @@ advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err
     advgp_status st = entry_new(o, out, err);
     if (st != ADVGP_OK) return st;
     gp_entry *e = *out;
-    if (gp_options_real(o, "wait") > e->give_up) e->give_up = gp_options_real(o, "wait");
+    // As long as the lead waits for them, where somebody said how long; it may start later than they.
+    if (gp_options_given(o, "wait")) e->give_up = fmax(gp_options_real(o, "wait"), worker_wait_least);
     e->message_max = gp_cluster_message_max((size_t)gp_options_int(o, "inducing"), INPUTS_MAX, GP_SHARDS_MAX);
     if (gp_options_int(o, "servers") > 1) e->servers = (size_t)gp_options_int(o, "servers");
     if (e->servers && !gp_options_is(o, "optimizer", "prox")) {

@@ -13,9 +13,12 @@
 // mark.
 void gp_cli_complain(const char *text)
 {
-    fputs("advgp: ", stderr);
-    for (const char *p = text; *p; p++) fputc((unsigned char)*p < ' ' || *p == 127 ? '?' : *p, stderr);
-    fputc('\n', stderr);
+    char line[1200] = "advgp: "; // at once: several processes may share the terminal
+    size_t n = strlen(line);
+    for (const char *p = text; *p && n < sizeof line - 1; p++)
+        line[n++] = (char)((unsigned char)*p < ' ' || *p == 127 ? '?' : *p);
+    line[n++] = '\n';
+    fwrite(line, 1, n, stderr);
 }
 
 void gp_cli_say(const gp_options *options, const char *format, ...)

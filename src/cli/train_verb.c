@@ -293,7 +293,7 @@ const char *gp_cli_scored_rows(bool held_out)
     return held_out ? "held-out rows" : "training rows: too few to hold some out";
 }
 
-static void print_result(const char *path, const gp_model *model, const gp_train_result *t)
+static void print_result(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
 {
     char what[48];
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
@@ -308,7 +308,7 @@ static void print_result(const char *path, const gp_model *model, const gp_train
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds", t->wall, t->cpu);
+    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->entry ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
                t->step_seconds, t->finish_seconds, t->last_seconds);
@@ -505,7 +505,7 @@ static advgp_status show(const report *r, const char *path, const gp_model *mode
                          advgp_error *err)
 {
     if (!gp_options_flag(r->o, "json")) {
-        print_result(path, model, result);
+        print_result(r, path, model, result);
         return ADVGP_OK;
     }
     return gp_cli_print_json_take(result_json(r, path, model, result), err);

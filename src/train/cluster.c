@@ -120,6 +120,11 @@ void gp_cluster_next_id(gp_cluster *c, uint64_t id[2])
     c->runs++;
 }
 
+void gp_cluster_expect(gp_cluster *c, size_t workers, size_t workers_min)
+{
+    c->o.workers = workers, c->o.workers_min = workers_min;
+}
+
 void gp_cluster_set_data(gp_cluster *c, const char *dir, uint64_t fingerprint)
 {
     c->data = dir, c->fingerprint = fingerprint;
@@ -127,11 +132,16 @@ void gp_cluster_set_data(gp_cluster *c, const char *dir, uint64_t fingerprint)
 
 // ---- farewell -------------------------------------------------------------------------------------------------------
 
-static bool all_gone(const gp_cluster *c)
+// Is there anybody who has not heard it?
+static bool is_expected(const gp_cluster *c, const char *why)
 {
-    for (size_t i = 0; i < c->n_peers; i++)
-        if (c->peers[i].name[0] && !c->peers[i].gone) return false;
-    return true;
+    size_t came = 0;
+    for (size_t i = 0; i < c->n_peers; i++) {
+        if (!c->peers[i].name[0]) continue;
+        if (!c->peers[i].gone) return true;
+        came++;
+    }
+    return why && c->o.together && came < c->o.workers;
 }
 
 static void say_farewell(gp_cluster *c, size_t peer, const gp_message *to, const char *why)
@@ -142,7 +152,18 @@ static void say_farewell(gp_cluster *c, size_t peer, const gp_message *to, const
     send_small(c, peer, &bye);
 }
 
-// A worker that computes hears it when it asks for more; so everything that comes now is answered by farewell.
+static void note_farewell(gp_cluster *c, size_t peer, const gp_message *m, const char *why)
+{
+    acquaintance *a = m->kind == GP_ASK ? gp_cluster_peer(c, peer) : peer < c->n_peers ? &c->peers[peer] : NULL;
+    if (a && m->kind == GP_ASK) gp_cluster_note_name(a, m);
+    if (a && m->kind == GP_BYE)
+        a->gone = true;
+    else if (m->kind != GP_HEARTBEAT)
+        say_farewell(c, peer, m, why);
+}
+
+// A worker that computes hears it when it asks for more; so everything that comes now, or came and was not read, is
+// answered by farewell.
 static void part(gp_cluster *c, const char *why)
 {
     gp_endpoint *e = c->o.endpoint;
@@ -150,16 +171,15 @@ static void part(gp_cluster *c, const char *why)
     const double until = gp_clock_wall() + farewell_seconds;
     for (size_t i = 0; i < c->n_peers; i++)
         if (c->peers[i].name[0] && !c->peers[i].gone) say_farewell(c, i, NULL, why);
-    while (!all_gone(c) && gp_clock_wall() < until) {
+    while (gp_clock_wall() < until) {
         size_t peer, n;
         const void *bytes;
         gp_message m;
-        if (e->transport->receive(e, gp_cluster_turn_seconds, &peer, &bytes, &n, NULL) != ADVGP_OK) break;
-        if (!bytes || gp_message_decode(bytes, n, &any, &m, NULL) != ADVGP_OK) continue;
-        if (m.kind == GP_BYE && peer < c->n_peers)
-            c->peers[peer].gone = true;
-        else if (m.kind != GP_HEARTBEAT)
-            say_farewell(c, peer, &m, why);
+        const bool expected = is_expected(c, why);
+        if (e->transport->receive(e, expected ? gp_cluster_turn_seconds : 0, &peer, &bytes, &n, NULL) != ADVGP_OK ||
+            (!bytes && !expected))
+            break;
+        if (bytes && gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK) note_farewell(c, peer, &m, why);
     }
 }
 

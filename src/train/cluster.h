@@ -10,6 +10,7 @@ typedef struct gp_cluster_options {
     size_t workers;                           // a run begins when these are there
     size_t workers_min;                       // with fewer it does not begin, nor go on
     size_t workers_max;                       // that can be there at once
+    bool together;                            // a launcher started them with the lead: who is not there yet will come
     double wait;                              // seconds for workers to come: then it begins with fewer; or gives up
     double heartbeat;                         // seconds between two signs of life
     double lost_after;                        // seconds without one after which a worker is lost
@@ -28,8 +29,10 @@ typedef struct gp_cluster gp_cluster;
 advgp_status gp_cluster_new(const gp_cluster_options *options, gp_cluster **out, advgp_error *err);
 // Before the first run: the folder of packed shards, as workers can open it (borrowed), and what tells it from others.
 void gp_cluster_set_data(gp_cluster *cluster, const char *dir, uint64_t fingerprint);
+// For the runs that follow: how many workers there are, and how many there must be.
+void gp_cluster_expect(gp_cluster *cluster, size_t workers, size_t workers_min);
 // Everybody is told that it is over, and why if something went wrong (NULL: nothing did); it waits some seconds until
-// they have heard it. NULL is fine.
+// they have heard it, where something went wrong also for those who are still to come. NULL is fine.
 void gp_cluster_free(gp_cluster *cluster, const char *why);
 
 // Bytes of the largest message of a training with m inducing inputs on d inputs in so many shards: for opening the

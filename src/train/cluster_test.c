@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "train/cluster.h"
 #include "train/join.h"
+#include "train/portion.h"
 #include "train/rows_test.h"
 
 #include <pthread.h>
@@ -200,6 +201,20 @@ static void runs_over_processes_have_the_bits_of_threads(void **state)
     remove_packed();
 }
 
+static void a_lead_that_fails_before_its_first_run_tells_those_who_come(void **state)
+{
+    (void)state;
+    make_packed(1500, 36);
+    team w;
+    gp_cluster_options o = usual;
+    o.together = true;
+    assemble(&w, WORKERS, &o);
+    disband(&w, ADVGP_ECLUSTER, "no such column");
+    for (size_t k = 0; k < WORKERS; k++)
+        CHECK(strstr(w.mates[k].error.text, "no such column"), "a worker", "%s", w.mates[k].error.text);
+    remove_packed();
+}
+
 static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
 {
     (void)state;
@@ -334,16 +349,71 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
     free_table();
 }
 
+// A server's state, cut into ranges, told as messages tell it, and put together again, is the same to the bit.
+static void portions_make_up_the_whole(void **state)
+{
+    (void)state;
+    make_table(1500, 36, "0.1");
+    gp_learner *l = make_learner(12);
+    advgp_error err;
+    gp_run_options o = options_of(l, &gp_rule_prox, NULL);
+    gp_run *run = begin(&o, VERSIONS), *other;
+    until(run, VERSIONS);
+    enum { N = 3 };
+    const size_t size = l->layout.size;
+    gp_portion parts[N];
+    for (size_t i = 0; i < N; i++) {
+        const size_t first = i * size / N;
+        const gp_range range = {first, (i + 1) * size / N - first};
+        gp_portion cut;
+        must(gp_portion_look(run->server, run->rule, run->range, range, &cut, &err), &err);
+        cut.rows = 100 + i, cut.live = i;
+        char *text = gp_portion_text(&cut);
+        assert_non_null(text);
+        must(gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &parts[i], &err), &err);
+        assert_true(parts[i].rows == 100 + i && parts[i].live == i);
+        for (size_t n = 0; n < strlen(text); n += 7) { // cut off
+            gp_portion bad;
+            CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, n, &bad, &err), "cut");
+            gp_portion_fini(&bad);
+        }
+        gp_portion bad;
+        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, range.count, text, strlen(text), &bad, &err), "too few");
+        gp_portion_fini(&bad);
+        cut.values[3] = NAN;
+        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &bad, &err),
+                    "not finite");
+        gp_portion_fini(&bad);
+        free(text);
+        gp_portion_fini(&cut);
+    }
+    must(gp_run_new(&o, &other, &err), &err);
+    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts, N - 1, other->server, other->rule, &err), "one is missing");
+    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts + 1, N - 1, other->server, other->rule, &err), "the first");
+    must(gp_portions_restore(parts, N, other->server, other->rule, &err), &err);
+    assert_int_equal(gp_server_version(other->server), VERSIONS);
+    CHECK_BITS(size, gp_server_theta(run->server), gp_server_theta(other->server), "theta");
+    const gp_rule_state a = run->rule->ops->state(run->rule), b = other->rule->ops->state(other->rule);
+    for (size_t i = 0; i < a.n_arrays; i++) CHECK_BITS(size, a.arrays[i].values, b.arrays[i].values, a.arrays[i].name);
+    for (size_t i = 0; i < N; i++) gp_portion_fini(&parts[i]);
+    gp_run_free(run);
+    gp_run_free(other);
+    gp_learner_free(l);
+    free_table();
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_over_processes_have_the_bits_of_threads),
+        cmocka_unit_test(a_lead_that_fails_before_its_first_run_tells_those_who_come),
         cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
         cmocka_unit_test(other_rows_are_refused),
         cmocka_unit_test(a_worker_without_a_lead_gives_up),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
+        cmocka_unit_test(portions_make_up_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

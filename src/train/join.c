@@ -294,6 +294,18 @@ static void on_control(void *ctx, const gp_message *m)
     if (m->kind == GP_BYE) v->given_up = true;
 }
 
+// Signs of life to the lead, which say of which interval they are: one that was given up meanwhile is told so.
+static advgp_status give_signs(visit *v, const uint64_t run[2], advgp_error *err)
+{
+    gp_endpoint *e = v->o.endpoint;
+    _Alignas(8) char bytes[256];
+    const gp_message sign = {
+        .kind = GP_HEARTBEAT, .flags = GP_FLAG_SERVES, .run = {run[0], run[1]}, .worker = GP_ANY_WORKER};
+    if (!e->transport->beat) return ADVGP_OK;
+    gp_message_encode(&sign, bytes);
+    return e->transport->beat(e, v->job.heartbeat, bytes, gp_message_size(&sign), err);
+}
+
 static advgp_status serve(visit *v, advgp_error *err)
 {
     const gp_job_service *s = &v->job.service;
@@ -318,6 +330,7 @@ static advgp_status serve(visit *v, advgp_error *err)
         if (st != ADVGP_OK) return st;
     }
     gp_cluster_set_data(v->cluster, v->dir, v->fingerprint);
+    gp_cluster_expect(v->cluster, s->workers, s->workers_min);
     const gp_serve_options o = {.cluster = v->cluster,
                                 .job = &v->job,
                                 .shards = v->shards,
@@ -328,7 +341,9 @@ static advgp_status serve(visit *v, advgp_error *err)
                                 .ctx = v};
     v->given_up = false;
     gp_portion_fini(&v->result);
-    st = gp_serve(&o, &v->result, err);
+    st = give_signs(v, v->run, err);
+    if (st == ADVGP_OK) st = gp_serve(&o, &v->result, err);
+    if (st == ADVGP_OK || st == ADVGP_ESTOPPED) (void)give_signs(v, (const uint64_t[2]){0, 0}, NULL);
     v->result_run[0] = v->run[0], v->result_run[1] = v->run[1];
     v->done.runs++;
     if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given it up: it knows what comes next

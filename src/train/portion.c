@@ -69,13 +69,13 @@ char *gp_portion_text(const gp_portion *p)
 {
     const gp_server_image *i = &p->image;
     json_t *o = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:b, s:o, s:o, s:o}", "first",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:b, s:o, s:o, s:o}", "first",
         (json_int_t)p->range.first, "count", (json_int_t)p->range.count, "arrays", (json_int_t)p->n_arrays, "rows",
-        (json_int_t)p->rows, "version", (json_int_t)i->version, "oldest", (json_int_t)i->oldest, "candidate_version",
-        (json_int_t)i->candidate_version, "jumps", (json_int_t)i->jumps, "damping", i->damping, "value", i->value,
-        "mean_value", i->mean_value, "deviation", i->deviation, "has_value", i->has_value, "dealt", i->dealt, "owner",
-        numbers_json(i->owner, i->n_shards), "sequence", numbers_json(i->sequence, i->n_workers), "incarnation",
-        numbers_json(i->incarnation, i->n_workers));
+        (json_int_t)p->rows, "live", (json_int_t)p->live, "version", (json_int_t)i->version, "oldest",
+        (json_int_t)i->oldest, "candidate_version", (json_int_t)i->candidate_version, "jumps", (json_int_t)i->jumps,
+        "damping", i->damping, "value", i->value, "mean_value", i->mean_value, "deviation", i->deviation, "has_value",
+        i->has_value, "dealt", i->dealt, "owner", numbers_json(i->owner, i->n_shards), "sequence",
+        numbers_json(i->sequence, i->n_workers), "incarnation", numbers_json(i->incarnation, i->n_workers));
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(o);
     return text;
@@ -105,9 +105,9 @@ static advgp_status read_text(const json_t *o, size_t n_values, gp_portion *p, a
     uint64_t first, count, arrays;
     gp_server_image *i = &p->image;
     if (!read_number(o, "first", &first) || !read_number(o, "count", &count) || !read_number(o, "arrays", &arrays) ||
-        !read_number(o, "rows", &p->rows) || !read_number(o, "version", &i->version) ||
-        !read_number(o, "oldest", &i->oldest) || !read_number(o, "candidate_version", &i->candidate_version) ||
-        !read_number(o, "jumps", &i->jumps))
+        !read_number(o, "rows", &p->rows) || !read_number(o, "live", &p->live) ||
+        !read_number(o, "version", &i->version) || !read_number(o, "oldest", &i->oldest) ||
+        !read_number(o, "candidate_version", &i->candidate_version) || !read_number(o, "jumps", &i->jumps))
         return gp_metadata_bad(err, "its counts");
     if (!count || count > n_values || arrays > 4 || (OWN_ARRAYS + arrays) * count != n_values)
         return gp_metadata_bad(err, "its number of values");

@@ -12,6 +12,7 @@ typedef struct gp_portion {
     size_t n_arrays;       // of the rule
     uint64_t *numbers;     // owner, sequence, incarnation
     uint64_t rows;         // that the server has taken since it began
+    uint64_t live;         // workers that it had in the end
 } gp_portion;
 void gp_portion_fini(gp_portion *portion);
 

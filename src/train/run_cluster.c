@@ -93,7 +93,8 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
         if (c->o.control) c->o.control(c->o.control_ctx, &m);
         return ADVGP_OK;
     }
-    if (m.kind == GP_ASK && (m.flags & GP_FLAG_SERVES)) { // its time comes with the steps
+    if (m.kind == GP_HEARTBEAT && (m.flags & GP_FLAG_SERVES)) return ADVGP_OK; // a server's that waits for its time
+    if (m.kind == GP_ASK && (m.flags & GP_FLAG_SERVES)) {                      // its time comes with the steps
         acquaintance *a = gp_cluster_peer(c, peer);
         if (a && !a->name[0]) snprintf(a->name, sizeof a->name, "a server");
         return ADVGP_OK;

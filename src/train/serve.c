@@ -41,7 +41,7 @@ advgp_status gp_serve(const gp_serve_options *o, gp_portion *result, advgp_error
         if (st == ADVGP_OK && o->stop(o->ctx)) st = gp_fail(err, ADVGP_ESTOPPED, "the interval was given up");
     }
     if (st == ADVGP_OK) st = gp_portion_look(run->server, run->rule, begin.range, begin.range, result, err);
-    if (st == ADVGP_OK) result->rows = rows_taken(run);
+    if (st == ADVGP_OK) result->rows = rows_taken(run), result->live = gp_server_live(run->server);
     gp_run_free(run); // tells the workers
     gp_portion_fini(&begin);
     return st;

@@ -101,22 +101,33 @@ static bool ready(const split *s, size_t i)
     return s->heads[i].worker && gp_worker_state_of(s->heads[i].worker) == GP_WORKER_READY;
 }
 
-// All are needed before there is anything to compute, so they are waited for one after the other.
-static advgp_status listen(split *s, advgp_error *err)
+static advgp_status listen_to(split *s, size_t i, double seconds, bool *heard, advgp_error *err)
 {
-    const gp_split_life *l = s->life;
-    for (size_t i = 0; i < l->n_servers; i++) {
-        gp_endpoint *e = l->servers[i].endpoint;
-        size_t peer, n;
-        const void *bytes;
-        if (ended(s, i) || ready(s, i)) continue;
-        advgp_status st = e->transport->receive(e, look_up, &peer, &bytes, &n, err);
-        if (st == ADVGP_OK && bytes) st = hear(s, e, peer, bytes, n, err);
-        for (size_t k = 0; k < l->n_servers; k++)
-            if (s->heads[k].worker) gp_worker_on_tick(s->heads[k].worker, gp_clock_wall());
-        return st;
+    gp_endpoint *e = s->life->servers[i].endpoint;
+    size_t peer, n;
+    const void *bytes;
+    const advgp_status st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
+    if (st != ADVGP_OK || !bytes) return st;
+    *heard = true;
+    return hear(s, e, peer, bytes, n, err);
+}
+
+// Whatever has come is heard. If nothing has, it waits for one that is still to answer: all are needed before there is
+// anything to compute.
+static advgp_status listen(split *s, double seconds, advgp_error *err)
+{
+    const size_t n = s->life->n_servers;
+    advgp_status st = ADVGP_OK;
+    bool heard = false;
+    size_t missing = n;
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        st = listen_to(s, i, 0, &heard, err);
+        if (missing == n && s->heads[i].worker && !ended(s, i) && !ready(s, i)) missing = i;
     }
-    return ADVGP_OK;
+    if (st == ADVGP_OK && !heard && missing < n) st = listen_to(s, missing, seconds, &heard, err);
+    for (size_t i = 0; i < n; i++)
+        if (s->heads[i].worker) gp_worker_on_tick(s->heads[i].worker, gp_clock_wall());
+    return st;
 }
 
 // ---- computing ------------------------------------------------------------------------------------------------------
@@ -160,7 +171,8 @@ static advgp_status compute(split *s, advgp_error *err)
         if (ready(s, s->next)) st = gp_worker_compute(s->heads[s->next].worker, &each, err);
     s->pushes++;
     const double delay = work.worker < l->n_delays ? l->delays[work.worker] : 0, until = gp_clock_wall() + delay;
-    while (st == ADVGP_OK && gp_clock_wall() < until) st = listen(s, err);
+    for (double left = delay; st == ADVGP_OK && left > 0; left = until - gp_clock_wall())
+        st = listen(s, fmin(left, look_up), err);
     s->heard = fmax(s->heard, gp_clock_wall());
     s->idle = gp_clock_wall();
     return st;
@@ -186,7 +198,7 @@ static advgp_status live(split *s, advgp_error *err)
         for (size_t i = 0; i < n; i++) over += ended(s, i), can += ready(s, i);
         if (over == n) return ADVGP_OK;
         st = say_all(s, err);
-        if (st == ADVGP_OK) st = can > 0 && can + over == n ? compute(s, err) : listen(s, err);
+        if (st == ADVGP_OK) st = can > 0 && can + over == n ? compute(s, err) : listen(s, look_up, err);
         if (st == ADVGP_OK) st = say_all(s, err);
         if (st == ADVGP_OK) st = look_around(s, err);
     }

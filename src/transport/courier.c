@@ -43,6 +43,7 @@ typedef struct courier {
     correspondent *peers; // [n_peers]
     size_t n_peers;       // known so far, with the server as peer 0
     size_t peers_room;
+    bool anybody; // all peers may be sent to, whichever side it is on
     bool opened, woken, closing;
     advgp_status status; // of the wire; what follows a failure is that failure again
     advgp_error error;
@@ -202,7 +203,7 @@ static void beat_if_due(courier *c)
     c->beat = NULL;
     c->beat_next = c->beat_every > 0 ? now + c->beat_every : INFINITY;
     for (size_t peer = 0; peer < c->n_peers && c->status == ADVGP_OK && c->beat_number == number; peer++)
-        if (!c->o.server || now - c->peers[peer].heard < heard_lately) say(c, peer, p);
+        if ((!c->o.server && peer == 0) || now - c->peers[peer].heard < heard_lately) say(c, peer, p);
     if (c->beat_number == number)
         c->beat = p;
     else
@@ -263,7 +264,7 @@ advgp_status gp_courier_send(gp_endpoint *endpoint, size_t peer, const void *byt
     advgp_status st = c->status;
     if (st != ADVGP_OK)
         failed(c, err);
-    else if (c->o.server ? peer < 1 || peer >= c->n_peers : peer != 0)
+    else if (peer >= c->n_peers || (!c->anybody && (peer == 0) == c->o.server))
         st = gp_fail(err, ADVGP_EINVAL, "there is no peer %zu to send to", peer);
     else if (put(c, &c->out, c->peers[peer].n_out, peer, bytes, n))
         c->peers[peer].n_out++;
@@ -336,6 +337,16 @@ void gp_courier_be_server(gp_endpoint *endpoint)
     pthread_mutex_lock(&c->lock);
     c->o.server = true;
     pthread_mutex_unlock(&c->lock);
+}
+
+advgp_status gp_courier_know(gp_endpoint *endpoint, size_t n_peers, advgp_error *err)
+{
+    courier *c = (courier *)endpoint;
+    pthread_mutex_lock(&c->lock);
+    c->anybody = true;
+    const bool known = know_peer(c, n_peers - 1);
+    pthread_mutex_unlock(&c->lock);
+    return known ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu peers", n_peers);
 }
 
 gp_wire *gp_courier_wire(gp_endpoint *endpoint)

@@ -41,6 +41,7 @@ advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *p
 advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
 void gp_courier_wake(gp_endpoint *endpoint);
 void gp_courier_close(gp_endpoint *endpoint);
-// For a wire that learns in open which side it is on; before the endpoint is used.
+// For a wire that learns in open which side it is on, and who else there is; before the endpoint is used.
 void gp_courier_be_server(gp_endpoint *endpoint);
+advgp_status gp_courier_know(gp_endpoint *endpoint, size_t n_peers, advgp_error *err); // it may send to all of them
 gp_wire *gp_courier_wire(gp_endpoint *endpoint); // to look at what open left in it; there until the endpoint is closed

@@ -320,8 +320,8 @@ static advgp_status begin_receive(mpi_wire *w, MPI_Message *message, const MPI_S
     line *l = &w->lines[peer];
     int n = 0, complete = 0;
     MPI_Get_count(status, MPI_BYTE, &n);
-    const bool of_the_other_side = (peer == 0) != (w->rank == 0);
-    if (!of_the_other_side || n < 0 || !is_agreed(w, l, status->MPI_TAG, (size_t)n)) {
+    const bool is_heard = w->o.among || (peer == 0) != (w->rank == 0);
+    if (!is_heard || n < 0 || !is_agreed(w, l, status->MPI_TAG, (size_t)n)) {
         l->ignored = true;
         return ADVGP_OK;
     }
@@ -662,7 +662,8 @@ advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_mpi_plac
     mpi_wire *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for an endpoint");
     w->base.ops = &ops;
-    w->o = (gp_mpi_options){.message_max = o->message_max,
+    w->o = (gp_mpi_options){.among = o->among,
+                            .message_max = o->message_max,
                             .piece = o->piece ? o->piece : (size_t)64 << 20,
                             .sleep_max = fmin(0.5, or_else(o->sleep_max, 1e-3)),
                             .stuck_after = or_else(o->stuck_after, 30),
@@ -679,7 +680,7 @@ advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_mpi_plac
     if (opened != ADVGP_OK) return opened; // the courier has closed the wire
     if (w->rank == 0) gp_courier_be_server(*out);
     if (place) *place = w->place;
-    return ADVGP_OK;
+    return o->among ? gp_courier_know(*out, w->size, err) : ADVGP_OK;
 }
 
 void gp_mpi_lost(gp_endpoint *endpoint)

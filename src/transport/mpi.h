@@ -13,6 +13,7 @@
 
 // What is 0 takes the value in brackets. All ranks must agree on message_max and piece.
 typedef struct gp_mpi_options {
+    bool among;         // ranks talk to each other as well, not only to rank 0; peers are ranks
     size_t message_max; // bytes of the largest message; who sends a larger one is not heard any more
     size_t piece;       // [64 MB] larger messages travel in pieces of this size, at least 8 bytes
     double sleep_max;   // [0.001 s] between two looks: half the delay of an answer, and what an idle rank costs

@@ -216,13 +216,13 @@ whole() { # NAME TIMES: the log of a run that began that often gives the same mo
   grep -q 'is not in the state' said.err && tell "$1: another state on the way"
   [[ -z $(find out -name '*.replay-*') ]] || tell "$1: left a checkpoint of the replay"
 }
-killed() { # NAME LINES ARGUMENTS: killed once the log tells of so many checkpoints
-  local name=$1 lines=$2
+killed() { # PATTERN LINES ARGUMENTS: killed once the log has that many lines with the pattern
+  local pattern=$1 lines=$2
   shift 2
   "$advgp" train "$@" -o out/m --log out/log --checkpoint-every 1 >said.out 2>said.err &
   local pid=$!
   for ((i = 0; i < 6000; i++)); do
-    [[ -e out/log ]] && (( $(grep -c '"event":"checkpoint"' out/log) >= lines )) && break
+    [[ -e out/log ]] && (( $(grep -c "$pattern" out/log) >= lines )) && break
     sleep 0.01
   done
   sleep 0.1 # steps that are lost
@@ -235,18 +235,19 @@ for ((round = 0; round < rounds; round++)); do
     name="resumed, $optimizer, filter $filter"
     args=(in/rows.csv "${endless[@]}" --optimizer $optimizer --filter $filter)
     interrupted "$name" . $((400 + 300 * round)) "${args[@]}"
-    resumed "$name" 0 "${args[@]}" --time 0.3
+    resumed "$name" 0 "${args[@]}" --time 0.2
     whole "$name" 2
   done
   args=(in/rows.csv "${endless[@]}" --filter 0.01)
   rm -f out/log out/m
-  killed 'killed' 1 "${args[@]}"
-  killed 'killed' $((1 + (round + 1) % 2)) "${args[@]}" --resume out/m.checkpoint # with a state of its own, or before it has one
-  resumed 'killed twice' 0 "${args[@]}" --time 0.3
+  killed '"event":"checkpoint"' 1 "${args[@]}"
+  which=$((round % 2)) # the second part has a state of its own, or is killed before
+  killed "$([[ $which == 0 ]] && echo '"event":"checkpoint"' || echo '"event":"begin"')" 2 "${args[@]}" --resume out/m.checkpoint
+  resumed 'killed twice' 0 "${args[@]}" --time 0.2
   whole 'killed twice' 3
   args=(in/rows.csv "${endless[@]}" --validation 0.5)
   interrupted 'resumed, a slow judge' . $((300 + 100 * round)) "${args[@]}"
-  resumed 'resumed, a slow judge' 0 "${args[@]}" --time 0.3
+  resumed 'resumed, a slow judge' 0 "${args[@]}" --time 0.2
   whole 'resumed, a slow judge' 2
   args=(in/rows.csv "${shape[@]}" --method svigp)
   interrupted 'resumed, svigp' '"advance"' 30 "${args[@]}" --epochs 100000 --patience inf

@@ -91,10 +91,10 @@ murder() {
   nap "$at"
   kill -KILL $pid 2>/dev/null
   wait $pid 2>/dev/null
+  rm -f out/.advgp-*.tmp # it may have been killed while it wrote a checkpoint
   [[ ! -e out/k ]] || { echo "round skipped: it was over before the kill"; return; }
   [[ -s out/k.checkpoint ]] || { echo "round skipped: killed before the first checkpoint"; return; }
   resume "killed after $at ms" out/k out/k.checkpoint
-  rm -f out/.advgp-*.tmp
 }
 
 for ((i = 0; i < rounds; i++)); do
