@@ -118,7 +118,7 @@ case_full() { # one more than there are places for: it waits, and takes the plac
   work 4
   await work4.err 'the run has all the workers it can take: asks again' || return
   killed "$w2"
-  await work4.err 'is worker 1 from now on' || return
+  await work4.err 'its incarnation 2' || return
   ends_well
   ends work4 "$w4" 0
 }
