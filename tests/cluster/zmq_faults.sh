@@ -246,7 +246,7 @@ case_lead_term() {
   signal TERM "$lead"
   ends lead "$lead" 143
   says lead.err 'go on with --resume state'
-  for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 0; done
+  for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 6; says "work$k.err" 'the lead has ended: interrupted'; done
   "$advgp" evaluate model ../test.csv --json >half.out 2>half.err || tell "the model so far: $(cat half.err)"
   lead --resume state; team
   ends_well
@@ -257,7 +257,7 @@ case_lead_term_waiting() { # in the middle of waiting for workers, some of which
   await lead.err 'waiting for workers: 2 of 3 are here' || return
   signal TERM "$lead"
   ends lead "$lead" 143 60
-  ends work1 "$w1" 0
+  ends work1 "$w1" 6
   lead --resume state; team
   ends_well
 }
