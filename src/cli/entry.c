@@ -305,6 +305,7 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
     advgp_status st = gp_mpi_open(&m, &endpoint, &place, err);
     if (st != ADVGP_OK) return st;
     e->mpi = true;
+    e->give_up = gp_options_real(e->o, "lost-after"); // nobody starts another lead for these processes
     e->launch.rank = (int64_t)place.rank, e->launch.size = (int64_t)place.size;
     e->worker = place.rank > 0;
     if (e->worker) {

@@ -207,11 +207,14 @@ static advgp_status ask(visit *v, bool *got, advgp_error *err)
         if (st != ADVGP_OK || *got || v->over) break;
         if (on_stop(v)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
         on_wait(v, gp_clock_wall() - v->heard, gp_clock_wall() - began);
-        if (gp_clock_wall() - v->heard > v->o.give_up)
+        if (gp_clock_wall() - v->heard > v->o.give_up) {
+            gp_endpoint *e = v->o.endpoint;
+            if (e->transport->lost) e->transport->lost(e, 0);
             return gp_fail(err, ADVGP_ECLUSTER,
                            "no word from a lead for %.0f s: is it started, and is the address or the rendezvous file "
                            "the right one?",
                            v->o.give_up);
+        }
     }
     return st;
 }

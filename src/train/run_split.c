@@ -329,6 +329,8 @@ static advgp_status split_turn(gp_run *run, double seconds, advgp_error *err)
     advgp_status st = ADVGP_OK;
     if (gp_server_collects(run->server)) {
         if (!s->collected) st = turn_to_collecting(s, err);
+        if (st == ADVGP_OK && !gp_server_begun(run->server) && gp_server_live(run->server) >= s->workers)
+            st = gp_server_begin(run->server, err); // who was lost is not waited for
         return st == ADVGP_OK ? gp_cluster_run_turn(run, seconds, err) : st;
     }
     if (!s->active && posts_taken(s) == s->n_posts && gp_server_allowed(run->server) > gp_server_version(run->server))

@@ -71,11 +71,13 @@ static advgp_status look_around(living *l, advgp_error *err)
     const gp_worker_watch *w = life->watch;
     const double now = gp_clock_wall(), silent = now - l->heard;
     if (w && w->stop && w->stop(w->ctx)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
-    if (life->give_up > 0 && silent > life->give_up)
+    if (life->give_up > 0 && silent > life->give_up) {
+        if (life->endpoint->transport->lost) life->endpoint->transport->lost(life->endpoint, 0);
         return gp_fail(err, ADVGP_ECLUSTER,
                        "no word from the lead for %.0f s: it is gone, or cannot be reached; start it again with "
                        "--resume and its workers after it",
                        silent);
+    }
     if (w && w->waits && gp_worker_state_of(l->worker) != GP_WORKER_READY)
         w->waits(w->ctx, silent, now - l->has_waited);
     return ADVGP_OK;

@@ -688,10 +688,10 @@ void gp_mpi_lost(gp_endpoint *endpoint)
     atomic_store(&((mpi_wire *)gp_courier_wire(endpoint))->lost, true);
 }
 
-static void lost(gp_endpoint *endpoint, size_t peer)
+// A worker without its server has nobody to end MPI with. A lost worker may have left only: silence tells when closing.
+static void lost_peer(gp_endpoint *endpoint, size_t peer)
 {
-    (void)peer;
-    gp_mpi_lost(endpoint);
+    if (peer == 0) gp_mpi_lost(endpoint);
 }
 
 const gp_transport gp_transport_mpi = {.name = "mpi",
@@ -703,5 +703,5 @@ const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .receive = gp_courier_receive,
                                        .wake = gp_courier_wake,
                                        .beat = gp_courier_beat,
-                                       .lost = lost,
+                                       .lost = lost_peer,
                                        .close = gp_courier_close};

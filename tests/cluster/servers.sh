@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Parameters on several servers, a range each: the bits of one server at delay 0, over ZeroMQ and MPI, and what becomes of a
+# run that loses a server or a worker.
+#   servers.sh ADVGP [CASE...]      each case once; 10 times with ADVGP_LONG=1
+# shellcheck source=common.sh
+source "$(dirname "$0")/common.sh"
+has_transport zmq || skip 'built without ZeroMQ'
+
+table 8000 1 >rows.csv
+table 2000 2 >test.csv
+"$advgp" pack rows.csv --target y -o packed >/dev/null 2>&1 || { echo 'FAILED: pack'; exit 1; }
+run=(train ../packed -m 20 --components 1 --batch 400 --epochs 12 --patience inf --test ../test.csv --json)
+prox=(--optimizer prox -o model --log log)
+over=(--transport zmq --rendezvous rv --heartbeat 0.2 --lost-after 2)
+
+alone() { # ARGUMENTS: the same by threads, its bits in $alone
+  start alone "$advgp" "${run[@]}" --optimizer prox -o alone.model --log alone.log "$@"
+  ends alone "$pid" 0 || return 1
+  alone=$(bits alone.log)
+}
+lead() { start lead "$advgp" "${run[@]}" "${over[@]}" "${prox[@]}" "$@"; lead=$pid; }
+serve() { start "serve$1" "$advgp" work --rendezvous rv --serve 127.0.0.1; eval "s$1=$pid"; }
+work() { start "work$1" "$advgp" work --rendezvous rv; eval "w$1=$pid"; }
+same_bits() { [[ -n $alone && $(bits log) == "$alone" ]] || tell "$1: bits $(bits log), by threads $alone"; }
+as_good() { close_to 'RMSE on the test' "$(number lead.out rmse)" "$(number alone.out rmse)" 0.01; }
+
+case_two_servers() {
+  alone --workers 2 --max-delay 0 || return
+  lead --workers 2 --max-delay 0 --servers 2
+  serve 1; serve 2; work 1; work 2
+  ends lead "$lead" 0 && same_bits 'two servers'
+  for k in 1 2; do local s=s$k w=w$k; ends "serve$k" "${!s}" 0; ends "work$k" "${!w}" 0; done
+}
+case_tasks() { # one command for all tasks: the lead, three servers, a worker; encrypted, since it does not stay on this machine
+  alone --workers 1 --max-delay 0 || return
+  local r
+  for r in 0 1 2 3 4; do
+    start "task$r" env SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=$r SLURM_STEP_NUM_TASKS=5 "$advgp" "${run[@]}" "${prox[@]}" \
+      --transport zmq --max-delay 0 --servers 3
+    eval "t$r=$pid"
+  done
+  for r in 0 1 2 3 4; do local t=t$r; ends "task$r" "${!t}" 0; done
+  same_bits 'three servers'
+  says task1.err 'server process'
+  says task4.err 'worker process'
+}
+case_mpi() {
+  (( with_mpi )) || { echo 'left out: no mpirun of Open MPI'; return; }
+  alone --workers 2 --max-delay 0 || return
+  start mpi "${mpirun[@]}" -n 5 "$advgp" "${run[@]}" "${prox[@]}" --transport mpi --max-delay 0 --servers 2
+  ends mpi "$pid" 0 && same_bits 'two servers over MPI'
+}
+case_lost_server() {
+  alone --workers 2 --max-delay 0 || return
+  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02
+  serve 1; serve 2; work 1; work 2
+  await log '"event":"eval"' 3 || return
+  killed "$s1"
+  await lead.err 'without a word: the versions since' || return
+  serve 3
+  ends lead "$lead" 0 && same_bits 'a server lost' # what it had made since the last evaluation was made again
+  ends serve2 "$s2" 0; ends serve3 "$s3" 0
+}
+case_lost_worker() {
+  alone --workers 2 --max-delay 0 || return
+  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02
+  serve 1; serve 2; work 1; work 2
+  await log '"event":"eval"' 3 || return
+  killed "$w2"
+  ends lead "$lead" 0 && as_good
+  ends work1 "$w1" 0
+}
+case_no_server() {
+  lead --workers 1 --servers 2 --wait 6
+  serve 1; work 1
+  ends lead "$lead" 6
+  says lead.err 'waiting for servers: ' '1 of 2 servers are here'
+  ends serve1 "$s1" 6; ends work1 "$w1" 6
+}
+case_refused() {
+  start lead "$advgp" "${run[@]}" "${over[@]}" --servers 2
+  ends lead "$pid" 2 || return
+  says lead.err '--servers 2' '--optimizer prox'
+  lead --map nystrom --servers 2 --workers 1
+  serve 1; serve 2; work 1
+  ends lead "$lead" 2
+  says lead.err '--map cholesky'
+}
+
+cases two_servers tasks mpi lost_server lost_worker no_server refused
+end_report
