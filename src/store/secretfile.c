@@ -64,7 +64,8 @@ advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfil
 advgp_status gp_secretfile_check_private(const gp_secretfile *file, const char *path, const char *what,
                                          advgp_error *err)
 {
-    // Kubernetes gives a secret to a process that is not root as root's file, readable by a group that the pod alone has.
+    // Kubernetes gives a secret to a process that is not root as root's file, readable by a group that the pod alone
+    // has.
     const bool lent = file->roots && geteuid() != 0;
     if (!(file->mode & (lent ? 037u : 077u))) return ADVGP_OK;
     return gp_fail(err, ADVGP_EFILE, "%s %.200s holds a secret and may be read by others: chmod 600 %.150s", what, path,
