@@ -961,7 +961,8 @@ const gp_option gp_option_table[] = {
      .verbs = WORK,
      .group = GP_GROUP_CLUSTER,
      .value = "ADDRESS",
-     .help = "be one of the lead's --servers instead of a worker, and listen there: HOST:PORT, an interface or a port"},
+     .help = "hold a part of the parameters for a lead (its --servers), instead of being a worker, and listen there: "
+             "HOST:PORT, an interface or a port"},
     {.name = "data",
      .kind = GP_OPTION_DIR,
      .verbs = WORK,
