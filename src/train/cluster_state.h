@@ -40,6 +40,8 @@ typedef struct stint { // what is known of a worker beside what the server knows
     double row_seconds;
     uint64_t pushes, rows;
     bool has_work;
+    size_t peer; // where it was last heard, 0: not yet; a connection that was mended is another peer
+    char name[GP_CLUSTER_NAME];
 } stint;
 
 typedef struct cluster_run {

@@ -251,6 +251,30 @@ static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
     remove_packed();
 }
 
+// It says hello again, and does not ask: that is for the next run.
+static void a_worker_that_was_lost_and_came_back_hears_the_end(void **state)
+{
+    (void)state;
+    make_packed(1500, 37);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options one = usual;
+    one.workers = 1;
+    assemble(&w, 1, &one);
+    gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    advgp_error err;
+    until(run, 5);
+    must(gp_server_on_lost(run->server, 0, &err), &err);
+    until(run, VERSIONS);
+    CHECK(gp_server_count(run->server).joined == 2 && strstr(w.said, "worker 0 (mate:1) has joined"), "a worker", "%s",
+          w.said);
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    gp_learner_free(l);
+    remove_packed();
+}
+
 static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void **state)
 {
     (void)state;
@@ -409,6 +433,7 @@ int main(void)
         cmocka_unit_test(runs_over_processes_have_the_bits_of_threads),
         cmocka_unit_test(a_lead_that_fails_before_its_first_run_tells_those_who_come),
         cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
+        cmocka_unit_test(a_worker_that_was_lost_and_came_back_hears_the_end),
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
         cmocka_unit_test(other_rows_are_refused),
         cmocka_unit_test(a_worker_without_a_lead_gives_up),

@@ -12,12 +12,29 @@
 
 enum { MALFORMED_TOLD = 10 };
 
+// A worker has been heard: it is there, with the name that it gave when it asked, perhaps by another connection.
+static void note_voice(cluster_run *r, uint32_t worker, size_t peer)
+{
+    gp_cluster *c = r->c;
+    stint *s = &r->stints[worker];
+    acquaintance *a = gp_cluster_peer(c, peer);
+    if (!a) return;
+    if (s->peer && s->peer != peer && s->peer < c->n_peers) c->peers[s->peer].gone = true;
+    s->peer = peer;
+    if (a->name[0])
+        memcpy(s->name, a->name, sizeof s->name);
+    else
+        snprintf(a->name, sizeof a->name, "%s", s->name[0] ? s->name : "?");
+    a->gone = false;
+}
+
 // The server's view of what happens, on its way to the owner: the log.
 static void on_event(void *ctx, const gp_ps_event *event)
 {
     cluster_run *r = ctx;
     const gp_member m = event->worker < gp_run_members(&r->base) ? gp_server_member(r->base.server, event->worker)
                                                                  : (gp_member){0};
+    if (event->kind == GP_EVENT_JOINED) note_voice(r, event->worker, m.peer);
     if (event->kind == GP_EVENT_JOINED && gp_server_begun(r->base.server))
         gp_cluster_tell(r->c, "worker %u (%s) has joined", event->worker, gp_cluster_name(r->c, m.peer));
     if (event->kind == GP_EVENT_LOST) {
@@ -28,10 +45,11 @@ static void on_event(void *ctx, const gp_ps_event *event)
         if (!r->leaving) snprintf(why, sizeof why, "is lost after %.1f s without a word", gp_clock_wall() - m.heard);
         gp_cluster_tell(r->c, "worker %u (%s) %s: %s", event->worker, gp_cluster_name(r->c, m.peer), why,
                         then[r->base.o.on_loss]);
-        r->stints[event->worker] = (stint){0};
+        stint *s = &r->stints[event->worker];
+        s->given = s->row_seconds = 0, s->pushes = s->rows = 0, s->has_work = false;
         gp_endpoint *e = r->c->o.endpoint;
         if (e->transport->lost) e->transport->lost(e, m.peer);
-        if (m.peer < r->c->n_peers) r->c->peers[m.peer].gone = true; // until it asks again
+        if (m.peer < r->c->n_peers) r->c->peers[m.peer].gone = true; // until it is heard again
     }
     if (r->event) r->event(r->event_ctx, event);
 }
@@ -105,6 +123,9 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
     r->leaving = m.kind == GP_BYE;
     const advgp_status st = gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
     r->leaving = false;
+    const gp_member k = m.worker < gp_run_members(&r->base) ? gp_server_member(r->base.server, m.worker)
+                                                            : (gp_member){0};
+    if (k.live && k.peer == peer) note_voice(r, m.worker, peer);
     return st;
 }
 
