@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096 };
+enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
@@ -276,7 +276,7 @@ static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
                                          .allowed = keys.allowed,
                                          .n_allowed = keys.n_allowed,
                                          .message_max = e->message_max,
-                                         .peers_max = 2 * WORKERS_MAX};
+                                         .peers_max = PEERS_MAX};
         st = gp_zmq_listen(&z, &endpoint, err);
     }
     if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(endpoint), &reach, err);
@@ -396,7 +396,7 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
                                      .allowed = keys.allowed,
                                      .n_allowed = keys.n_allowed,
                                      .message_max = GP_JOIN_MESSAGE_MAX,
-                                     .peers_max = 2 * WORKERS_MAX};
+                                     .peers_max = PEERS_MAX};
     if (st == ADVGP_OK) st = gp_zmq_listen(&z, &e->service.endpoint, err);
     if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(e->service.endpoint), &reach, err);
     if (st == ADVGP_OK) {

@@ -253,6 +253,13 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     const json_t *given = json_object_get(s->manifest, "given");
     char workers[24];
     if (!json_is_array(given)) return gp_fail(err, ADVGP_EFILE, "the log does not say which options were given");
+    const json_t *servers = json_object_get(json_object_get(s->manifest, "options"), "servers");
+    if (json_integer_value(servers) > 1)
+        return gp_fail(
+            err, ADVGP_EFILE,
+            "the parameters were on %lld servers, and the log of their lead does not have the pushes: there is "
+            "nothing to replay; at --max-delay 0 one server gives the same bits",
+            (long long)json_integer_value(servers));
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < json_array_size(given); i++) {
         const char *key = json_string_value(json_array_get(given, i));

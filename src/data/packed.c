@@ -5,6 +5,7 @@
 #include "data/packed.h"
 
 #include "base/alloc.h"
+#include "base/machine.h"
 #include "data/manifest.h"
 #include "data/strings.h"
 
@@ -70,7 +71,7 @@ static advgp_status map_file(const packed_shards *p, size_t k, void **out, advgp
     char path[PATH_BYTES], told[PATH_BYTES];
     name_file(p, p->real, k, path);
     name_file(p, p->dir, k, told);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = gp_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) return gp_fail(err, ADVGP_EFILE, "%s: %s; pack the data again", told, strerror(errno));
     struct stat info;
     advgp_status st = ADVGP_OK;

@@ -3,6 +3,7 @@
 #include "store/atomicfile.h"
 
 #include "base/alloc.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -64,7 +65,7 @@ static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error
     for (int tries = 0; tries < 100; tries++) {
         char *name = temporary_name(file->target);
         if (!name) return no_memory(file->shown, err);
-        file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file->fd >= 0) {
             file->temporary = name;
             return ADVGP_OK;
@@ -182,7 +183,7 @@ static bool sync_folder(const char *target)
 {
     char folder[PATH_MAX];
     int n = snprintf(folder, sizeof folder, "%.*s", (int)folder_length(target), target);
-    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = gp_open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) return errno == EACCES; // a folder one may write to but not read
     bool good = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     int kept = errno;
@@ -206,7 +207,7 @@ static bool give_new_name(gp_atomicfile *file)
 static advgp_status put_in_place(gp_atomicfile *file, advgp_error *err)
 {
     // By path and not by fd: another library may have replaced the file (gp_atomicfile_temporary).
-    int fd = open(file->temporary, O_RDONLY | O_CLOEXEC);
+    int fd = gp_open(file->temporary, O_RDONLY | O_CLOEXEC, 0);
     bool synced = fd >= 0 && fsync(fd) == 0;
     int kept = errno;
     if (fd >= 0) close(fd);

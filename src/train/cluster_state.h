@@ -12,6 +12,7 @@ typedef struct acquaintance {
     bool gone;                  // said farewell, or was lost
     bool asks;                  // has asked, and was not answered yet: by this number
     uint64_t token;
+    uint64_t over[2]; // the interval that it has finished
     unsigned malformed;
 } acquaintance;
 

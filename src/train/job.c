@@ -121,8 +121,8 @@ static advgp_status read_servers(const json_t *list, gp_job *job, advgp_error *e
             !gp_metadata_size(json_object_get(o, "count"), PARAMETERS_MAX, &to->range.count) || !to->range.count ||
             to->range.first != next)
             return gp_metadata_bad(err, "its servers");
-        strcpy(to->address, address);
-        strcpy(to->key, key);
+        memcpy(to->address, address, strlen(address));
+        memcpy(to->key, key, strlen(key));
         next += to->range.count;
     }
     return ADVGP_OK;

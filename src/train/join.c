@@ -40,6 +40,7 @@ typedef struct visit {
     size_t n_values;
     gp_portion result; // to be given back; of no values: there is none
     uint64_t result_run[2];
+    uint64_t finished[2]; // a worker's: the interval whose servers have all said BYE
     // A worker's of several servers: how they are reached.
     gp_split_server *servers; // [n_servers]
     gp_job_server *reached;   // [n_servers]: for whom these are
@@ -124,6 +125,25 @@ static advgp_status farewell(visit *v, const gp_message *bye, advgp_error *err)
     return gp_fail(err, ADVGP_ECLUSTER, "the lead has ended: %s", why);
 }
 
+// Workers that did not hear that an interval is over: told when this server has had nothing to do for a while, not at
+// once, since what comes first may be the greetings of the next one. Those are repeated.
+static void dismiss(visit *v, const gp_message *m, size_t peer)
+{
+    gp_endpoint *e = v->o.service->endpoint;
+    _Alignas(8) char bytes[256];
+    const gp_message bye = {
+        .kind = GP_BYE, .run = {m->run[0], m->run[1]}, .worker = m->worker, .incarnation = m->incarnation};
+    if (m->kind != GP_PULL && m->kind != GP_PUSH) return;
+    gp_message_encode(&bye, bytes);
+    (void)e->transport->send(e, peer, bytes, gp_message_size(&bye), NULL);
+}
+
+// The lead gives the interval up; what it says of a former one comes too late.
+static void note_bye(visit *v, const gp_message *m)
+{
+    if (m->kind == GP_BYE && m->run[0] == v->run[0] && m->run[1] == v->run[1]) v->given_up = true;
+}
+
 static advgp_status take_job(visit *v, const gp_message *m, advgp_error *err)
 {
     gp_job_fini(&v->job);
@@ -141,7 +161,7 @@ static advgp_status take_job(visit *v, const gp_message *m, advgp_error *err)
     return ADVGP_OK;
 }
 
-// *got: there is a job.
+// *got: there is a job; NULL: none is wanted.
 static advgp_status listen(visit *v, double seconds, bool *got, advgp_error *err)
 {
     const gp_message_limits limits = {.values = v->o.service ? SIZE_MAX / 64 : 0, .text = GP_JOB_TEXT_MAX};
@@ -150,13 +170,18 @@ static advgp_status listen(visit *v, double seconds, bool *got, advgp_error *err
     const void *bytes;
     gp_message m;
     const advgp_status st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
-    if (st != ADVGP_OK || !bytes || peer != 0) return st;
+    if (st != ADVGP_OK || !bytes) return st;
+    if (peer != 0) { // over MPI: a worker, not the lead
+        const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
+        if (v->o.service && gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK) dismiss(v, &m, peer);
+        return ADVGP_OK;
+    }
     v->heard = gp_clock_wall();
     if (gp_message_decode(bytes, n, &limits, &m, NULL) != ADVGP_OK) return ADVGP_OK;
     if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return farewell(v, &m, err);
-    if (m.kind == GP_BYE) v->given_up = true;
+    note_bye(v, &m);
     if (m.kind == GP_WELCOME && m.token == v->token) gp_portion_fini(&v->result); // it has been taken
-    if (m.kind != GP_JOB || m.token != v->token) return ADVGP_OK;
+    if (m.kind != GP_JOB || m.token != v->token || !got) return ADVGP_OK;
     *got = true;
     return take_job(v, &m, err);
 }
@@ -166,6 +191,7 @@ static advgp_status say_ask(visit *v, advgp_error *err)
 {
     gp_message m = {.kind = GP_ASK, .worker = GP_ANY_WORKER, .token = v->token};
     if (!v->o.service) {
+        m.run[0] = v->finished[0], m.run[1] = v->finished[1];
         m.n_text = strlen(v->o.name), m.text = v->o.name;
         return say(v, &m, err);
     }
@@ -188,6 +214,19 @@ static advgp_status say_ask(visit *v, advgp_error *err)
     return st;
 }
 
+static void dismiss_late(visit *v)
+{
+    const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
+    gp_endpoint *e = v->o.service->endpoint;
+    for (int i = 0; i < 100; i++) {
+        size_t peer, n;
+        const void *bytes = NULL;
+        gp_message m;
+        if (e->transport->receive(e, 0, &peer, &bytes, &n, NULL) != ADVGP_OK || !bytes) return;
+        if (gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK) dismiss(v, &m, peer);
+    }
+}
+
 static advgp_status ask(visit *v, bool *got, advgp_error *err)
 {
     double pause = ask_again, next = 0;
@@ -207,6 +246,7 @@ static advgp_status ask(visit *v, bool *got, advgp_error *err)
         if (st != ADVGP_OK || *got || v->over) break;
         if (on_stop(v)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
         on_wait(v, gp_clock_wall() - v->heard, gp_clock_wall() - began);
+        if (v->o.service && v->o.service->endpoint != v->o.endpoint && gp_clock_wall() - began > 1) dismiss_late(v);
         if (gp_clock_wall() - v->heard > v->o.give_up) {
             gp_endpoint *e = v->o.endpoint;
             if (e->transport->lost) e->transport->lost(e, 0);
@@ -279,11 +319,10 @@ static advgp_status reach_servers(visit *v, advgp_error *err)
 static int lead_says_stop(void *ctx)
 {
     visit *v = ctx;
-    bool ignored = false;
     // Over MPI it comes by the same endpoint as all else, and this would take it from the others.
     const bool shared = v->o.service ? v->o.service->endpoint == v->o.endpoint
                                      : v->n_servers && v->servers[0].endpoint == v->o.endpoint;
-    if (!shared && listen(v, 0, &ignored, NULL) != ADVGP_OK) v->given_up = true;
+    if (!shared && listen(v, 0, NULL, NULL) != ADVGP_OK) v->given_up = true;
     return v->given_up || v->over || on_stop(v);
 }
 
@@ -291,7 +330,7 @@ static void on_control(void *ctx, const gp_message *m)
 {
     visit *v = ctx;
     v->heard = gp_clock_wall();
-    if (m->kind == GP_BYE) v->given_up = true;
+    note_bye(v, m);
 }
 
 // Signs of life to the lead, which say of which interval they are: one that was given up meanwhile is told so.
@@ -389,6 +428,7 @@ static advgp_status work(visit *v, advgp_error *err)
                                     .watch = &watch,
                                     .worker = wo};
         if (st == ADVGP_OK) st = gp_split_live(&life, &end, err);
+        if (st == ADVGP_OK) memcpy(v->finished, v->run, sizeof v->run);
         if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given the interval up
     } else if (st == ADVGP_OK) {
         const gp_worker_watch watch = {.ctx = v, .stop = on_stop, .waits = on_wait, .welcome = on_welcome};
@@ -413,10 +453,8 @@ static advgp_status work(visit *v, advgp_error *err)
     if (end.refused == GP_REFUSED_FULL) {
         tell(v, "the run has all the workers it can take: asks again in %.0f s", full_pause);
         const double until = gp_clock_wall() + full_pause;
-        bool ignored = false;
         st = ADVGP_OK;
-        while (st == ADVGP_OK && !v->over && !on_stop(v) && gp_clock_wall() < until)
-            st = listen(v, look_up, &ignored, err);
+        while (st == ADVGP_OK && !v->over && !on_stop(v) && gp_clock_wall() < until) st = listen(v, look_up, NULL, err);
     }
     return st;
 }

@@ -118,7 +118,7 @@ static advgp_status answer_all(split_run *s, advgp_error *err)
         if (s->posts[i].taken && !s->posts[i].done && c->peers[s->posts[i].peer].asks)
             st = employ(s, &s->posts[i], err);
     for (size_t peer = 0; st == ADVGP_OK && peer < c->n_peers; peer++) {
-        if (!c->peers[peer].asks || is_server(s, peer)) continue;
+        if (!c->peers[peer].asks || is_server(s, peer) || !memcmp(c->peers[peer].over, s->id, sizeof s->id)) continue;
         const gp_message m = job_of(s, &c->peers[peer], s->job);
         st = send(s, peer, &m, err);
     }
@@ -154,12 +154,13 @@ static advgp_status begin_interval(split_run *s, advgp_error *err)
     return answer_all(s, err);
 }
 
-// A server was lost: the interval begins again when another is there.
+// The interval is over, or begins again when a lost server has been replaced. Whoever has not heard it by now does so
+// here.
 static void abandon(split_run *s)
 {
     gp_cluster *c = s->r.c;
     const gp_message bye = {.kind = GP_BYE, .run = {s->id[0], s->id[1]}, .worker = GP_ANY_WORKER};
-    for (size_t peer = 0; s->active && peer < c->n_peers; peer++)
+    for (size_t peer = 0; peer < c->n_peers; peer++)
         if (c->peers[peer].name[0] && !c->peers[peer].gone) (void)send(s, peer, &bye, NULL);
     s->active = false;
     s->waits_since = gp_clock_wall();
@@ -264,6 +265,7 @@ static advgp_status hear(split_run *s, size_t peer, const void *bytes, size_t n,
     if (m.flags & GP_FLAG_SERVES) return server_asks(s, peer, &m, a, err);
     gp_cluster_note_name(a, &m);
     a->asks = true, a->token = m.token;
+    a->over[0] = m.run[0], a->over[1] = m.run[1]; // done with this one: it may be known before the servers are heard
     return s->active ? answer_all(s, err) : ADVGP_OK;
 }
 

@@ -11,7 +11,7 @@ table 2000 2 >test.csv
 "$advgp" pack rows.csv --target y -o packed >/dev/null 2>&1 || { echo 'FAILED: pack'; exit 1; }
 run=(train ../packed -m 20 --components 1 --batch 400 --epochs 12 --patience inf --test ../test.csv --json)
 prox=(--optimizer prox -o model --log log)
-over=(--transport zmq --rendezvous rv --heartbeat 0.2 --lost-after 2)
+over=(--transport zmq --rendezvous rv --heartbeat 0.2)
 
 alone() { # ARGUMENTS: the same by threads, its bits in $alone
   start alone "$advgp" "${run[@]}" --optimizer prox -o alone.model --log alone.log "$@"
@@ -22,6 +22,7 @@ lead() { start lead "$advgp" "${run[@]}" "${over[@]}" "${prox[@]}" "$@"; lead=$p
 serve() { start "serve$1" "$advgp" work --rendezvous rv --serve 127.0.0.1; eval "s$1=$pid"; }
 work() { start "work$1" "$advgp" work --rendezvous rv; eval "w$1=$pid"; }
 same_bits() { [[ -n $alone && $(bits log) == "$alone" ]] || tell "$1: bits $(bits log), by threads $alone"; }
+nobody_lost() { says_not lead.err 'is lost'; says_not serve1.err 'is lost'; says_not serve2.err 'is lost'; }
 as_good() { close_to 'RMSE on the test' "$(number lead.out rmse)" "$(number alone.out rmse)" 0.01; }
 
 case_two_servers() {
@@ -29,6 +30,7 @@ case_two_servers() {
   lead --workers 2 --max-delay 0 --servers 2
   serve 1; serve 2; work 1; work 2
   ends lead "$lead" 0 && same_bits 'two servers'
+  nobody_lost
   for k in 1 2; do local s=s$k w=w$k; ends "serve$k" "${!s}" 0; ends "work$k" "${!w}" 0; done
 }
 case_tasks() { # one command for all tasks: the lead, three servers, a worker; encrypted, since it does not stay on this machine
@@ -52,7 +54,7 @@ case_mpi() {
 }
 case_lost_server() {
   alone --workers 2 --max-delay 0 || return
-  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02
+  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02 --lost-after 2
   serve 1; serve 2; work 1; work 2
   await log '"event":"eval"' 3 || return
   killed "$s1"
@@ -63,7 +65,7 @@ case_lost_server() {
 }
 case_lost_worker() {
   alone --workers 2 --max-delay 0 || return
-  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02
+  lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02 --lost-after 2
   serve 1; serve 2; work 1; work 2
   await log '"event":"eval"' 3 || return
   killed "$w2"

@@ -1,0 +1,55 @@
+// fuzz_job.c: any bytes as what a lead tells its workers of a job, and as a portion of the parameters that travels
+// between it and a server; what is accepted says the same when it is told again.
+#include "base/alloc.h"
+#include "fuzz.h"
+#include "train/job.h"
+#include "train/portion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void as_job(const char *text, size_t n)
+{
+    gp_job job, again;
+    advgp_error err = {0};
+    const advgp_status st = gp_job_from_text(text, n, &job, &err);
+    FUZZ_CHECK(st == ADVGP_OK || err.text[0]);
+    if (st == ADVGP_OK) {
+        char *told = gp_job_to_text(&job);
+        FUZZ_CHECK(told);
+        FUZZ_CHECK(gp_job_from_text(told, strlen(told), &again, &err) == ADVGP_OK);
+        FUZZ_CHECK(again.batch == job.batch && again.fingerprint == job.fingerprint && again.rule == job.rule &&
+                   again.n_servers == job.n_servers && again.serves == job.serves && again.n_delays == job.n_delays);
+        gp_job_fini(&again);
+        free(told);
+    }
+    gp_job_fini(&job);
+}
+
+static void as_portion(const char *text, size_t n)
+{
+    static const double values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    gp_portion portion, again;
+    advgp_error err = {0};
+    const advgp_status st = gp_portion_read(values, sizeof values / sizeof *values, text, n, &portion, &err);
+    FUZZ_CHECK(st == ADVGP_OK || err.text[0]);
+    if (st == ADVGP_OK) {
+        char *told = gp_portion_text(&portion);
+        FUZZ_CHECK(told);
+        FUZZ_CHECK(gp_portion_read(portion.values, gp_portion_values(&portion), told, strlen(told), &again, &err) ==
+                   ADVGP_OK);
+        FUZZ_CHECK(again.range.first == portion.range.first && again.image.version == portion.image.version);
+        gp_portion_fini(&again);
+        free(told);
+    }
+    gp_portion_fini(&portion);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    const long live = gp_alloc_count().live;
+    as_job((const char *)bytes, n);
+    as_portion((const char *)bytes, n);
+    FUZZ_CHECK(gp_alloc_count().live == live);
+    return 0;
+}
