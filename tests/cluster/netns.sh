@@ -37,6 +37,7 @@ lost_at=$(version cut.log)
 await 60 at_version cut.log $((lost_at + 10)) || tell "cut: it does not go on without the lost one: $(tail -n 3 cut.out)"
 mend 3
 await_word 60 cut-1.out 'is worker 1 from now on, its incarnation 2' 'cut'
+says cut.out 'worker 1 \([a-zA-Z0-9.-]+:[0-9]+\) has joined' || tell "cut: it came back without its name: $(grep joined cut.out)"
 await_end 120 $lead 0 'cut: the lead' cut.out
 await_end 30 $first 0 'cut: worker 0' cut-0.out
 await_end 30 $second 0 'cut: worker 1' cut-1.out
