@@ -28,7 +28,7 @@ typedef struct visit {
     uint64_t fingerprint; // of these
     uint64_t token;
     uint32_t place; // which worker it was last
-    double heard, told;
+    double heard, told, idle;
     double asked_to_stop; // when; 0: not yet
     bool over;            // the lead has nothing more to do
     bool given_up;        // the lead has ended the interval
@@ -64,6 +64,8 @@ static void on_wait(void *ctx, double silent, double idle)
 {
     visit *v = ctx;
     const double now = gp_clock_wall();
+    if (idle < v->idle) v->told = 0; // another wait, another word
+    v->idle = idle;
     if (fmax(silent, idle) < told_after || now - v->told < told_again) return;
     v->told = now;
     if (silent >= told_after)

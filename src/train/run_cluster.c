@@ -195,7 +195,7 @@ static advgp_status watch(cluster_run *r, advgp_error *err)
         return ADVGP_OK;
     }
     const uint64_t version = gp_server_version(server);
-    if (version != r->version) r->version = version, r->advanced = now;
+    if (version != r->version) r->version = version, r->advanced = now, r->told = 0; // another wait, another word
     if (live >= o->workers_min) {
         r->few_since = 0;
         if (now - r->advanced >= gp_cluster_told_after && due) tell_for_whom(r, now), r->told = now;
