@@ -151,7 +151,9 @@ static advgp_status lead_send(gp_wire *wire, size_t number, const void *bytes, s
     zmq_msg_t body;
     if (zmq_msg_init_size(&body, n) != 0) return ADVGP_OK; // no memory: lost
     if (n) memcpy(zmq_msg_data(&body), bytes, n);
-    const int routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    int routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    if (routed < 0 && gp_zmq_catch_up(l->router))
+        routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     if (routed < 0) {
         p->gone = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
         zmq_msg_close(&body);

@@ -60,6 +60,15 @@ void gp_zmq_poked(gp_zmq_wire *w)
     atomic_store(&w->rung, false);
 }
 
+// ZeroMQ looks only every millisecond or so at what its own thread has done with messages, and until then takes them
+// for waiting: with a low mark a few quick ones seem to be too many. Asking for events makes it look now.
+bool gp_zmq_catch_up(void *socket)
+{
+    int events;
+    size_t n = sizeof events;
+    return zmq_errno() == EAGAIN && zmq_getsockopt(socket, ZMQ_EVENTS, &events, &n) == 0;
+}
+
 // ---- messages -------------------------------------------------------------------------------------------------------
 
 void gp_zmq_release(gp_zmq_wire *w)

@@ -27,6 +27,8 @@ advgp_status gp_zmq_wire_context(gp_zmq_wire *wire, int io_threads, advgp_error 
 void gp_zmq_wire_fini(gp_zmq_wire *wire); // its sockets are closed already; waits for what lingers
 
 void gp_zmq_poke(gp_wire *wire);
+// After a send that failed: true if it is worth a second try.
+bool gp_zmq_catch_up(void *socket);
 void gp_zmq_poked(gp_zmq_wire *wire); // the bell was heard
 
 // Receives what follows (the rest of) a message, without waiting. GOOD: *bytes are the wire's until it releases them.

@@ -200,7 +200,9 @@ static advgp_status worker_send(gp_wire *wire, size_t peer, const void *bytes, s
 {
     (void)peer, (void)err;
     worker *w = (worker *)wire;
-    if (w->dealer) zmq_send(w->dealer, n ? bytes : "", n, ZMQ_DONTWAIT); // where it cannot be sent it is lost
+    const void *from = n ? bytes : "";
+    if (w->dealer && zmq_send(w->dealer, from, n, ZMQ_DONTWAIT) < 0 && gp_zmq_catch_up(w->dealer))
+        zmq_send(w->dealer, from, n, ZMQ_DONTWAIT); // where it cannot be sent it is lost
     return ADVGP_OK;
 }
 
