@@ -523,16 +523,32 @@ static void a_process_that_stands_still_costs_nothing_and_comes_back(void **stat
     for (size_t k = 1; k < place.size; k++) echo(k, 64, 8);
 }
 
-// A worker that has closed waits for the server's end, however long that takes, as long as it hears of it.
+static void *wake_later(void *pid)
+{
+    sleep_for(silence / 2);
+    kill(*(int *)pid, SIGCONT);
+    return NULL;
+}
+
+// A worker that has closed waits for the server's end, however long that takes, as long as it hears of it. The last one
+// sleeps when the end is told: the others have ended by then, and must not be told anything more.
 static void who_leaves_early_waits_for_the_end(void **state)
 {
     (void)state;
+    const size_t sleeper = place.size - 1;
+    order(sleeper, 'p', 0);
+    int pid = (int)await(sleeper, 'p');
     order(1, 'q', 0);
+    order(sleeper, 'q', 0);
     for (double until = gp_clock_wall() + 1.5 * silence; gp_clock_wall() < until;)
-        for (size_t k = 2; k < place.size; k++) echo(k, 1000, k), sleep_for(0.02);
+        for (size_t k = 2; k < sleeper; k++) echo(k, 1000, k), sleep_for(0.02);
     server_send(1, "to nobody", 9);
-    for (size_t k = 2; k < place.size; k++) order(k, 'q', 0);
+    for (size_t k = 2; k < sleeper; k++) order(k, 'q', 0);
+    pthread_t alarm;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(pthread_create(&alarm, NULL, wake_later, &pid), 0);
     gp_courier_close(self);
+    pthread_join(alarm, NULL);
     assert_false(gp_mpi_must_exit_hard());
 }
 

@@ -100,7 +100,7 @@ typedef struct mpi_wire {
     bool waits;
     MPI_Message waiting;
     MPI_Status waiting_status;
-    enum verdict verdict; // as the server has told
+    enum verdict verdict; // as the server has told, or tells
     double alive_next;
     // Waiting.
     unsigned idle;
@@ -399,11 +399,12 @@ static advgp_status look(mpi_wire *w, bool *news, advgp_error *err)
     return ADVGP_OK;
 }
 
-// Workers whose endpoints are closed wait for the server's verdict as long as they hear of it.
+// Workers whose endpoints are closed wait for the server's verdict as long as they hear of it. Who has heard it takes
+// nothing any more.
 static void comfort_those_who_left(mpi_wire *w)
 {
     const double now = gp_clock_wall();
-    if (w->rank != 0 || now < w->alive_next) return;
+    if (w->rank != 0 || w->verdict != NONE || now < w->alive_next) return;
     w->alive_next = now + w->o.silence / 8;
     for (size_t k = 1; k < w->size; k++)
         if (w->lines[k].left && !w->lines[k].first && !w->lines[k].dead) enqueue(w, k, ALIVE, NULL, 0);
@@ -586,7 +587,8 @@ static bool await_goodbyes(mpi_wire *w)
 static bool part_as_server(mpi_wire *w)
 {
     const bool all = !atomic_load(&w->lost) && await_goodbyes(w);
-    const uint64_t verdict = all ? END : LEAVE;
+    w->verdict = all ? END : LEAVE;
+    const uint64_t verdict = w->verdict;
     bool told = true;
     for (size_t k = 1; k < w->size; k++) {
         if (w->lines[k].dead) continue;
