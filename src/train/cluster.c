@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "ps/statistics.h"
 #include "train/cluster_state.h"
 
@@ -42,12 +43,21 @@ const char *gp_cluster_name(const gp_cluster *c, size_t peer)
     return peer < c->n_peers && c->peers[peer].name[0] ? c->peers[peer].name : "of unknown name";
 }
 
-// Names are shown to people: nothing but plain characters.
+void gp_cluster_plain_text(const gp_message *m, char *out, size_t room)
+{
+    const size_t n = m->n_text < room - 1 ? m->n_text : room - 1;
+    const unsigned char last = gp_text_is_utf8(m->text, n) ? 255 : 126;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)m->text[i];
+        out[i] = m->text[i];
+        if (c < ' ' || c == 127 || c > last) out[i] = '?';
+    }
+    out[n] = 0;
+}
+
 void gp_cluster_note_name(acquaintance *a, const gp_message *ask)
 {
-    size_t n = ask->n_text < GP_CLUSTER_NAME - 1 ? ask->n_text : GP_CLUSTER_NAME - 1;
-    for (size_t i = 0; i < n; i++) a->name[i] = ask->text[i] > ' ' && ask->text[i] < 127 ? ask->text[i] : '?';
-    a->name[n] = 0;
+    gp_cluster_plain_text(ask, a->name, sizeof a->name);
     a->gone = false;
 }
 

@@ -47,3 +47,7 @@ gp_cluster_counts gp_cluster_count(const gp_cluster *cluster);
 size_t gp_cluster_workers(const gp_cluster *cluster);
 size_t gp_cluster_workers_max(const gp_cluster *cluster);
 size_t gp_cluster_servers(const gp_cluster *cluster);
+
+// What a message says, for people: as much as fits, with a 0 at the end and question marks for control characters and
+// what is no UTF-8.
+void gp_cluster_plain_text(const gp_message *message, char *out, size_t room);

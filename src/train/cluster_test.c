@@ -20,15 +20,10 @@ static char folder[] = "/tmp/advgp-cluster-XXXXXX";
 static void make_packed(size_t n, uint64_t seed)
 {
     make_table(n, seed, "0.1"); // for the rows; the shards are the packed ones
-    const gp_array arrays[] = {{.name = "a", .number = t.x, .stride = D},
-                               {.name = "b", .number = t.x + 1, .stride = D},
-                               {.name = "c", .number = t.x + 2, .stride = D},
-                               {.name = "y", .number = t.y, .stride = 1}};
     advgp_error err;
-    gp_source *source;
+    gp_source *source = table_source(n);
     gp_split split;
     const gp_pack_options o = {.dir = folder, .n_shards = 12, .seed = seed};
-    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
     must(gp_split_parse("0.1", seed, &split, &err), &err);
     rmdir(folder);
     must(gp_pack(source, t.schema, &split, &o, NULL, NULL, NULL, &err), &err);

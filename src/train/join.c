@@ -121,9 +121,7 @@ static advgp_status farewell(visit *v, const gp_message *bye, advgp_error *err)
     (void)say(v, &answer, NULL);
     if (!bye->n_text) return ADVGP_OK;
     char why[400];
-    const size_t n = bye->n_text < sizeof why - 1 ? bye->n_text : sizeof why - 1;
-    for (size_t i = 0; i < n; i++) why[i] = (unsigned char)bye->text[i] < ' ' ? ' ' : bye->text[i];
-    why[n] = 0;
+    gp_cluster_plain_text(bye, why, sizeof why);
     return gp_fail(err, ADVGP_ECLUSTER, "the lead has ended: %s", why);
 }
 
@@ -416,32 +414,24 @@ static advgp_status work(visit *v, advgp_error *err)
                                   .token = v->token,
                                   .resend = resend};
     st = gp_row_computer_new(&co, &computer, err);
+    const gp_worker_watch watch = {
+        .ctx = v, .stop = job->n_servers ? lead_says_stop : on_stop, .waits = on_wait, .welcome = on_welcome};
+    const gp_worker_life life = {.endpoint = v->o.endpoint,
+                                 .computer = computer ? gp_row_computer_of(computer) : (gp_computer){0},
+                                 .delays = job->delays,
+                                 .n_delays = job->n_delays,
+                                 .heartbeat = job->heartbeat,
+                                 .give_up = v->o.give_up,
+                                 .watch = &watch,
+                                 .worker = wo};
     if (st == ADVGP_OK && job->n_servers) {
-        const gp_worker_watch watch = {.ctx = v, .stop = lead_says_stop, .waits = on_wait, .welcome = on_welcome};
         v->given_up = false;
         st = reach_servers(v, err);
-        const gp_split_life life = {.servers = v->servers,
-                                    .n_servers = v->n_servers,
-                                    .computer = gp_row_computer_of(computer),
-                                    .delays = job->delays,
-                                    .n_delays = job->n_delays,
-                                    .heartbeat = job->heartbeat,
-                                    .give_up = v->o.give_up,
-                                    .watch = &watch,
-                                    .worker = wo};
-        if (st == ADVGP_OK) st = gp_split_live(&life, &end, err);
+        const gp_split_life split = {life, v->servers, v->n_servers};
+        if (st == ADVGP_OK) st = gp_split_live(&split, &end, err);
         if (st == ADVGP_OK) memcpy(v->finished, v->run, sizeof v->run);
         if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given the interval up
     } else if (st == ADVGP_OK) {
-        const gp_worker_watch watch = {.ctx = v, .stop = on_stop, .waits = on_wait, .welcome = on_welcome};
-        const gp_worker_life life = {.endpoint = v->o.endpoint,
-                                     .computer = gp_row_computer_of(computer),
-                                     .delays = job->delays,
-                                     .n_delays = job->n_delays,
-                                     .heartbeat = job->heartbeat,
-                                     .give_up = v->o.give_up,
-                                     .watch = &watch,
-                                     .worker = wo};
         st = gp_worker_live(&life, &end, err);
     }
     gp_row_computer_free(computer);

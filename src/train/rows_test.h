@@ -25,6 +25,19 @@ static inline void must(advgp_status st, const advgp_error *err)
     if (st != ADVGP_OK) fail_msg("%s: %s", advgp_status_name(st), err->text);
 }
 
+// The rows of t, n of them, as a source.
+static inline gp_source *table_source(size_t n)
+{
+    static gp_array arrays[4]; // borrowed by the source
+    static const char *const names[] = {"a", "b", "c"};
+    for (size_t k = 0; k < D; k++) arrays[k] = (gp_array){.name = names[k], .number = t.x + k, .stride = D};
+    arrays[D] = (gp_array){.name = "y", .number = t.y, .stride = 1};
+    advgp_error err;
+    gp_source *source;
+    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
+    return source;
+}
+
 // y = sin(2 x0) + x1^2 / 2 + 0.3 x2 + noise; the table is t.
 static inline void make_table(size_t n, uint64_t seed, const char *validation)
 {
@@ -35,17 +48,12 @@ static inline void make_table(size_t n, uint64_t seed, const char *validation)
         for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
         t.y[i] = 10 + sin(2 * x[0]) + 0.5 * x[1] * x[1] + 0.3 * x[2] + 0.1 * gp_rng_normal(&rng);
     }
-    const gp_array arrays[] = {{.name = "a", .number = t.x, .stride = D},
-                               {.name = "b", .number = t.x + 1, .stride = D},
-                               {.name = "c", .number = t.x + 2, .stride = D},
-                               {.name = "y", .number = t.y, .stride = 1}};
     advgp_error err;
-    gp_source *source;
+    gp_source *source = table_source(n);
     gp_split split;
     gp_encoder *encoder;
     gp_memory_builder *builder;
     const gp_schema_options options = {.target = "y"};
-    must(gp_source_memory_open(arrays, 4, n, 0, &source, &err), &err);
     must(gp_split_parse(validation, seed, &split, &err), &err);
     must(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &t.schema, &err), &err);
     must(gp_encoder_new(t.schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);

@@ -119,6 +119,11 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
     }
     if (m.kind == GP_ASK) return give_job(r, peer, &m, err);
     if (m.kind == GP_BYE && (m.flags & GP_FLAG_LAST)) return ADVGP_OK; // of somebody who was told so before
+    if (m.kind == GP_BYE && m.n_text) {
+        char said[GP_CLUSTER_TEXT];
+        gp_cluster_plain_text(&m, said, sizeof said);
+        gp_cluster_tell(c, "worker %u (%s) fails: %s", m.worker, gp_cluster_name(c, peer), said);
+    }
     if (m.kind == GP_PUSH) note_push(r, &m);
     r->leaving = m.kind == GP_BYE;
     const advgp_status st = gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);

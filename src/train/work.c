@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double look_up = 0.25, idle_patience = 3600; // seconds
 
@@ -64,12 +65,10 @@ static advgp_status listen(living *l, double seconds, advgp_error *err)
     return st;
 }
 
-// Is anybody there, and is it wanted to go on?
-static advgp_status look_around(living *l, advgp_error *err)
+advgp_status gp_worker_look_around(const gp_worker_life *life, double heard, double idle_since, advgp_error *err)
 {
-    const gp_worker_life *life = l->life;
     const gp_worker_watch *w = life->watch;
-    const double now = gp_clock_wall(), silent = now - l->heard;
+    const double now = gp_clock_wall(), silent = now - heard;
     if (w && w->stop && w->stop(w->ctx)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
     if (life->give_up > 0 && silent > life->give_up) {
         if (life->endpoint->transport->lost) life->endpoint->transport->lost(life->endpoint, 0);
@@ -78,9 +77,14 @@ static advgp_status look_around(living *l, advgp_error *err)
                        "--resume and its workers after it",
                        silent);
     }
-    if (w && w->waits && gp_worker_state_of(l->worker) != GP_WORKER_READY)
-        w->waits(w->ctx, silent, now - l->has_waited);
+    if (w && w->waits && idle_since >= 0) w->waits(w->ctx, silent, now - idle_since);
     return ADVGP_OK;
+}
+
+static advgp_status look_around(living *l, advgp_error *err)
+{
+    const bool has_work = gp_worker_state_of(l->worker) == GP_WORKER_READY;
+    return gp_worker_look_around(l->life, l->heard, has_work ? -1 : l->has_waited, err);
 }
 
 // Sleeps with an ear open: the end of the run ends it.
@@ -129,6 +133,13 @@ static advgp_status live(living *l, advgp_error *err)
     return st;
 }
 
+void gp_worker_say_why(gp_message *bye, advgp_status st, const advgp_error *err)
+{
+    if (st == ADVGP_ESTOPPED || !err) return;
+    bye->text = err->text;
+    bye->n_text = strnlen(err->text, sizeof err->text);
+}
+
 advgp_status gp_worker_live(const gp_worker_life *life, gp_worker_end *end, advgp_error *err)
 {
     const gp_worker_options *o = &life->worker;
@@ -138,8 +149,8 @@ advgp_status gp_worker_live(const gp_worker_life *life, gp_worker_end *end, advg
                 .id = GP_ANY_WORKER,
                 .heard = now,
                 .has_waited = now};
-    const gp_message_limits largest = {.values = o->push_size > o->size ? o->push_size : o->size,
-                                       .shards = o->n_shards};
+    const gp_message_limits largest = {
+        .values = o->push_size > o->size ? o->push_size : o->size, .shards = o->n_shards, .text = sizeof err->text};
     if (end) *end = (gp_worker_end){0};
     advgp_status st = gp_worker_new(o, &l.worker, err);
     l.bytes = gp_alloc(gp_message_size_max(&largest), 1);
@@ -152,7 +163,10 @@ advgp_status gp_worker_live(const gp_worker_life *life, gp_worker_end *end, advg
         if (end)
             *end = (gp_worker_end){gp_worker_refused(l.worker), .pushes = l.pushes,
                                    .resends = gp_worker_resends(l.worker)};
-        if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) (void)say(&l, &bye, NULL);
+        if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) {
+            gp_worker_say_why(&bye, st, err);
+            (void)say(&l, &bye, NULL);
+        }
     }
     gp_free(l.bytes);
     gp_worker_free(l.worker);

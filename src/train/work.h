@@ -32,3 +32,9 @@ typedef struct gp_worker_end {
 // Computes and answers until the server says BYE. ECLUSTER: it was refused, or the server is silent; ESTOPPED: the
 // watch said so; else what made it fail, after it has told the server. end may be NULL.
 advgp_status gp_worker_live(const gp_worker_life *life, gp_worker_end *end, advgp_error *err);
+
+// Between two things to do, for whoever drives workers: is it wanted to go on (ESTOPPED: no), and was the server heard
+// lately enough (ECLUSTER: no)? The watch hears of the wait; idle_since negative: there is work.
+advgp_status gp_worker_look_around(const gp_worker_life *life, double heard, double idle_since, advgp_error *err);
+// A farewell that tells the lead what went wrong, unless somebody asked for it: it is the lead whom people look at.
+void gp_worker_say_why(gp_message *bye, advgp_status status, const advgp_error *err);

@@ -46,10 +46,10 @@ static advgp_status make_head(split *s, size_t i, uint32_t wish, advgp_error *er
 {
     const gp_split_life *l = s->life;
     const size_t count = l->servers[i].range.count;
-    gp_worker_options o = l->worker;
+    gp_worker_options o = l->life.worker;
     o.size = count, o.push_size = 1 + count;
     o.wish = wish;
-    o.heartbeat = l->heartbeat; // beside what the endpoints say: several servers may share one
+    o.heartbeat = l->life.heartbeat; // beside what the endpoints say: several servers may share one
     s->heads[i].limits = (gp_message_limits){.values = count, .masked = count, .shards = o.n_shards};
     return gp_worker_new(&o, &s->heads[i].worker, err);
 }
@@ -68,10 +68,11 @@ static advgp_status note_places(split *s, advgp_error *err)
         gp_endpoint *e = l->servers[i].endpoint;
         if (!gp_worker_sign(h->worker, &sign) || (h->beats && h->incarnation == sign.incarnation)) continue;
         h->beats = true, h->incarnation = sign.incarnation;
-        if (i == 0 && l->watch && l->watch->welcome) l->watch->welcome(l->watch->ctx, sign.worker, sign.incarnation);
+        if (i == 0 && l->life.watch && l->life.watch->welcome)
+            l->life.watch->welcome(l->life.watch->ctx, sign.worker, sign.incarnation);
         if (!e->transport->beat) continue;
         gp_message_encode(&sign, s->bytes);
-        st = e->transport->beat(e, l->heartbeat, s->bytes, gp_message_size(&sign), err);
+        st = e->transport->beat(e, l->life.heartbeat, s->bytes, gp_message_size(&sign), err);
     }
     return st;
 }
@@ -163,14 +164,15 @@ static advgp_status compute(split *s, advgp_error *err)
     }
     work.theta = s->theta;
     s->done = (gp_work_done){0};
-    advgp_status st = l->computer.compute(l->computer.ctx, &work, s->push, &s->done, err);
+    advgp_status st = l->life.computer.compute(l->life.computer.ctx, &work, s->push, &s->done, err);
     if (st != ADVGP_OK && st != ADVGP_ENUMERIC) return st;
     const gp_computer each = {.ctx = s, .compute = st == ADVGP_OK ? fill : fail_all};
     st = ADVGP_OK;
     for (s->next = 0; st == ADVGP_OK && s->next < l->n_servers; s->next++)
         if (ready(s, s->next)) st = gp_worker_compute(s->heads[s->next].worker, &each, err);
     s->pushes++;
-    const double delay = work.worker < l->n_delays ? l->delays[work.worker] : 0, until = gp_clock_wall() + delay;
+    const double delay = work.worker < l->life.n_delays ? l->life.delays[work.worker] : 0,
+                 until = gp_clock_wall() + delay;
     for (double left = delay; st == ADVGP_OK && left > 0; left = until - gp_clock_wall())
         st = listen(s, fmin(left, look_up), err);
     s->heard = fmax(s->heard, gp_clock_wall());
@@ -178,21 +180,10 @@ static advgp_status compute(split *s, advgp_error *err)
     return st;
 }
 
-static advgp_status look_around(split *s, advgp_error *err)
-{
-    const gp_worker_watch *w = s->life->watch;
-    const double now = gp_clock_wall(), silent = now - s->heard;
-    if (w && w->stop && w->stop(w->ctx)) return gp_fail(err, ADVGP_ESTOPPED, "the worker was asked to stop");
-    if (s->life->give_up > 0 && silent > s->life->give_up)
-        return gp_fail(err, ADVGP_ECLUSTER, "no word from the servers for %.0f s", silent);
-    if (w && w->waits) w->waits(w->ctx, silent, now - s->idle);
-    return ADVGP_OK;
-}
-
 static advgp_status live(split *s, advgp_error *err)
 {
     const size_t n = s->life->n_servers;
-    advgp_status st = make_head(s, 0, s->life->worker.wish, err);
+    advgp_status st = make_head(s, 0, s->life->life.worker.wish, err);
     while (st == ADVGP_OK) {
         size_t over = 0, can = 0;
         for (size_t i = 0; i < n; i++) over += ended(s, i), can += ready(s, i);
@@ -200,7 +191,7 @@ static advgp_status live(split *s, advgp_error *err)
         st = say_all(s, err);
         if (st == ADVGP_OK) st = can > 0 && can + over == n ? compute(s, err) : listen(s, look_up, err);
         if (st == ADVGP_OK) st = say_all(s, err);
-        if (st == ADVGP_OK) st = look_around(s, err);
+        if (st == ADVGP_OK) st = gp_worker_look_around(&s->life->life, s->heard, s->idle, err);
     }
     return st;
 }
@@ -208,12 +199,13 @@ static advgp_status live(split *s, advgp_error *err)
 advgp_status gp_split_live(const gp_split_life *life, gp_worker_end *end, advgp_error *err)
 {
     const double now = gp_clock_wall();
-    const gp_message_limits largest = {.values = life->worker.push_size, .shards = life->worker.n_shards};
+    const gp_message_limits largest = {
+        .values = life->life.worker.push_size, .shards = life->life.worker.n_shards, .text = sizeof err->text};
     split s = {.life = life, .heard = now, .idle = now};
     s.heads = gp_alloc(life->n_servers, sizeof *s.heads);
     s.bytes = gp_alloc(gp_message_size_max(&largest), 1);
-    s.theta = gp_alloc(life->worker.size, sizeof(double));
-    s.push = gp_alloc(life->worker.push_size, sizeof(double));
+    s.theta = gp_alloc(life->life.worker.size, sizeof(double));
+    s.push = gp_alloc(life->life.worker.push_size, sizeof(double));
     advgp_status st = s.heads && s.bytes && s.theta && s.push
                           ? live(&s, err)
                           : gp_fail(err, ADVGP_ENOMEM, "no memory for a worker of %zu servers", life->n_servers);
@@ -226,7 +218,10 @@ advgp_status gp_split_live(const gp_split_life *life, gp_worker_end *end, advgp_
         end->resends += gp_worker_resends(w);
         if (gp_worker_refused(w)) end->refused = gp_worker_refused(w);
         if (e->transport->beat) (void)e->transport->beat(e, 0, NULL, 0, NULL);
-        if (st != ADVGP_OK && gp_worker_leave(w, &bye)) (void)say(&s, i, &bye, NULL);
+        if (st != ADVGP_OK && gp_worker_leave(w, &bye)) {
+            gp_worker_say_why(&bye, st, err);
+            (void)say(&s, i, &bye, NULL);
+        }
         gp_worker_free(w);
     }
     gp_free(s.heads);

@@ -11,14 +11,10 @@ typedef struct gp_split_server {
 } gp_split_server;
 
 typedef struct gp_split_life {
+    gp_worker_life life; // of the whole: sizes and computer are of all parameters, the endpoint is the lead's. The
+                         // watch's stop ends it, too, when the lead has given the interval up
     const gp_split_server *servers;
     size_t n_servers;
-    gp_worker_options worker; // of the whole: size and push_size are of all parameters
-    gp_computer computer;     // of the whole, too
-    const double *delays;
-    size_t n_delays;
-    double heartbeat, give_up;
-    const gp_worker_watch *watch; // its stop ends it, too, when the lead has given the interval up
 } gp_split_life;
 
 // Until all servers have said BYE. As gp_worker_live.

@@ -415,6 +415,18 @@ case_other_rows() {
   ends_well
   [[ $(number lead.out workers_lost) == 0 ]] || tell 'the run was harmed'
 }
+case_damaged_rows() { # the copy of one worker is damaged; the lead tells why it goes, and the others do its part
+  cp -r ../packed copy
+  for shard in copy/shard-*.bin; do
+    printf 'garbage!' | dd of="$shard" bs=1 seek=$(($(stat -c %s "$shard") / 2)) conv=notrunc status=none
+  done
+  lead; work 1; work 2; work 3 --data "$PWD/copy"
+  ends work3 "$w3" 4
+  says work3.err 'is damaged (checksum)'
+  ends_well
+  says lead.err 'fails: ' 'is damaged (checksum); pack the data again' 'has left: its shards go to the others'
+  lost_and_moved 1
+}
 
 wanted_all=(${wanted[@]+"${wanted[@]}"})
 wanted=() rounds_all=$rounds rounds=1
@@ -422,5 +434,5 @@ cases undisturbed
 [[ -s reference ]] || end_report
 wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all
 cases kill_one kill_two stopped late all_workers worker_term same_id full spare prox lbfgs no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_later \
-  lead_same_port lead_other_port lead_twice lead_stopped lead_term lead_term_waiting all_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows
+  lead_same_port lead_other_port lead_twice lead_stopped lead_term lead_term_waiting all_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows damaged_rows
 end_report
