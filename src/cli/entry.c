@@ -127,6 +127,24 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
     return ADVGP_OK;
 }
 
+// A name that cannot be resolved and a file that is not there may be mistakes, or may come: the worker waits, and says
+// so.
+static void doubt_lead(void *ctx, char *out, size_t room)
+{
+    const gp_entry *e = ctx;
+    bool known;
+    gp_zmq_target target;
+    gp_address at;
+    advgp_error err = {0};
+    out[0] = 0;
+    advgp_status st = find_lead(ctx, &known, &target, &err);
+    if (st == ADVGP_OK && !known)
+        snprintf(out, room, "there is no file %.200s", e->rendezvous);
+    else if (st == ADVGP_OK)
+        st = gp_address_connect(target.address, &at, &err);
+    if (st != ADVGP_OK) snprintf(out, room, "%s", err.text);
+}
+
 static advgp_status read_worker_keys(gp_entry *e, advgp_error *err)
 {
     const char *dir = gp_options_text(e->o, "keys");
@@ -351,7 +369,8 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     if (e->worker || !e->rendezvous[0]) return ADVGP_OK;
     bool lives;
     const advgp_status st = probe(e, &lives, err);
-    if (st != ADVGP_OK || !lives) return st == ADVGP_EFILE ? ADVGP_OK : st; // what is no rendezvous is replaced
+    if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
+    if (st != ADVGP_OK || !lives) return st;
     if (named || !e->launch.by)
         return gp_fail(err, ADVGP_EINVAL,
                        "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
@@ -564,6 +583,7 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .grace = e->launch.by ? grace : 0,
                                .reach = reach_server,
                                .service = e->serves ? &e->service : NULL,
+                               .doubt = e->mpi ? NULL : doubt_lead,
                                .stop = on_stop,
                                .say = on_say,
                                .ctx = e};

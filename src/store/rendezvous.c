@@ -160,6 +160,11 @@ advgp_status gp_rendezvous_read(const char *path, gp_rendezvous *out, bool *foun
     *out = (gp_rendezvous){0};
     advgp_status st = gp_secretfile_read(path, what, &file, found, err);
     if (st != ADVGP_OK || !*found) return st;
+    *found = file.n > 0;
+    if (!*found) {
+        gp_secretfile_fini(&file);
+        return ADVGP_OK;
+    }
     st = gp_rendezvous_parse(file.text, file.n, out, err);
     if (st != ADVGP_OK) st = gp_wrap(err, st, "the rendezvous %.200s cannot be used", path);
     if (st == ADVGP_OK && out->worker.secret_key[0]) st = gp_secretfile_check_private(&file, path, what, err);

@@ -64,6 +64,11 @@ static void a_file_that_is_not_there_is_no_failure(void **state)
     assert_int_equal(gp_rendezvous_read(scratch_path("no/folder/yet"), &r, &found, &said), ADVGP_OK);
     assert_false(found);
     assert_int_equal(gp_rendezvous_remove(scratch_path("later"), &r, &said), ADVGP_OK);
+    found = true;
+    scratch_save(scratch_path("later"), "", 0); // as mktemp makes one
+    assert_int_equal(gp_rendezvous_read(scratch_path("later"), &r, &found, &said), ADVGP_OK);
+    assert_false(found);
+    unlink(scratch_path("later"));
     r = example(true, true);
     assert_int_equal(gp_rendezvous_write(scratch_path("no/folder/yet"), &r, &said), ADVGP_EIO);
     assert_non_null(strstr(said.text, "no/folder/yet"));
@@ -130,7 +135,7 @@ static void what_is_no_rendezvous_is_refused(void **state)
         {HEAD WHERE RUN EPOCH WHO ",\"lead_key\":" A_KEY ",\"worker\":{\"public\":" A_KEY ",\"secret\":" A_KEY "}}",
          NULL},
         {HEAD "\"endpoint\":\"tcp://[fe80::1%eth0]:5\"," RUN EPOCH WHO "}", NULL},
-        {"", "line"},
+        {" ", "line"},
         {"[]", "format"},
         {"null", "line"},
         {"{\"format\":\"advgp-rendezvous\",\"version\":1", "line"},

@@ -68,8 +68,11 @@ static void on_wait(void *ctx, double silent, double idle)
     v->idle = idle;
     if (fmax(silent, idle) < told_after || now - v->told < told_again) return;
     v->told = now;
+    char doubt[256] = "";
+    if (silent >= told_after && v->o.doubt) v->o.doubt(v->o.ctx, doubt, sizeof doubt);
     if (silent >= told_after)
-        tell(v, "waiting for the lead: no word for %.0f s, gives up after %.0f s", silent, v->o.give_up);
+        tell(v, "waiting for the lead: no word for %.0f s, gives up after %.0f s%s%s%s", silent, v->o.give_up,
+             doubt[0] ? " (" : "", doubt, doubt[0] ? ")" : "");
     else
         tell(v, "waiting for the lead, which lives but has had nothing to do for %.0f s", idle);
 }

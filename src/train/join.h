@@ -22,7 +22,9 @@ typedef struct gp_join_options {
     // lead. NULL: it can only work for a lead that keeps all parameters itself.
     advgp_status (*reach)(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                           advgp_error *err);
-    const gp_join_service *service;           // NULL: it is a worker
+    const gp_join_service *service; // NULL: it is a worker
+    // Why nothing may be heard of the lead, as far as can be seen from here; empty: nothing strange. May be NULL.
+    void (*doubt)(void *ctx, char *out, size_t room);
     int (*stop)(void *ctx);                   // may be NULL
     void (*say)(void *ctx, const char *text); // may be NULL
     void *ctx;

@@ -130,6 +130,8 @@ case_refused() {
   refused 2 '--transport' work --transport mpi --server localhost:4000
   echo junk >junk
   refused 4 'the rendezvous junk cannot be used: it is damaged or foreign' work --rendezvous junk
+  refused 4 'name another file, this one is left as it is: the rendezvous junk cannot be used' "${run[@]}" --rendezvous junk
+  [[ $(cat junk) == junk ]] || tell 'a file that is no rendezvous was overwritten'
   echo "$n_refused refusals"
 }
 case_port_in_use() {

@@ -160,6 +160,11 @@ case_no_lead() {
   start work2 "$advgp" work --server 127.0.0.1:1 --wait 6
   await work2.err 'waiting for the lead'
   ends work2 "$pid" 6 30
+  says_not work2.err '('
+  start work3 "$advgp" work --server nosuch.invalid:4000 --wait 6 # a name may come to be known
+  start work4 "$advgp" work --rendezvous later --wait 6
+  await work3.err "gives up after 6 s (cannot find the host 'nosuch.invalid': "
+  await work4.err 'gives up after 6 s (there is no file later)'
 }
 case_idle() { # what waiting costs: where there is no lead, and where the lead waits for others
   local ticks before=() after=() k
