@@ -245,14 +245,15 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     const double now = gp_clock_wall();
     if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
-    char held_out[64] = "", bound[48] = "", of[64] = "", left[48] = "", workers[512];
+    char held_out[64] = "", bound[48] = "", of[64] = "", speed[48] = "", left[48] = "", workers[512] = "";
+    const bool moved = e->rows_per_second > 0; // not at once after a resumption
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "  held-out RMSE %.5g  MNLP %.4f", e->rmse, e->mnlp);
     if (!isnan(e->neg_elbo_per_row)) snprintf(bound, sizeof bound, "  -ELBO/row %.4f", e->neg_elbo_per_row);
     if (e->epochs > 0) snprintf(of, sizeof of, " of %.1f", e->epochs);
-    if (e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
-    describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_say(r->o, "epoch %.1f%s  %.0f rows/s%s%s%s%s", e->epoch, of, e->rows_per_second, bound, held_out, left,
-               workers);
+    if (moved) snprintf(speed, sizeof speed, "  %.0f rows/s", e->rows_per_second);
+    if (moved && e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
+    if (moved) describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
+    gp_cli_say(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
 static int on_stop(void *ctx)
