@@ -14,7 +14,7 @@ typedef struct gp_wire_ops {
     // Never blocks and copies the bytes. What cannot be sent now is lost. A failure ends the endpoint.
     advgp_status (*send)(gp_wire *wire, size_t peer, const void *bytes, size_t n, advgp_error *err);
     // Waits at most `seconds` (0: not at all) for a message, or until somebody pokes. *bytes NULL: nothing came. They
-    // are the wire's until its next call, aligned to 8. A failure ends the endpoint.
+    // are the wire's until its next call. A failure ends the endpoint.
     advgp_status (*receive)(gp_wire *wire, double seconds, size_t *peer, const void **bytes, size_t *n,
                             advgp_error *err);
     void (*poke)(gp_wire *wire);  // from any thread, until close: ends a receive that waits, or the next one

@@ -1,6 +1,5 @@
 // zmq_wire.c: the parts of a wire that lead and worker have in common.
 #include "transport/zmq_wire.h"
-#include "base/alloc.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,7 +40,6 @@ void gp_zmq_wire_fini(gp_zmq_wire *w)
     if (w->context)
         while (zmq_ctx_term(w->context) != 0 && zmq_errno() == EINTR) continue;
     if (w->bell >= 0) close(w->bell);
-    gp_free(w->aligned);
 }
 
 void gp_zmq_poke(gp_wire *wire)
@@ -77,22 +75,6 @@ void gp_zmq_release(gp_zmq_wire *w)
     w->holds = false;
 }
 
-// Small messages lie inside zmq_msg_t or in the buffer they were read into, wherever that is.
-static const void *align(gp_zmq_wire *w, size_t n)
-{
-    static const double empty;
-    const void *bytes = zmq_msg_data(&w->held);
-    if (!n) return &empty;
-    if ((uintptr_t)bytes % 8 == 0) return bytes;
-    if (w->aligned_room < n) {
-        gp_free(w->aligned);
-        w->aligned = gp_alloc(1, n);
-        w->aligned_room = w->aligned ? n : 0;
-        if (!w->aligned) return NULL;
-    }
-    return memcpy(w->aligned, bytes, n);
-}
-
 gp_zmq_body gp_zmq_take_body(gp_zmq_wire *w, void *socket, const void **bytes, size_t *n)
 {
     size_t parts = 0;
@@ -108,7 +90,7 @@ gp_zmq_body gp_zmq_take_body(gp_zmq_wire *w, void *socket, const void **bytes, s
         parts++;
     } while (zmq_msg_more(&w->held));
     *n = zmq_msg_size(&w->held);
-    *bytes = parts == 1 && *n <= w->receive_max ? align(w, *n) : NULL;
+    *bytes = parts == 1 && *n <= w->receive_max ? zmq_msg_data(&w->held) : NULL;
     return *bytes ? GP_ZMQ_GOOD : GP_ZMQ_STRANGE;
 }
 

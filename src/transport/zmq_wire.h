@@ -18,8 +18,6 @@ typedef struct gp_zmq_wire {
     atomic_bool rung;
     bool holds;
     zmq_msg_t held;
-    char *aligned; // a copy of what was held at an odd place
-    size_t aligned_room;
 } gp_zmq_wire;
 
 advgp_status gp_zmq_wire_init(gp_zmq_wire *wire, const gp_wire_ops *ops, size_t receive_max, advgp_error *err);
