@@ -318,14 +318,19 @@ static advgp_status reach_servers(visit *v, advgp_error *err)
     return st;
 }
 
-// Asked now and then by a worker or server that talks to others: has the lead anything to say?
+// Over MPI the lead and all others are reached by one endpoint.
+static bool shares_endpoint(const visit *v)
+{
+    return v->o.service ? v->o.service->endpoint == v->o.endpoint
+                        : v->n_servers && v->servers[0].endpoint == v->o.endpoint;
+}
+
+// Asked now and then by a worker or server that talks to others: has the lead anything to say? Where the endpoint is
+// shared, those who listen to it say so (on_control): this would take from them what is theirs.
 static int lead_says_stop(void *ctx)
 {
     visit *v = ctx;
-    // Over MPI it comes by the same endpoint as all else, and this would take it from the others.
-    const bool shared = v->o.service ? v->o.service->endpoint == v->o.endpoint
-                                     : v->n_servers && v->servers[0].endpoint == v->o.endpoint;
-    if (!shared && listen(v, 0, NULL, NULL) != ADVGP_OK) v->given_up = true;
+    if (!shares_endpoint(v) && listen(v, 0, NULL, NULL) != ADVGP_OK) v->given_up = true;
     return v->given_up || v->over || on_stop(v);
 }
 
@@ -336,13 +341,16 @@ static void on_control(void *ctx, const gp_message *m)
     note_bye(v, m);
 }
 
-// Signs of life to the lead, which say of which interval they are: one that was given up meanwhile is told so.
+// Signs of life to the lead, which say of which interval they are: one that was given up meanwhile is told so. They
+// also keep the way back open, by which it is told.
 static advgp_status give_signs(visit *v, const uint64_t run[2], advgp_error *err)
 {
     gp_endpoint *e = v->o.endpoint;
     _Alignas(8) char bytes[256];
-    const gp_message sign = {
-        .kind = GP_HEARTBEAT, .flags = GP_FLAG_SERVES, .run = {run[0], run[1]}, .worker = GP_ANY_WORKER};
+    const gp_message sign = {.kind = GP_HEARTBEAT,
+                             .flags = v->o.service ? GP_FLAG_SERVES : 0,
+                             .run = {run[0], run[1]},
+                             .worker = GP_ANY_WORKER};
     if (!e->transport->beat) return ADVGP_OK;
     gp_message_encode(&sign, bytes);
     return e->transport->beat(e, v->job.heartbeat, bytes, gp_message_size(&sign), err);
@@ -430,8 +438,12 @@ static advgp_status work(visit *v, advgp_error *err)
     if (st == ADVGP_OK && job->n_servers) {
         v->given_up = false;
         st = reach_servers(v, err);
-        const gp_split_life split = {life, v->servers, v->n_servers};
+        const gp_split_life split = {life, v->servers, v->n_servers, on_control};
+        const bool apart = !shares_endpoint(v); // else the signs for the servers go to the lead as well
+        if (st == ADVGP_OK && apart) st = give_signs(v, v->run, err);
         if (st == ADVGP_OK) st = gp_split_live(&split, &end, err);
+        if (apart && v->o.endpoint->transport->beat)
+            (void)v->o.endpoint->transport->beat(v->o.endpoint, 0, NULL, 0, NULL);
         if (st == ADVGP_OK) memcpy(v->finished, v->run, sizeof v->run);
         if (st == ADVGP_ESTOPPED && !on_stop(v)) st = ADVGP_OK; // the lead has given the interval up
     } else if (st == ADVGP_OK) {

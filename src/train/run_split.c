@@ -256,8 +256,8 @@ static advgp_status hear(split_run *s, size_t peer, const void *bytes, size_t n,
     if (!a) return ADVGP_OK;
     for (size_t i = 0; i < s->n_posts; i++)
         if (s->posts[i].taken && s->posts[i].peer == peer) s->posts[i].heard = gp_clock_wall();
-    if (m.kind == GP_HEARTBEAT && (m.flags & GP_FLAG_SERVES) && (m.run[0] || m.run[1]) &&
-        (!s->active || m.run[0] != s->id[0] || m.run[1] != s->id[1])) { // it was taken for lost, or did not hear it
+    const bool of_now = s->active && m.run[0] == s->id[0] && m.run[1] == s->id[1];
+    if (m.kind == GP_HEARTBEAT && (m.run[0] || m.run[1]) && !of_now) { // it was taken for lost, or did not hear it
         const gp_message bye = {.kind = GP_BYE, .run = {m.run[0], m.run[1]}, .worker = GP_ANY_WORKER};
         return send(s, peer, &bye, err);
     }

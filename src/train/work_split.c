@@ -2,6 +2,7 @@
 #include "train/work_split.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "train/job.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,6 +83,12 @@ static advgp_status hear(split *s, gp_endpoint *e, size_t peer, const void *byte
     const gp_split_life *l = s->life;
     gp_message m;
     advgp_status st = ADVGP_OK;
+    const gp_message_limits words = {.text = GP_JOB_TEXT_MAX};
+    if (e == l->life.endpoint && peer == 0) { // over MPI
+        if (l->control && gp_message_decode(bytes, n, &words, &m, NULL) == ADVGP_OK)
+            l->control(l->life.watch->ctx, &m);
+        return ADVGP_OK;
+    }
     for (size_t i = 0; i < l->n_servers; i++) {
         head *h = &s->heads[i];
         if (l->servers[i].endpoint != e || l->servers[i].peer != peer || !h->worker) continue;

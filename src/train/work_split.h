@@ -15,6 +15,8 @@ typedef struct gp_split_life {
                          // watch's stop ends it, too, when the lead has given the interval up
     const gp_split_server *servers;
     size_t n_servers;
+    // What the lead says by an endpoint that it shares with servers, to whom the watch is; may be NULL.
+    void (*control)(void *ctx, const gp_message *message);
 } gp_split_life;
 
 // Until all servers have said BYE. As gp_worker_live.
