@@ -1,5 +1,5 @@
-// cluster_test.c: a lead and workers that talk as processes do, here as threads over the transport inproc: the bits of
-// a run over threads, several runs one after the other, workers that leave and come late, too few of them, and
+// cluster_test.c: a lead, workers and servers that talk as processes do, here as threads over the transport inproc: the
+// bits of a run over threads, several runs one after the other, workers that leave and come late, too few of them, and
 // farewells.
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { WORKERS = 3, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
+enum { WORKERS = 3, SERVERS = 2, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
 static char folder[] = "/tmp/advgp-cluster-XXXXXX";
 
 static void make_packed(size_t n, uint64_t seed)
@@ -65,10 +65,30 @@ static void *be_a_worker(void *arg)
     return NULL;
 }
 
-static void start(mate *m, gp_endpoint *endpoint, size_t k)
+// By which workers reach a server of a range; its address is its number.
+typedef struct hub {
+    gp_endpoint *endpoints[MOST + 1];
+    atomic_size_t reached;
+    gp_join_service service;
+} hub;
+static hub hubs[SERVERS];
+
+static advgp_status reach(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
+                          advgp_error *err)
+{
+    (void)ctx, (void)key, (void)err;
+    hub *h = &hubs[address[0] - '0'];
+    *endpoint = h->endpoints[1 + atomic_fetch_add(&h->reached, 1)];
+    *peer = 0;
+    return ADVGP_OK;
+}
+
+static void start_as(mate *m, gp_endpoint *endpoint, size_t k, const gp_join_service *service)
 {
     *m = (mate){.endpoint = endpoint};
     m->o = (gp_join_options){.endpoint = endpoint,
+                             .service = service,
+                             .reach = reach,
                              .name = "mate:1",
                              .wish = GP_ANY_WORKER,
                              .random = 1000 + k,
@@ -76,6 +96,11 @@ static void start(mate *m, gp_endpoint *endpoint, size_t k)
                              .stop = stops,
                              .ctx = m};
     assert_int_equal(pthread_create(&m->thread, NULL, be_a_worker, m), 0);
+}
+
+static void start(mate *m, gp_endpoint *endpoint, size_t k)
+{
+    start_as(m, endpoint, k, NULL);
 }
 
 static void end(mate *m, advgp_status expected)
@@ -121,6 +146,28 @@ static void assemble(team *w, size_t n, const gp_cluster_options *options)
     must(gp_cluster_new(&o, &w->cluster, &err), &err);
     gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
     for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);
+}
+
+// Two of them, after the workers.
+static void add_servers(team *w)
+{
+    static const char *const addresses[SERVERS] = {"0", "1"};
+    advgp_error err;
+    for (size_t i = 0; i < SERVERS; i++) {
+        hub *h = &hubs[i];
+        must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), h->endpoints, &err), &err);
+        atomic_store(&h->reached, 0);
+        h->service = (gp_join_service){h->endpoints[0], addresses[i], ""};
+        start_as(&w->mates[w->n], w->endpoints[1 + w->n], w->n, &h->service);
+        w->n++;
+    }
+}
+
+static void close_hubs(void) // what nobody has reached
+{
+    for (size_t i = 0; i < SERVERS; i++)
+        for (size_t k = 1 + atomic_load(&hubs[i].reached); k <= MOST; k++)
+            hubs[i].endpoints[k]->transport->close(hubs[i].endpoints[k]);
 }
 
 static void disband(team *w, advgp_status expected, const char *why)
@@ -331,6 +378,93 @@ static void a_worker_without_a_lead_gives_up(void **state)
     for (size_t k = 0; k <= MOST; k++) w.endpoints[k]->transport->close(w.endpoints[k]);
 }
 
+// ---- several servers ------------------------------------------------------------------------------------------------
+
+// Somebody of an interval that is no more, over and over, until it is told so.
+static void is_dismissed(gp_run *run, gp_endpoint *e, unsigned flags)
+{
+    const gp_message sign = {.kind = GP_HEARTBEAT, .flags = flags, .run = {7, 9}, .worker = GP_ANY_WORKER};
+    const gp_message_limits words = {.text = GP_JOB_TEXT_MAX};
+    _Alignas(8) char bytes[256];
+    gp_message m = {0};
+    advgp_error err;
+    gp_message_encode(&sign, bytes);
+    for (int i = 0; i < 20 && m.kind != GP_BYE; i++) {
+        size_t peer, n;
+        const void *answer;
+        must(e->transport->send(e, 0, bytes, gp_message_size(&sign), &err), &err);
+        must(run->ops->turn(run, 0.05, &err), &err);
+        must(e->transport->receive(e, 0.05, &peer, &answer, &n, &err), &err);
+        if (answer) must(gp_message_decode(answer, n, &words, &m, &err), &err);
+    }
+    CHECK(m.kind == GP_BYE && m.run[0] == 7 && m.run[1] == 9, "dismissed", "kind %d", (int)m.kind);
+}
+
+static void servers_have_the_bits_of_threads_and_who_is_behind_is_told(void **state)
+{
+    (void)state;
+    make_packed(1500, 38);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *threads = doubles(size);
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    const gp_run_options alone = options_of(l, &gp_rule_prox, NULL);
+    gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    o.split = true;
+    run_to_end(&alone, threads, size);
+    gp_run *run = begin(&o, VERSIONS / 2); // two intervals
+    until(run, VERSIONS / 2);
+    is_dismissed(run, w.endpoints[MOST], 0);
+    is_dismissed(run, w.endpoints[MOST], GP_FLAG_SERVES);
+    advgp_error err;
+    must(gp_server_allow(run->server, VERSIONS, &err), &err);
+    until(run, VERSIONS);
+    CHECK_BITS(size, threads, gp_server_theta(run->server), "two servers");
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    close_hubs();
+    free(threads);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// A worker leaves, which is to stop the run: the servers know it, the lead says it.
+static void what_ends_a_server_is_told_by_the_lead(void **state)
+{
+    (void)state;
+    make_packed(1500, 39);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    o.split = true, o.on_loss = GP_LOSS_STOP, o.steps = 0;
+    gp_run *run = begin(&o, UINT32_MAX / 4);
+    advgp_error err = {0};
+    advgp_status st = ADVGP_OK;
+    const double began = gp_clock_wall();
+    while (st == ADVGP_OK && gp_clock_wall() - began < 20) {
+        st = run->ops->turn(run, 0.1, &err);
+        if (gp_clock_wall() - began > 1) atomic_store(&w.mates[1].stop, true);
+    }
+    CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "server ") && strstr(err.text, "(mate:1): worker"), "the lead",
+          "%s: %s", advgp_status_name(st), err.text);
+    CHECK(!strstr(w.said, "without a word"), "the lead", "%s", w.said);
+    gp_run_free(run);
+    gp_cluster_free(w.cluster, err.text);
+    for (size_t k = 0; k < w.n; k++) end(&w.mates[k], k == 1 ? ADVGP_ESTOPPED : ADVGP_ECLUSTER);
+    for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    close_hubs();
+    gp_learner_free(l);
+    remove_packed();
+}
+
 // What comes from elsewhere is a job, or is refused with a text.
 static void jobs_survive_the_way_and_others_are_refused(void **state)
 {
@@ -432,6 +566,8 @@ int main(void)
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
         cmocka_unit_test(other_rows_are_refused),
         cmocka_unit_test(a_worker_without_a_lead_gives_up),
+        cmocka_unit_test(servers_have_the_bits_of_threads_and_who_is_behind_is_told),
+        cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
         cmocka_unit_test(portions_make_up_the_whole),
     };

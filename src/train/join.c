@@ -400,6 +400,19 @@ static advgp_status serve(visit *v, advgp_error *err)
     return st;
 }
 
+// What ends a server ends the run, and it is the lead whom people look at: a farewell of the interval, by which status
+// (in the token) and why.
+static void say_why(visit *v, advgp_status st, const advgp_error *err)
+{
+    gp_message bye = {.kind = GP_BYE,
+                      .flags = GP_FLAG_SERVES,
+                      .run = {v->run[0], v->run[1]},
+                      .worker = GP_ANY_WORKER,
+                      .token = (uint64_t)st};
+    gp_worker_say_why(&bye, st, err);
+    (void)say(v, &bye, NULL);
+}
+
 // ---- a run ----------------------------------------------------------------------------------------------------------
 
 // Computes until the server says BYE. A lead that was started again has another run: that is asked for.
@@ -475,6 +488,7 @@ advgp_status gp_join(const gp_join_options *o, gp_join_result *result, advgp_err
         st = ask(&v, &got, err);
         if (st == ADVGP_OK && got) st = open_shards(&v, err);
         if (st == ADVGP_OK && got) st = v.o.service ? serve(&v, err) : work(&v, err);
+        if (st != ADVGP_OK && st != ADVGP_ESTOPPED && got && v.o.service) say_why(&v, st, err);
     }
     if (result) *result = v.done;
     forget_servers(&v);

@@ -247,6 +247,18 @@ static advgp_status server_asks(split_run *s, size_t peer, const gp_message *m, 
     return answer_all(s, err);
 }
 
+// Too few workers, a loss that is to stop the run, numbers: another in its place would fail as well.
+static advgp_status server_fails(split_run *s, size_t peer, const gp_message *bye, advgp_error *err)
+{
+    const post *p = is_server(s, peer) ? post_of(s, peer) : NULL;
+    const advgp_status st = bye->token && bye->token < ADVGP_ESTOPPED ? (advgp_status)bye->token : ADVGP_ECLUSTER;
+    char said[GP_CLUSTER_TEXT];
+    if (!p) return ADVGP_OK;
+    s->r.c->peers[peer].gone = true; // nobody waits until it has heard the end
+    gp_cluster_plain_text(bye, said, sizeof said);
+    return gp_fail(err, st, "server %zu (%s): %s", (size_t)(p - s->posts), gp_cluster_name(s->r.c, peer), said);
+}
+
 static advgp_status hear(split_run *s, size_t peer, const void *bytes, size_t n, advgp_error *err)
 {
     gp_message m;
@@ -261,6 +273,7 @@ static advgp_status hear(split_run *s, size_t peer, const void *bytes, size_t n,
         const gp_message bye = {.kind = GP_BYE, .run = {m.run[0], m.run[1]}, .worker = GP_ANY_WORKER};
         return send(s, peer, &bye, err);
     }
+    if (m.kind == GP_BYE && (m.flags & GP_FLAG_SERVES) && of_now) return server_fails(s, peer, &m, err);
     if (m.kind != GP_ASK) return ADVGP_OK;
     if (m.flags & GP_FLAG_SERVES) return server_asks(s, peer, &m, a, err);
     gp_cluster_note_name(a, &m);

@@ -85,8 +85,7 @@ static advgp_status hear(split *s, gp_endpoint *e, size_t peer, const void *byte
     advgp_status st = ADVGP_OK;
     const gp_message_limits words = {.text = GP_JOB_TEXT_MAX};
     if (e == l->life.endpoint && peer == 0) { // over MPI
-        if (l->control && gp_message_decode(bytes, n, &words, &m, NULL) == ADVGP_OK)
-            l->control(l->life.watch->ctx, &m);
+        if (l->control && gp_message_decode(bytes, n, &words, &m, NULL) == ADVGP_OK) l->control(l->life.watch->ctx, &m);
         return ADVGP_OK;
     }
     for (size_t i = 0; i < l->n_servers; i++) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Parameters on several servers, a range each: the bits of one server at delay 0, over ZeroMQ and MPI, and what becomes of a
 # run that loses a server or a worker.
-#   servers.sh ADVGP [CASE...]      each case once; 10 times with ADVGP_LONG=1
+#   servers.sh ADVGP [CASE...]      each case once; 10 times with ADVGP_LONG=1; quiet only then, or by its name
 # shellcheck source=common.sh
 source "$(dirname "$0")/common.sh"
 has_transport zmq || skip 'built without ZeroMQ'
@@ -72,6 +72,26 @@ case_lost_worker() {
   ends lead "$lead" 0 && as_good
   ends work1 "$w1" 0
 }
+case_stop_on_loss() { # the servers see it, the lead says it, at once, and can be resumed
+  lead --workers 2 --servers 2 --delay-worker 0:0.02 --on-loss stop --wait 100
+  serve 1; serve 2; work 1; work 2
+  await log '"event":"eval"' 3 || return
+  signal TERM "$w2"
+  ends lead "$lead" 6 30
+  says lead.err 'server ' '--on-loss is stop' '--resume model.checkpoint'
+  says_not lead.err 'without a word'
+}
+case_quiet() { # an interval of more than the minute for which a lead remembers: its workers still hear that a server is lost
+  lead --workers 2 --servers 2 --delay-worker 0:12,1:12 --lost-after 3 --wait 30
+  serve 1; serve 2; work 1; work 2
+  await work2.err 'is worker' || return
+  sleep 80
+  killed "$s1"
+  await lead.err 'without a word: the versions since' || return
+  serve 3
+  until_true 45 gone "$lead" && tell "the lead: $(tail -n 3 lead.err)"
+  says_not lead.err 'workers have come in'
+}
 case_no_server() {
   lead --workers 1 --servers 2 --wait 6
   serve 1; work 1
@@ -89,5 +109,7 @@ case_refused() {
   says lead.err '--map cholesky'
 }
 
-cases two_servers tasks mpi lost_server lost_worker no_server refused
+long=()
+[[ -n ${ADVGP_LONG-} || " ${wanted[*]-} " == *' quiet '* ]] && long=(quiet)
+cases two_servers tasks mpi lost_server lost_worker stop_on_loss no_server refused ${long[@]+"${long[@]}"}
 end_report
