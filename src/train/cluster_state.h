@@ -38,6 +38,7 @@ void gp_cluster_next_id(gp_cluster *c, uint64_t id[2]); // of a run
 typedef struct stint { // what is known of a worker beside what the server knows
     double given;      // when its parameters were sent
     double row_seconds;
+    double stuck_seconds; // a row, when it was last taken for stuck: it may just be that slow
     uint64_t pushes, rows;
     bool has_work;
     size_t peer; // where it was last heard, 0: not yet; a connection that was mended is another peer

@@ -9,9 +9,11 @@
 #include "train/join.h"
 #include "train/portion.h"
 #include "train/rows_test.h"
+#include "train/work.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WORKERS = 3, SERVERS = 2, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
@@ -378,6 +380,75 @@ static void a_worker_without_a_lead_gives_up(void **state)
     for (size_t k = 0; k <= MOST; k++) w.endpoints[k]->transport->close(w.endpoints[k]);
 }
 
+// ---- a slow worker --------------------------------------------------------------------------------------------------
+
+typedef struct slow {
+    pthread_t thread;
+    gp_worker_life life;
+    advgp_status status;
+} slow;
+
+static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
+{
+    (void)err;
+    const size_t n_values = *(const size_t *)ctx;
+    size_t rows = 0;
+    for (size_t i = 0; i < work->n_shards; i++) rows += t.shards->rows[work->shards[i]];
+    *done = (gp_work_done){
+        .shard_weight = (double)rows, .batch_weight = (double)rows, .rows = rows, .n_values = n_values};
+    memset(push, 0, n_values * sizeof *push);
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    return ADVGP_OK;
+}
+
+static void *be_slow(void *arg)
+{
+    slow *s = arg;
+    s->status = gp_worker_live(&s->life, NULL, NULL);
+    return NULL;
+}
+
+// The first thing that it has to do is a pass over all rows, which takes longer than --stuck-after.
+static void a_slow_worker_is_not_lost_for_ever(void **state)
+{
+    (void)state;
+    make_packed(1500, 40);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options one = usual;
+    one.workers = 1, one.stuck_after = 0.3;
+    assemble(&w, 0, &one);
+    const gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    gp_run *run = begin(&o, 0);
+    size_t n_values = 1 + l->layout.size;
+    slow s = {.life = {.endpoint = w.endpoints[1],
+                       .computer = {.ctx = &n_values, .compute = take_a_second},
+                       .worker = {.size = l->layout.size,
+                                  .push_size = n_values,
+                                  .n_shards = t.shards->n_train,
+                                  .wish = GP_ANY_WORKER,
+                                  .run = {run->o.id[0], run->o.id[1]},
+                                  .fingerprint = gp_packed_fingerprint(t.shards),
+                                  .token = 5,
+                                  .resend = 1}}};
+    assert_int_equal(pthread_create(&s.thread, NULL, be_slow, &s), 0);
+    gp_server_collect(run->server, l->theta, GP_FLAG_ALL_ROWS, 0);
+    advgp_error err;
+    const double began = gp_clock_wall();
+    while (!gp_server_collected(run->server) && gp_clock_wall() - began < 20)
+        must(run->ops->turn(run, 0.1, &err), &err);
+    CHECK(gp_server_collected(run->server), "a pass", "%s", w.said);
+    CHECK(gp_server_count(run->server).lost > 0 && strstr(w.said, "(--stuck-after)"), "a pass", "%s", w.said);
+    gp_run_free(run);
+    assert_int_equal(pthread_join(s.thread, NULL), 0);
+    assert_int_equal(s.status, ADVGP_OK);
+    w.endpoints[1]->transport->close(w.endpoints[1]);
+    gp_cluster_free(w.cluster, NULL);
+    for (size_t k = 1; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
 // ---- several servers ------------------------------------------------------------------------------------------------
 
 // Somebody of an interval that is no more, over and over, until it is told so.
@@ -566,6 +637,7 @@ int main(void)
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
         cmocka_unit_test(other_rows_are_refused),
         cmocka_unit_test(a_worker_without_a_lead_gives_up),
+        cmocka_unit_test(a_slow_worker_is_not_lost_for_ever),
         cmocka_unit_test(servers_have_the_bits_of_threads_and_who_is_behind_is_told),
         cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),

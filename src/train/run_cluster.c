@@ -136,12 +136,22 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
 
 // ---- for whom it waits ----------------------------------------------------------------------------------------------
 
+static double rows_of(const cluster_run *r, uint32_t k)
+{
+    const gp_shard_table *table = gp_server_shards(r->base.server);
+    double rows = 0;
+    for (size_t i = 0; i < table->n; i++)
+        if (table->owner[i] == k) rows += (double)r->base.o.shards->rows[i];
+    return rows;
+}
+
 // Seconds that a worker may take for what it was given. What it has shown to be its speed gives it time for all its
-// rows.
+// rows. Before it has shown any, in a pass over all rows that comes first, it may be lost though it is only slow: then
+// it has twice the time when it comes back, so that the pass comes to an end.
 static double allowance(const cluster_run *r, uint32_t k)
 {
-    const double weight = gp_shard_table_weight(gp_server_shards(r->base.server), k);
-    return fmax(r->c->o.stuck_after, 20 * weight * r->stints[k].row_seconds);
+    const stint *s = &r->stints[k];
+    return fmax(r->c->o.stuck_after, rows_of(r, k) * fmax(20 * s->row_seconds, 2 * s->stuck_seconds));
 }
 
 static advgp_status look_for_the_lost(cluster_run *r, advgp_error *err)
@@ -149,9 +159,15 @@ static advgp_status look_for_the_lost(cluster_run *r, advgp_error *err)
     const double now = gp_clock_wall();
     advgp_status st = gp_server_on_tick(r->base.server, now, err);
     for (uint32_t k = 0; st == ADVGP_OK && k < gp_run_members(&r->base); k++) {
-        const stint *s = &r->stints[k];
-        if (!gp_server_member(r->base.server, k).live || !s->has_work || now - s->given <= allowance(r, k)) continue;
-        gp_cluster_tell(r->c, "worker %u lives, but has not answered for %.0f s", k, now - s->given);
+        stint *s = &r->stints[k];
+        const gp_member m = gp_server_member(r->base.server, k);
+        const double took = now - s->given;
+        if (!m.live || !s->has_work || took <= allowance(r, k)) continue;
+        gp_cluster_tell(r->c,
+                        "worker %u (%s) lives, but has not answered for %.0f s (--stuck-after): it is lost, and should "
+                        "it come back, it has twice the time",
+                        k, gp_cluster_name(r->c, m.peer), took);
+        s->stuck_seconds = took / fmax(1, rows_of(r, k));
         st = gp_server_on_lost(r->base.server, k, err);
     }
     return st;

@@ -90,7 +90,7 @@ case_quiet() { # an interval of more than the minute for which a lead remembers:
   await lead.err 'without a word: the versions since' || return
   serve 3
   until_true 45 gone "$lead" && tell "the lead: $(tail -n 3 lead.err)"
-  says_not lead.err 'workers have come in'
+  says_not serve3.err 'workers have come in' 'of 2 workers are here after'
 }
 case_no_server() {
   lead --workers 1 --servers 2 --wait 6
