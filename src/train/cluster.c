@@ -120,6 +120,7 @@ advgp_status gp_cluster_new(const gp_cluster_options *o, gp_cluster **out, advgp
         return st;
     }
     c->o = *o;
+    c->workers = o->workers;
     *out = c;
     return ADVGP_OK;
 }
@@ -130,9 +131,18 @@ void gp_cluster_next_id(gp_cluster *c, uint64_t id[2])
     c->runs++;
 }
 
-void gp_cluster_expect(gp_cluster *c, size_t workers, size_t workers_min)
+void gp_cluster_expect(gp_cluster *c, size_t workers, size_t workers_min, bool known)
 {
-    c->o.workers = workers, c->o.workers_min = workers_min;
+    c->o.workers = c->workers = workers, c->o.workers_min = workers_min;
+    c->known = known;
+}
+
+void gp_cluster_note_there(gp_cluster *c, size_t live)
+{
+    if (live < c->o.workers_min) live = c->o.workers_min;
+    c->workers = live < c->o.workers ? live : c->o.workers;
+    if (!c->workers) c->workers = 1;
+    c->known = true;
 }
 
 void gp_cluster_set_data(gp_cluster *c, const char *dir, uint64_t fingerprint)

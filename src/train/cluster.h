@@ -29,8 +29,10 @@ typedef struct gp_cluster gp_cluster;
 advgp_status gp_cluster_new(const gp_cluster_options *options, gp_cluster **out, advgp_error *err);
 // Before the first run: the folder of packed shards, as workers can open it (borrowed), and what tells it from others.
 void gp_cluster_set_data(gp_cluster *cluster, const char *dir, uint64_t fingerprint);
-// For the runs that follow: how many workers there are, and how many there must be.
-void gp_cluster_expect(gp_cluster *cluster, size_t workers, size_t workers_min);
+// For the next run: how many workers there are, and how many there must be. Known: they have been in a run before, so
+// that who does not come is lost, and need not be waited for as long as for those who are still to start. Otherwise it
+// is those who were there when the last run ended.
+void gp_cluster_expect(gp_cluster *cluster, size_t workers, size_t workers_min, bool known);
 // Everybody is told that it is over, and why if something went wrong (NULL: nothing did); it waits some seconds until
 // they have heard it, where something went wrong also for those who are still to come. NULL is fine.
 void gp_cluster_free(gp_cluster *cluster, const char *why);

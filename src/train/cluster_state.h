@@ -20,6 +20,8 @@ struct gp_cluster {
     gp_cluster_options o;
     const char *data;
     uint64_t fingerprint;
+    size_t workers;      // with which the next run begins
+    bool known;          // they were in the one before
     acquaintance *peers; // [n_peers]
     size_t n_peers;
     uint64_t runs;
@@ -32,6 +34,7 @@ acquaintance *gp_cluster_peer(gp_cluster *c, size_t peer);
 const char *gp_cluster_name(const gp_cluster *c, size_t peer);
 void gp_cluster_note_name(acquaintance *a, const gp_message *ask);
 void gp_cluster_next_id(gp_cluster *c, uint64_t id[2]); // of a run
+void gp_cluster_note_there(gp_cluster *c, size_t live); // in the end of a run: the next one waits for no more
 
 // ---- a run (run_cluster.c) ------------------------------------------------------------------------------------------
 

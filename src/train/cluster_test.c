@@ -277,6 +277,10 @@ static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
     }
     start(&w.mates[w.n], w.endpoints[1 + w.n], w.n);
     w.n++;
+    while (gp_server_live(run->server) < WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
     until(run, VERSIONS);
     const gp_server_counts c = gp_server_count(run->server);
     CHECK(c.lost == 1 && strstr(w.said, "has left"), "a worker", "lost %d: %s", (int)c.lost, w.said);
@@ -342,6 +346,41 @@ static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void
         disband(&w, least == 2 ? ADVGP_OK : ADVGP_ECLUSTER, least == 2 ? NULL : err.text);
         if (least == 3) assert_non_null(strstr(w.mates[0].error.text, "at least 3 are needed"));
     }
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// Nor one that has died in the run before: it costs the wait once, not before every run.
+static void who_did_not_come_is_not_waited_for_again(void **state)
+{
+    (void)state;
+    make_packed(1500, 41);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options few = usual;
+    few.wait = 2;
+    assemble(&w, 2, &few);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    double began = gp_clock_wall(), *theta = doubles(l->layout.size);
+    run_to_end(&o, theta, l->layout.size);
+    CHECK(gp_clock_wall() - began > 2 && strstr(w.said, "2 of 3 workers are here"), "the first", "%s", w.said);
+    began = gp_clock_wall();
+    run_to_end(&o, theta, l->layout.size);
+    CHECK(gp_clock_wall() - began < 1.9, "the second", "%g s: %s", gp_clock_wall() - began, w.said);
+    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n); // it comes late, and is one of those again
+    w.n++;
+    gp_run *run = begin(&o, VERSIONS);
+    while (gp_server_live(run->server) < WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
+    gp_run_free(run);
+    run = begin(&o, VERSIONS);
+    until(run, VERSIONS);
+    assert_int_equal(run->o.workers, WORKERS);
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    free(theta);
     gp_learner_free(l);
     remove_packed();
 }
@@ -635,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
         cmocka_unit_test(a_worker_that_was_lost_and_came_back_hears_the_end),
         cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
+        cmocka_unit_test(who_did_not_come_is_not_waited_for_again),
         cmocka_unit_test(other_rows_are_refused),
         cmocka_unit_test(a_worker_without_a_lead_gives_up),
         cmocka_unit_test(a_slow_worker_is_not_lost_for_ever),

@@ -43,12 +43,12 @@ static json_t *servers_json(const gp_job *job)
 static json_t *service_json(const gp_job *job)
 {
     const gp_job_service *x = &job->service;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:s}", "steps", (json_int_t)x->steps,
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps", (json_int_t)x->steps,
                      "max_delay", x->max_delay == GP_DELAY_ANY ? (json_int_t)-1 : (json_int_t)x->max_delay, "workers",
                      (json_int_t)x->workers, "workers_min", (json_int_t)x->workers_min, "workers_max",
                      (json_int_t)x->workers_max, "quorum", x->quorum, "wait", x->wait, "lost_after", x->lost_after,
-                     "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss, "until", (json_int_t)x->until,
-                     "portion", job->portion);
+                     "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss, "known", x->known, "until",
+                     (json_int_t)x->until, "portion", job->portion);
 }
 
 char *gp_job_to_text(const gp_job *job)
@@ -151,6 +151,7 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
         !(x->stuck_after > 0))
         return gp_metadata_bad(err, "its service");
     x->on_loss = (gp_on_loss)on_loss, x->until = until;
+    x->known = json_is_true(json_object_get(o, "known"));
     job->portion = job->own_portion = gp_text_copy(portion, strlen(portion));
     return job->portion ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
 }

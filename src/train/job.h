@@ -18,6 +18,7 @@ typedef struct gp_job_service {
     size_t steps, max_delay, workers, workers_min, workers_max;
     double quorum, wait, lost_after, stuck_after;
     gp_on_loss on_loss;
+    bool known;     // its workers were in a run before
     uint64_t until; // the version it ends with
 } gp_job_service;
 

@@ -380,7 +380,7 @@ static advgp_status serve(visit *v, advgp_error *err)
         if (st != ADVGP_OK) return st;
     }
     gp_cluster_set_data(v->cluster, v->dir, v->fingerprint);
-    gp_cluster_expect(v->cluster, s->workers, s->workers_min);
+    gp_cluster_expect(v->cluster, s->workers, s->workers_min, s->known);
     const gp_serve_options o = {.cluster = v->cluster,
                                 .job = &v->job,
                                 .shards = v->shards,

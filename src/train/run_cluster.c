@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { MALFORMED_TOLD = 10 };
+static const double known_wait = 10; // seconds: more than between two questions of a worker (join.c)
 
 // A worker has been heard: it is there, with the name that it gave when it asked, perhaps by another connection.
 static void note_voice(cluster_run *r, uint32_t worker, size_t peer)
@@ -191,16 +192,20 @@ static void tell_for_whom(cluster_run *r, double now)
 // Nothing waits without an end, nor without a word.
 static advgp_status watch(cluster_run *r, advgp_error *err)
 {
-    const gp_cluster_options *o = &r->c->o;
+    const gp_cluster *c = r->c;
+    const gp_cluster_options *o = &c->o;
     gp_server *server = r->base.server;
     const double now = gp_clock_wall();
     const size_t live = gp_server_live(server);
     const bool due = now - r->told >= gp_cluster_told_again;
     if (!gp_server_begun(server)) {
-        const double left = r->began + o->wait - now;
+        // Who was in the run before comes soon, or is lost.
+        const bool soon = c->known && live >= o->workers_min;
+        const double wait = soon ? fmin(o->wait, fmax(o->lost_after, known_wait)) : o->wait,
+                     left = r->began + wait - now;
         if (left <= 0 && live >= o->workers_min) {
-            gp_cluster_tell(r->c, "%zu of %zu workers are here after %.0f s: it begins with these", live, o->workers,
-                            o->wait);
+            gp_cluster_tell(c, "%zu of %zu workers are here after %.0f s: it begins with these", live, c->workers,
+                            now - r->began);
             r->advanced = now;
             return gp_server_begin(server, err);
         }
@@ -210,7 +215,7 @@ static advgp_status watch(cluster_run *r, advgp_error *err)
                            "start, or give them more time with --wait",
                            live, o->wait, o->workers_min);
         if (due && now - r->began >= 1) {
-            gp_cluster_tell(r->c, "waiting for workers: %zu of %zu are here, %.0f s left", live, o->workers, left);
+            gp_cluster_tell(c, "waiting for workers: %zu of %zu are here, %.0f s left", live, c->workers, left);
             r->told = now;
         }
         return ADVGP_OK;
@@ -311,6 +316,7 @@ void gp_cluster_run_stop(gp_run *run)
 {
     cluster_run *r = (cluster_run *)run;
     if (run->server && r->bytes) {
+        if (gp_server_begun(run->server)) gp_cluster_note_there(r->c, gp_server_live(run->server));
         gp_server_end(run->server);
         (void)say_all(r, NULL);
     }
@@ -356,7 +362,7 @@ advgp_status gp_cluster_run_init(cluster_run *r, const gp_run_ops *ops, const gp
     r->c = c;
     r->event = options->event, r->event_ctx = options->event_ctx;
     gp_run_options o = *options;
-    o.workers = c->o.workers < o.shards->n_train ? c->o.workers : o.shards->n_train;
+    o.workers = c->workers < o.shards->n_train ? c->workers : o.shards->n_train;
     o.workers_max = c->o.workers_max;
     if (!o.id[0] && !o.id[1]) gp_cluster_next_id(c, o.id);
     o.fingerprint = c->fingerprint;

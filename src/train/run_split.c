@@ -32,8 +32,7 @@ typedef struct split_run {
     bool collected; // it has turned to collecting
     uint64_t id[2]; // of the interval, as servers and workers know it
     uint64_t until;
-    size_t workers; // with which it begins
-    char *job;      // of its workers; free
+    char *job; // of its workers; free
     double waits_since, told;
     char *bytes; // of a message with a portion
     size_t bytes_room;
@@ -79,8 +78,9 @@ static advgp_status employ(split_run *s, post *p, advgp_error *err)
         job.serves = true, job.portion = begin;
         job.service = (gp_job_service){.steps = o->steps,
                                        .max_delay = o->max_delay,
-                                       .workers = s->workers,
-                                       .workers_min = c->workers_min < s->workers ? c->workers_min : s->workers,
+                                       .workers = s->r.c->workers,
+                                       .workers_min = c->workers_min,
+                                       .known = s->r.c->known,
                                        .workers_max = o->workers_max,
                                        .quorum = o->quorum,
                                        .wait = c->wait,
@@ -176,9 +176,10 @@ static advgp_status end_interval(split_run *s, advgp_error *err)
     for (size_t i = 0; i < s->n_posts; i++) portions[i] = s->posts[i].result;
     const advgp_status st = gp_portions_restore(portions, s->n_posts, run->server, run->rule, err);
     run->rows_elsewhere += portions[0].rows;
-    s->workers = run->o.workers; // who was lost is not waited for
+    uint64_t live = run->o.workers; // who was lost is not waited for
     for (size_t i = 0; i < s->n_posts; i++)
-        if (portions[i].live < s->workers) s->workers = portions[i].live > 0 ? (size_t)portions[i].live : 1;
+        if (portions[i].live < live) live = portions[i].live;
+    gp_cluster_note_there(s->r.c, (size_t)live);
     gp_free(portions);
     s->active = false;
     return st;
@@ -344,7 +345,7 @@ static advgp_status split_turn(gp_run *run, double seconds, advgp_error *err)
     advgp_status st = ADVGP_OK;
     if (gp_server_collects(run->server)) {
         if (!s->collected) st = turn_to_collecting(s, err);
-        if (st == ADVGP_OK && !gp_server_begun(run->server) && gp_server_live(run->server) >= s->workers)
+        if (st == ADVGP_OK && !gp_server_begun(run->server) && gp_server_live(run->server) >= s->r.c->workers)
             st = gp_server_begin(run->server, err); // who was lost is not waited for
         return st == ADVGP_OK ? gp_cluster_run_turn(run, seconds, err) : st;
     }
@@ -397,7 +398,6 @@ advgp_status gp_run_split_new(const gp_run_options *o, gp_run **out, advgp_error
                      "--servers: features of eigenvectors turn with every step and need all "
                      "parameters in one place; use --map cholesky");
     s->n_posts = o->cluster->o.servers;
-    s->workers = s->r.base.o.workers;
     s->posts = st == ADVGP_OK ? gp_alloc(s->n_posts, sizeof *s->posts) : NULL;
     if (st == ADVGP_OK && !s->posts) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", s->n_posts);
     if (st == ADVGP_OK && s->n_posts > s->r.base.layout.size)

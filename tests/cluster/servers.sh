@@ -72,6 +72,15 @@ case_lost_worker() {
   ends lead "$lead" 0 && as_good
   ends work1 "$w1" 0
 }
+case_lost_unnoticed() { # a worker dies and the interval ends before it is lost: the next one does not wait for it
+  alone --workers 2 || return
+  lead --workers 2 --servers 2 --delay-worker 0:0.02 --lost-after 20 --wait 100
+  serve 1; serve 2; work 1; work 2
+  await log '"event":"eval"' 2 || return
+  killed "$w2"
+  ends lead "$lead" 0 90 && close_to 'RMSE on the test' "$(number lead.out rmse)" "$(number alone.out rmse)" 0.1
+  ends work1 "$w1" 0
+}
 case_stop_on_loss() { # the servers see it, the lead says it, at once, and can be resumed
   lead --workers 2 --servers 2 --delay-worker 0:0.02 --on-loss stop --wait 100
   serve 1; serve 2; work 1; work 2
@@ -111,5 +120,5 @@ case_refused() {
 
 long=()
 [[ -n ${ADVGP_LONG-} || " ${wanted[*]-} " == *' quiet '* ]] && long=(quiet)
-cases two_servers tasks mpi lost_server lost_worker stop_on_loss no_server refused ${long[@]+"${long[@]}"}
+cases two_servers tasks mpi lost_server lost_worker lost_unnoticed stop_on_loss no_server refused ${long[@]+"${long[@]}"}
 end_report
