@@ -104,8 +104,8 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
         acquaintance *a = gp_cluster_peer(c, peer);
         c->counts.malformed++;
         if (a && ++a->malformed == MALFORMED_TOLD)
-            gp_cluster_tell(c, "the peer %s sends what cannot be read, it is not listened to: %s",
-                            gp_cluster_name(c, peer), why.text);
+            gp_cluster_tell(c, "the peer %s sends what cannot be read and is passed over: %s", gp_cluster_name(c, peer),
+                            why.text);
         return ADVGP_OK;
     }
     if (peer == 0) { // over MPI the lead and the workers of a range reach it by the same endpoint
