@@ -44,6 +44,7 @@ typedef struct report {
     size_t n_delays;
     gp_entry *entry;   // NULL: all workers are threads of this process
     char resume[4096]; // checkpoint to go on from; empty: none
+    bool saved;        // this run has written one
 } report;
 
 // ---- log ------------------------------------------------------------------------------------------------------------
@@ -193,6 +194,7 @@ static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t 
     log_event(r, "checkpoint",
               json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
                         id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
+    r->saved |= !failed;
     if (failed) gp_cli_say(r->o, "the state could not be saved, training goes on: %s", failed);
 }
 
@@ -594,7 +596,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
                                           &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
-        if (st != ADVGP_ECLUSTER || access(options.checkpoint, R_OK) != 0) return st;
+        if (st != ADVGP_ECLUSTER || !r->saved) return st; // what lies there may be of another run
         const advgp_error why = *err;
         return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
     }
