@@ -542,6 +542,35 @@ static void servers_have_the_bits_of_threads_and_who_is_behind_is_told(void **st
     remove_packed();
 }
 
+// In one interval: every one begins with full copies.
+static void servers_filter_what_they_send(void **state)
+{
+    (void)state;
+    make_packed(1500, 42);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *results[2] = {doubles(size), doubles(size)};
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    gp_run_options alone = options_of(l, &gp_rule_prox, NULL), o = options_of(l, &gp_rule_prox, w.cluster);
+    alone.filter = o.filter = 0.05, o.split = true;
+    run_to_end(&alone, results[0], size);
+    run_to_end(&o, results[1], size); // one interval
+    CHECK_BITS(size, results[0], results[1], "two servers with a filter");
+    alone.filter = 0;
+    run_to_end(&alone, results[0], size);
+    assert_memory_not_equal(results[0], results[1], size * sizeof(double));
+    disband(&w, ADVGP_OK, NULL);
+    close_hubs();
+    free(results[0]);
+    free(results[1]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
 // A worker leaves, which is to stop the run: the servers know it, the lead says it.
 static void what_ends_a_server_is_told_by_the_lead(void **state)
 {
@@ -679,6 +708,7 @@ int main(void)
         cmocka_unit_test(a_worker_without_a_lead_gives_up),
         cmocka_unit_test(a_slow_worker_is_not_lost_for_ever),
         cmocka_unit_test(servers_have_the_bits_of_threads_and_who_is_behind_is_told),
+        cmocka_unit_test(servers_filter_what_they_send),
         cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
         cmocka_unit_test(portions_make_up_the_whole),

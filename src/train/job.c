@@ -43,12 +43,13 @@ static json_t *servers_json(const gp_job *job)
 static json_t *service_json(const gp_job *job)
 {
     const gp_job_service *x = &job->service;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps", (json_int_t)x->steps,
-                     "max_delay", x->max_delay == GP_DELAY_ANY ? (json_int_t)-1 : (json_int_t)x->max_delay, "workers",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps",
+                     (json_int_t)x->steps, "max_delay",
+                     x->max_delay == GP_DELAY_ANY ? (json_int_t)-1 : (json_int_t)x->max_delay, "workers",
                      (json_int_t)x->workers, "workers_min", (json_int_t)x->workers_min, "workers_max",
-                     (json_int_t)x->workers_max, "quorum", x->quorum, "wait", x->wait, "lost_after", x->lost_after,
-                     "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss, "known", x->known, "until",
-                     (json_int_t)x->until, "portion", job->portion);
+                     (json_int_t)x->workers_max, "quorum", x->quorum, "filter", x->filter, "wait", x->wait,
+                     "lost_after", x->lost_after, "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss,
+                     "known", x->known, "until", (json_int_t)x->until, "portion", job->portion);
 }
 
 char *gp_job_to_text(const gp_job *job)
@@ -137,6 +138,7 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
     if (!o) return ADVGP_OK;
     job->serves = true;
     x->quorum = json_number_value(json_object_get(o, "quorum"));
+    x->filter = json_number_value(json_object_get(o, "filter"));
     x->wait = json_number_value(json_object_get(o, "wait"));
     x->lost_after = json_number_value(json_object_get(o, "lost_after"));
     x->stuck_after = json_number_value(json_object_get(o, "stuck_after"));
@@ -147,8 +149,8 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
         !gp_metadata_size(json_object_get(o, "workers_max"), DELAYS_MAX, &x->workers_max) ||
         !gp_metadata_size(json_object_get(o, "on_loss"), GP_LOSS_STOP, &on_loss) ||
         !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !portion || !x->workers ||
-        x->workers > x->workers_max || !(x->quorum >= 0 && x->quorum <= 1) || !(x->wait > 0) || !(x->lost_after > 0) ||
-        !(x->stuck_after > 0))
+        x->workers > x->workers_max || !(x->quorum >= 0 && x->quorum <= 1) || !(x->filter >= 0) || !(x->wait > 0) ||
+        !(x->lost_after > 0) || !(x->stuck_after > 0))
         return gp_metadata_bad(err, "its service");
     x->on_loss = (gp_on_loss)on_loss, x->until = until;
     x->known = json_is_true(json_object_get(o, "known"));

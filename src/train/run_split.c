@@ -83,6 +83,7 @@ static advgp_status employ(split_run *s, post *p, advgp_error *err)
                                        .known = s->r.c->known,
                                        .workers_max = o->workers_max,
                                        .quorum = o->quorum,
+                                       .filter = o->filter,
                                        .wait = c->wait,
                                        .lost_after = c->lost_after,
                                        .stuck_after = c->stuck_after,

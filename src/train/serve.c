@@ -42,6 +42,7 @@ advgp_status gp_serve(const gp_serve_options *o, gp_portion *result, advgp_error
                                    .batch = o->job->batch,
                                    .max_delay = service->max_delay,
                                    .quorum = service->quorum,
+                                   .filter = service->filter,
                                    .on_loss = service->on_loss,
                                    .steps = service->steps,
                                    .id = {o->run[0], o->run[1]},
