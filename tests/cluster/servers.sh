@@ -90,14 +90,14 @@ case_stop_on_loss() { # the servers see it, the lead says it, at once, and can b
   says_not lead.err 'without a word'
 }
 case_quiet() { # an interval of more than the minute for which a lead remembers: its workers still hear that a server is lost
-  lead --workers 2 --servers 2 --delay-worker 0:12,1:12 --lost-after 3 --wait 30
+  lead --workers 2 --servers 2 --delay-worker 0:20,1:20 --lost-after 3 --wait 45
   serve 1; serve 2; work 1; work 2
   await work2.err 'is worker' || return
   sleep 80
   killed "$s1"
   await lead.err 'without a word: the versions since' || return
   serve 3
-  until_true 45 gone "$lead" && tell "the lead: $(tail -n 3 lead.err)"
+  until_true 60 gone "$lead" && tell "the lead: $(tail -n 3 lead.err)"
   says_not serve3.err 'workers have come in' 'of 2 workers are here after'
 }
 case_no_server() {
