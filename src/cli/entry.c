@@ -45,6 +45,7 @@ struct gp_entry {
     gp_worker_keys keys; // of --keys
     bool has_keys;
     uint32_t wish;
+    bool yields; // it is a rank that wishes, and there may be another of that rank
     double give_up;
     const char *data;
     // A lead's:
@@ -348,7 +349,7 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
 static void take_rank(gp_entry *e, size_t rank)
 {
     e->serves = rank <= e->servers;
-    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers);
+    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers), e->yields = true;
 }
 
 // Rank 0 of the launcher leads. A task that Slurm added to a running job is of rank 0 again: where a lead lives it is a
@@ -578,6 +579,7 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .name = e->name,
                                .data = e->data,
                                .wish = e->wish,
+                               .yields = e->yields,
                                .random = gp_random_u64(),
                                .give_up = e->give_up,
                                .grace = e->launch.by ? grace : 0,

@@ -30,7 +30,7 @@ typedef enum gp_ps_bug {
 
 typedef enum gp_ps_event_kind {
     GP_EVENT_JOINED,   // worker, incarnation
-    GP_EVENT_LOST,     // worker, incarnation
+    GP_EVENT_LOST,     // worker, incarnation, why
     GP_EVENT_MOVED,    // shard, from, worker (to)
     GP_EVENT_BEGUN,    // the first deal
     GP_EVENT_PUSH,     // push; `dropped` says why, if it was
@@ -51,6 +51,7 @@ typedef struct gp_ps_event {
     uint32_t worker, incarnation, shard, from;
     const gp_message *push; // PUSH
     const char *dropped;    // PUSH
+    const char *why;        // LOST: as "has left"; NULL: silence, or whoever called gp_server_on_lost knows
     uint64_t version;       // ADVANCE
     size_t n_used;
     const gp_used_push *used;

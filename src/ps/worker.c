@@ -60,6 +60,7 @@ static void say_hello(gp_worker *w)
     w->state = GP_WORKER_HELLO;
     gp_message hello = message_of(w, GP_HELLO);
     if (w->id == GP_ANY_WORKER) hello.worker = w->o.wish;
+    if (w->o.yields) hello.flags |= GP_FLAG_YIELDS;
     hello.token = w->token;
     hello.fingerprint = w->o.fingerprint;
     ask(w, hello);
