@@ -27,16 +27,15 @@ case_slurm() { # one command for all tasks; the last ones may be there before th
   says task2.0.err 'started by srun' 'is worker 1 from now on'
   [[ ! -e advgp-4711.rendezvous ]] || tell 'the rendezvous file is left behind'
 }
-case_slurm_late() { # another step of the job: its task is of rank 0 again, but a lead lives
+case_slurm_late() { # another step of the job: its tasks are of ranks 0 to 2 again, but a lead lives, and workers of these ranks
   local of=()
   for k in 0 1 2; do task $k 3 0 "${naps[@]}" --log log; of[k]=$pid; done
   lead=${of[0]}
   await_version 10 || return
-  task 0 1 1 "${naps[@]}" --log log
-  ends task0.1 "$pid" 0
+  for k in 0 1 2; do task $k 3 1 "${naps[@]}" --log log; of[k + 3]=$pid; done
+  for k in 0 1 2; do ends "task$k.0" "${of[k]}" 0; ends "task$k.1" "${of[k + 3]}" 0; done
   says task0.1.err 'a lead lives there already, so this task joins it as a worker'
-  for k in 0 1 2; do ends "task$k.0" "${of[k]}" 0; done
-  joined log 3
+  joined log 5
 }
 case_kubernetes() { # an indexed job
   local of=()
