@@ -118,7 +118,7 @@ static bool fits(const gp_worker *w, const gp_message *m)
 
 static void on_parameters(gp_worker *w, const gp_message *m)
 {
-    if (w->state != GP_WORKER_PULL || m->sequence != w->sequence || m->epoch != w->epoch ||
+    if (w->state != GP_WORKER_PULL || m->worker != w->id || m->sequence != w->sequence || m->epoch != w->epoch ||
         m->incarnation != w->incarnation || !fits(w, m))
         return;
     if (m->flags & GP_FLAG_FULL) {
