@@ -109,6 +109,7 @@ case_refused() {
   refused 2 '--max-workers 2 leaves no place for the 3 workers of the run' "${run[@]}" --workers 3 --max-workers 2
   refused 2 '--lost-after 1: a worker gives a sign of life every 2 seconds (--heartbeat); allow for two of them at least' \
     train ../packed --transport zmq --heartbeat 2 --lost-after 1 -o model
+  refused 2 "--heartbeat '4': must be a number from 0.05 to 3" train ../packed --transport zmq --heartbeat 4 -o model
   refused 2 '--server is for workers: a server says with --listen where it is' "${run[@]}" --role server --server localhost:4000
   refused 2 'a worker must find its lead: name it with --server HOST:PORT, or a file on a shared disk with --rendezvous FILE' "${run[@]}" --role worker
   refused 2 'where is the lead? Name it with --server HOST:PORT, or the file of its --rendezvous' work
