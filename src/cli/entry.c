@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
+enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
@@ -51,8 +51,6 @@ struct gp_entry {
     gp_cluster *cluster;
     size_t workers, message_max;
     gp_rendezvous published;
-    struct way *ways[SERVERS_MAX]; // what connections to servers are asked for
-    size_t n_ways;
     bool is_published;
 };
 
@@ -124,6 +122,28 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
         out->keys = e->keys.keys;
     }
     *known = true;
+    return ADVGP_OK;
+}
+
+// Somebody else who is connected to.
+typedef struct way {
+    gp_entry *entry;
+    gp_zmq_target target;
+    bool known; // whole; else its keys are those with which the lead is talked to
+} way;
+
+static advgp_status find_way(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
+{
+    way *w = ctx;
+    if (!w->known) {
+        gp_zmq_target lead;
+        const advgp_status st = find_lead(w->entry, known, &lead, err);
+        if (st != ADVGP_OK || !*known) return st; // a file that is being replaced is there again soon
+        w->target.keys = lead.keys;
+        w->known = true;
+    }
+    *known = true;
+    *out = w->target;
     return ADVGP_OK;
 }
 
@@ -428,39 +448,22 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
 }
 
 // How a worker reaches a server: by a connection of its own, with its own keys; over MPI by its rank.
-typedef struct way {
-    gp_zmq_target target;
-} way;
-
-static advgp_status find_server(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
-{
-    (void)err;
-    *out = ((const way *)ctx)->target;
-    *known = true;
-    return ADVGP_OK;
-}
-
 static advgp_status reach_server(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                                  advgp_error *err)
 {
     gp_entry *e = ctx;
-    bool known;
-    gp_zmq_target lead;
     *peer = 0;
     if (e->mpi) {
         *endpoint = e->endpoint;
         *peer = strtoul(address, NULL, 10);
         return ADVGP_OK;
     }
-    advgp_status st = find_lead(e, &known, &lead, err);
-    if (st != ADVGP_OK) return st;
-    if (e->n_ways == SERVERS_MAX) return gp_fail(err, ADVGP_ECLUSTER, "servers have changed too often: start again");
-    way *w = e->ways[e->n_ways++] = gp_alloc(1, sizeof *w);
+    way *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
-    if (known) w->target.keys = lead.keys;
+    w->entry = e;
     snprintf(w->target.address, sizeof w->target.address, "%s", address);
     snprintf(w->target.lead_key, sizeof w->target.lead_key, "%.40s", key);
-    const gp_zmq_connect_options z = {.find = find_server, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
+    const gp_zmq_connect_options z = {.find = find_way, .done = gp_free, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
     return gp_zmq_connect(&z, endpoint, err);
 }
 
@@ -603,6 +606,5 @@ void gp_entry_close(gp_entry *e, const char *why)
     if (e->service.endpoint && !e->mpi) e->service.endpoint->transport->close(e->service.endpoint);
     if (e->endpoint) e->endpoint->transport->close(e->endpoint);
     if (e->is_published) (void)gp_rendezvous_remove(e->rendezvous, &e->published, NULL);
-    for (size_t i = 0; i < e->n_ways; i++) gp_free(e->ways[i]);
     gp_free(e);
 }
