@@ -27,6 +27,7 @@ static const double grace = 20;        // seconds that a launched worker goes on
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
 static const double probe_seconds = 5; // for a lead to show that it lives
+static const double knock_seconds = 2; // or for anybody to open where it was
 
 struct gp_entry {
     const gp_options *o;
@@ -104,24 +105,18 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
 {
     const gp_entry *e = ctx;
     const char *server = gp_options_text(e->o, "server");
-    *known = false;
+    *known = true;
     *out = (gp_zmq_target){0};
-    if (server) {
-        snprintf(out->address, sizeof out->address, "%s", server);
-    } else {
+    if (!server) {
         gp_rendezvous r;
-        bool there;
-        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
-        if (st != ADVGP_OK || !there) return st;
-        snprintf(out->address, sizeof out->address, "%s", r.endpoint);
-        memcpy(out->lead_key, r.lead_key, sizeof out->lead_key);
-        out->keys = r.worker;
+        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, known, err);
+        return st == ADVGP_OK && *known ? gp_rendezvous_target(&r, e->has_keys ? &e->keys : NULL, out, err) : st;
     }
+    snprintf(out->address, sizeof out->address, "%s", server);
     if (e->has_keys) {
         memcpy(out->lead_key, e->keys.lead_key, sizeof out->lead_key);
         out->keys = e->keys.keys;
     }
-    *known = true;
     return ADVGP_OK;
 }
 
@@ -179,33 +174,32 @@ static advgp_status connect_zmq(gp_entry *e, advgp_error *err)
     return gp_zmq_connect(&o, &e->endpoint, err);
 }
 
-// Does a lead answer at the place that a rendezvous file names? It may have died and left the file behind.
-static advgp_status probe(gp_entry *e, bool *lives, advgp_error *err)
+// Does the lead of a rendezvous live? It may have died and left the file behind. Who cannot talk to it, since a lead's
+// folder of keys need not have a worker's or may be another run's, sees whether anybody listens there.
+static bool lead_lives(const gp_entry *e, const gp_rendezvous *r)
 {
-    gp_rendezvous r;
-    bool there;
-    *lives = false;
-    advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
-    if (st != ADVGP_OK || !there) return st;
-    st = read_worker_keys(e, err);
-    if (st == ADVGP_OK) st = connect_zmq(e, err);
-    if (st != ADVGP_OK) return st;
-    gp_endpoint *end = e->endpoint;
-    for (int i = 0; i < 5 && !*lives; i++) {
+    const char *dir = gp_options_text(e->o, "keys");
+    const bool bring_keys = r->lead_key[0] && !r->worker.secret_key[0];
+    gp_worker_keys own = {0};
+    gp_endpoint *end = NULL;
+    way w = {.known = true};
+    const gp_zmq_connect_options z = {.find = find_way, .ctx = &w, .message_max = GP_JOIN_MESSAGE_MAX};
+    const void *got = NULL;
+    if (bring_keys && dir) (void)gp_keys_read_worker(dir, &own, NULL);
+    advgp_status st = !bring_keys || !strcmp(own.lead_key, r->lead_key) ? ADVGP_OK : ADVGP_EFILE;
+    if (st == ADVGP_OK) st = gp_rendezvous_target(r, bring_keys ? &own : NULL, &w.target, NULL);
+    if (st == ADVGP_OK) st = gp_zmq_connect(&z, &end, NULL);
+    for (int i = 0; i < 5 && st == ADVGP_OK && !got; i++) {
         _Alignas(8) char bytes[256];
         size_t peer, n;
-        const void *got = NULL;
         const gp_message m = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
         gp_message_encode(&m, bytes);
-        if (end->transport->send(end, 0, bytes, gp_message_size(&m), NULL) != ADVGP_OK ||
-            end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL) != ADVGP_OK)
-            break;
-        *lives = got != NULL;
+        st = end->transport->send(end, 0, bytes, gp_message_size(&m), NULL);
+        if (st == ADVGP_OK) st = end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL);
     }
-    end->transport->close(end);
-    e->endpoint = NULL;
-    e->has_keys = false;
-    return ADVGP_OK;
+    if (end) end->transport->close(end);
+    if (st == ADVGP_OK) return got != NULL;
+    return st == ADVGP_ECLUSTER || gp_address_answers(r->endpoint, knock_seconds); // who refuses us lives
 }
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
@@ -387,10 +381,12 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     if (!e->worker && gp_options_text(o, "server"))
         return gp_fail(err, ADVGP_EINVAL, "--server is for workers: a server says with --listen where it is");
     if (e->worker || !e->rendezvous[0]) return ADVGP_OK;
-    bool lives;
-    const advgp_status st = probe(e, &lives, err);
+    gp_rendezvous r;
+    bool there;
+    const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
     if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
-    if (st != ADVGP_OK || !lives) return st;
+    if (st != ADVGP_OK || !there) return st;
+    if (!lead_lives(e, &r)) return ADVGP_OK;
     if (named || !e->launch.by)
         return gp_fail(err, ADVGP_EINVAL,
                        "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
