@@ -51,6 +51,7 @@ struct gp_entry {
     // A lead's:
     gp_cluster *cluster;
     size_t workers, message_max;
+    gp_zmq_identity former; // the workers' key of the lead before, now dead; empty: none
     gp_rendezvous published;
     bool is_published;
 };
@@ -256,7 +257,8 @@ static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_
     return gp_cluster_new(&c, &e->cluster, err);
 }
 
-// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones.
+// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones. Of a
+// lead that was started again the workers' key stays: servers of ranges, which have outlived it, let in no other.
 static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_keys *keys, gp_zmq_identity *worker,
                               advgp_error *err)
 {
@@ -268,8 +270,9 @@ static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_k
     keys->allowed = gp_alloc(1, sizeof *keys->allowed);
     if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
     keys->n_allowed = 1;
+    *worker = e->former;
     advgp_status st = gp_zmq_keypair(&keys->keys, err);
-    if (st == ADVGP_OK) st = gp_zmq_keypair(worker, err);
+    if (st == ADVGP_OK && !worker->secret_key[0]) st = gp_zmq_keypair(worker, err);
     memcpy(keys->allowed[0], worker->public_key, sizeof keys->allowed[0]);
     return st;
 }
@@ -386,7 +389,10 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
     if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
     if (st != ADVGP_OK || !there) return st;
-    if (!lead_lives(e, &r)) return ADVGP_OK;
+    if (!lead_lives(e, &r)) {
+        e->former = r.worker;
+        return ADVGP_OK;
+    }
     if (named || !e->launch.by)
         return gp_fail(err, ADVGP_EINVAL,
                        "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
