@@ -36,7 +36,7 @@ case $what in
   pieces) mpi -n 4 "$ranks" laws 100 ;;
   whole) mpi --mca btl tcp,self -n 4 "$ranks" laws 67108864 ;; # nothing in pieces; over TCP, as between machines
   deaths)
-    for mode in "rude 100" "rude 67108864" die unnoticed headless; do
+    for mode in "rude 100" "rude 67108864" die unnoticed headless left late; do
       for btl in vader,self tcp,self; do
         echo "== $mode, $btl"
         mpi --enable-recovery --mca btl "$btl" -n 4 "$ranks" $mode

@@ -3,6 +3,7 @@
 //   mpirun -n 4 mpi_ranks laws [PIECE]     the contract, with messages above PIECE bytes in pieces (default 65536)
 //   mpirun -n 4 mpi_ranks die|unnoticed    a worker is killed; the server says so before it closes, or does not know
 //   mpirun -n 4 mpi_ranks rude [PIECE]     a worker sends more than was agreed
+//   mpirun -n 4 mpi_ranks left|late        a worker closes and is killed, before the end is told or while it is
 //   mpirun -n 4 mpi_ranks headless         the server is killed
 //   mpi_ranks open                         only opens, and prints why it cannot
 // All but the first need mpirun --enable-recovery.
@@ -193,8 +194,8 @@ static int leave(int status)
     return status;
 }
 
-// mourning: the worker must not find an end of MPI; else it must.
-static int work(bool mourning)
+// mourning: the worker must not find an end of MPI; else it must. anyhow: that is the launcher's affair.
+static int work(bool mourning, bool anyhow)
 {
     size_t n;
     worker_send("hello", 5);
@@ -203,7 +204,7 @@ static int work(bool mourning)
         if (!got) break;
     }
     gp_courier_close(self);
-    if (gp_mpi_must_exit_hard() == mourning) return leave(0);
+    if (anyhow || gp_mpi_must_exit_hard() == mourning) return leave(0);
     fprintf(stderr, "rank %zu: %s\n", place.rank, mourning ? "ended MPI with a peer lost" : "left without need");
     return leave(3);
 }
@@ -586,6 +587,30 @@ static void a_peer_that_is_gone_hurts_nobody(void **state)
     assert_true(gp_mpi_must_exit_hard());
 }
 
+// Worker 2 leaves early, as one that was asked to stop does, and does not live to see the end: it is killed before
+// that, so that the others are told in time, or stands still when the end is told, which nobody can know before.
+static void who_leaves_and_dies_keeps_nobody(void **state)
+{
+    const bool in_time = *(bool *)*state;
+    const size_t gone = 2;
+    order(gone, 'p', 0);
+    const int pid = (int)await(gone, 'p');
+    order(gone, 'q', 0);
+    for (double until = gp_clock_wall() + silence / 2; gp_clock_wall() < until;)
+        for (size_t k = 1; k < place.size; k++)
+            if (k != gone) echo(k, 1000, k), sleep_for(0.02);
+    assert_int_equal(kill(pid, in_time ? SIGKILL : SIGSTOP), 0);
+    for (double until = gp_clock_wall() + silence / 2; in_time && gp_clock_wall() < until;) echo(1, 1000, 1);
+    for (size_t k = 1; k < place.size; k++)
+        if (k != gone) order(k, 'q', 0);
+    const double start = gp_clock_wall();
+    gp_courier_close(self);
+    const double took = gp_clock_wall() - start;
+    kill(pid, SIGKILL);
+    CHECK(took < 2 * silence + 3, "mpi", "closing took %g s", took);
+    assert_true(gp_mpi_must_exit_hard());
+}
+
 // The last rank was opened for one byte more than the others.
 static void who_sends_more_than_agreed_is_not_heard_any_more(void **state)
 {
@@ -634,7 +659,7 @@ static int play_server(const char *mode)
         cmocka_unit_test(a_process_that_stands_still_costs_nothing_and_comes_back),
         cmocka_unit_test(who_leaves_early_waits_for_the_end),
     };
-    bool unnoticed = !strcmp(mode, "unnoticed");
+    bool unnoticed = !strcmp(mode, "unnoticed"), in_time = !strcmp(mode, "left");
     const struct CMUnitTest rude[] = {
         cmocka_unit_test(everybody_says_hello),
         cmocka_unit_test(who_sends_more_than_agreed_is_not_heard_any_more),
@@ -643,6 +668,10 @@ static int play_server(const char *mode)
         cmocka_unit_test(everybody_says_hello),
         cmocka_unit_test_prestate(a_peer_that_is_gone_hurts_nobody, &unnoticed),
     };
+    const struct CMUnitTest left[] = {
+        cmocka_unit_test(everybody_says_hello),
+        cmocka_unit_test_prestate(who_leaves_and_dies_keeps_nobody, &in_time),
+    };
     if (!strcmp(mode, "headless")) {
         for (size_t k = 1; k < place.size; k++) {
             size_t peer, n;
@@ -650,6 +679,7 @@ static int play_server(const char *mode)
         }
         raise(SIGKILL);
     }
+    if (in_time || !strcmp(mode, "late")) return cmocka_run_group_tests(left, NULL, NULL);
     if (!strcmp(mode, "rude")) return cmocka_run_group_tests(rude, NULL, NULL);
     return strcmp(mode, "laws") ? cmocka_run_group_tests(death, NULL, NULL) : cmocka_run_group_tests(laws, NULL, NULL);
 }
@@ -670,6 +700,6 @@ int main(int argc, char **argv)
         printf("%s\n", err.text);
         return leave(1);
     }
-    const int status = place.rank == 0 ? play_server(mode) : work(!laws);
+    const int status = place.rank == 0 ? play_server(mode) : work(!laws, !strcmp(mode, "late"));
     return leave(status != 0);
 }

@@ -98,13 +98,14 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
 {
     cluster *c = ctx;
     setting *s = c->s;
+    const bool all = work->flags & GP_FLAG_ALL_ROWS; // the last act, in which nothing may fail
     const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
     advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
     *done = (gp_work_done){.n_values = c->o.rule->push_size(s->p.layout, gp_range_all(s->p.layout))};
     for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
         const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
         done->shard_weight += (double)n;
-        if (!c->whole && i != one) continue;
+        if (!c->whole && !all && i != one) continue;
         done->batch_weight += (double)n;
         done->rows += n;
         st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
@@ -113,7 +114,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
     if (st != ADVGP_OK) return st;
     c->o.rule->fill(s->p.layout, gp_range_all(s->p.layout), gp_pass_stats(s->e.pass), sum_g, s->grad, push);
-    const double luck = gp_hash_uniform(c->o.seed, ++c->computed);
+    const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
     if (luck < c->failing + c->not_finite) push[luck * 1e6 - floor(luck * 1e6) < 0.5] = NAN;
     return ADVGP_OK;
@@ -133,7 +134,8 @@ static double between(gp_rng *rng, double low, double high)
 static void random_faults(cluster *c, gp_rng *rng, double horizon)
 {
     static const gp_fault_kind kinds[] = {GP_FAULT_CRASH, GP_FAULT_CRASH, GP_FAULT_CUT, GP_FAULT_SERVER};
-    const size_t n_workers = c->o.n_workers, n = pick(rng, 4) ? pick(rng, MAX_FAULTS + 1) : 0;
+    const size_t n_workers = c->o.n_workers;
+    size_t n = pick(rng, 4) ? pick(rng, MAX_FAULTS + 1) : 0;
     for (size_t i = 0; i < n; i++) {
         gp_fault *f = &c->faults[i];
         *f = (gp_fault){.kind = c->quiet_workers ? GP_FAULT_SERVER : kinds[pick(rng, 4)],
@@ -144,6 +146,12 @@ static void random_faults(cluster *c, gp_rng *rng, double horizon)
         // Somebody stays: the last worker always comes back.
         if (f->kind == GP_FAULT_CRASH && f->worker + 1 < n_workers && pick(rng, 4) == 0) f->seconds = INFINITY;
     }
+    if (n < MAX_FAULTS && !c->quiet_workers &&
+        pick(rng, 2)) // the last act is short, and something may happen in it, too
+        c->faults[n++] = (gp_fault){.kind = GP_FAULT_CRASH,
+                                    .at = between(rng, 0.97 * horizon, horizon),
+                                    .seconds = 40,
+                                    .worker = (uint32_t)pick(rng, n_workers)};
     c->o.faults = c->faults;
     c->o.n_faults = n;
 }
@@ -208,6 +216,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                   .server_message = 1e-3,
                   .server_step = 0.02},
         .versions = VERSIONS,
+        .collect = true,
         .seconds = 1e5,
         .stall = 400,
         .check_copies = true};
@@ -338,7 +347,8 @@ static int run_bugs(setting *settings, uint64_t count)
     } bugs[] = {{GP_BUG_DELAY_OFF_BY_ONE, GP_LAW_DELAY, "delay rule off by one"},
                 {GP_BUG_DOUBLE_COUNT, GP_LAW_TWICE, "double count"},
                 {GP_BUG_LOST_SHARD, GP_LAW_SHARD, "lost shard"},
-                {GP_BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"}};
+                {GP_BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"},
+                {GP_BUG_LACKING_SHARD, GP_LAW_ALL, "sum without a shard that moved"}};
     int missed = 0;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
         gp_law law = GP_LAW_NONE;

@@ -22,11 +22,12 @@
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { SERVERS_MAX = 1024, INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
+enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
 static const double probe_seconds = 5; // for a lead to show that it lives
+static const double knock_seconds = 2; // or for anybody to open where it was
 
 struct gp_entry {
     const gp_options *o;
@@ -45,14 +46,14 @@ struct gp_entry {
     gp_worker_keys keys; // of --keys
     bool has_keys;
     uint32_t wish;
+    bool yields; // it is a rank that wishes, and there may be another of that rank
     double give_up;
     const char *data;
     // A lead's:
     gp_cluster *cluster;
     size_t workers, message_max;
+    gp_zmq_identity former; // the workers' key of the lead before, now dead; empty: none
     gp_rendezvous published;
-    struct way *ways[SERVERS_MAX]; // what connections to servers are asked for
-    size_t n_ways;
     bool is_published;
 };
 
@@ -106,24 +107,40 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
 {
     const gp_entry *e = ctx;
     const char *server = gp_options_text(e->o, "server");
-    *known = false;
+    *known = true;
     *out = (gp_zmq_target){0};
-    if (server) {
-        snprintf(out->address, sizeof out->address, "%s", server);
-    } else {
+    if (!server) {
         gp_rendezvous r;
-        bool there;
-        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
-        if (st != ADVGP_OK || !there) return st;
-        snprintf(out->address, sizeof out->address, "%s", r.endpoint);
-        memcpy(out->lead_key, r.lead_key, sizeof out->lead_key);
-        out->keys = r.worker;
+        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, known, err);
+        return st == ADVGP_OK && *known ? gp_rendezvous_target(&r, e->has_keys ? &e->keys : NULL, out, err) : st;
     }
+    snprintf(out->address, sizeof out->address, "%s", server);
     if (e->has_keys) {
         memcpy(out->lead_key, e->keys.lead_key, sizeof out->lead_key);
         out->keys = e->keys.keys;
     }
+    return ADVGP_OK;
+}
+
+// Somebody else who is connected to.
+typedef struct way {
+    gp_entry *entry;
+    gp_zmq_target target;
+    bool known; // whole; else its keys are those with which the lead is talked to
+} way;
+
+static advgp_status find_way(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
+{
+    way *w = ctx;
+    if (!w->known) {
+        gp_zmq_target lead;
+        const advgp_status st = find_lead(w->entry, known, &lead, err);
+        if (st != ADVGP_OK || !*known) return st; // a file that is being replaced is there again soon
+        w->target.keys = lead.keys;
+        w->known = true;
+    }
     *known = true;
+    *out = w->target;
     return ADVGP_OK;
 }
 
@@ -159,33 +176,32 @@ static advgp_status connect_zmq(gp_entry *e, advgp_error *err)
     return gp_zmq_connect(&o, &e->endpoint, err);
 }
 
-// Does a lead answer at the place that a rendezvous file names? It may have died and left the file behind.
-static advgp_status probe(gp_entry *e, bool *lives, advgp_error *err)
+// Does the lead of a rendezvous live? It may have died and left the file behind. Who cannot talk to it, since a lead's
+// folder of keys need not have a worker's or may be another run's, sees whether anybody listens there.
+static bool lead_lives(const gp_entry *e, const gp_rendezvous *r)
 {
-    gp_rendezvous r;
-    bool there;
-    *lives = false;
-    advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
-    if (st != ADVGP_OK || !there) return st;
-    st = read_worker_keys(e, err);
-    if (st == ADVGP_OK) st = connect_zmq(e, err);
-    if (st != ADVGP_OK) return st;
-    gp_endpoint *end = e->endpoint;
-    for (int i = 0; i < 5 && !*lives; i++) {
+    const char *dir = gp_options_text(e->o, "keys");
+    const bool bring_keys = r->lead_key[0] && !r->worker.secret_key[0];
+    gp_worker_keys own = {0};
+    gp_endpoint *end = NULL;
+    way w = {.known = true};
+    const gp_zmq_connect_options z = {.find = find_way, .ctx = &w, .message_max = GP_JOIN_MESSAGE_MAX};
+    const void *got = NULL;
+    if (bring_keys && dir) (void)gp_keys_read_worker(dir, &own, NULL);
+    advgp_status st = !bring_keys || !strcmp(own.lead_key, r->lead_key) ? ADVGP_OK : ADVGP_EFILE;
+    if (st == ADVGP_OK) st = gp_rendezvous_target(r, bring_keys ? &own : NULL, &w.target, NULL);
+    if (st == ADVGP_OK) st = gp_zmq_connect(&z, &end, NULL);
+    for (int i = 0; i < 5 && st == ADVGP_OK && !got; i++) {
         _Alignas(8) char bytes[256];
         size_t peer, n;
-        const void *got = NULL;
         const gp_message m = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
         gp_message_encode(&m, bytes);
-        if (end->transport->send(end, 0, bytes, gp_message_size(&m), NULL) != ADVGP_OK ||
-            end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL) != ADVGP_OK)
-            break;
-        *lives = got != NULL;
+        st = end->transport->send(end, 0, bytes, gp_message_size(&m), NULL);
+        if (st == ADVGP_OK) st = end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL);
     }
-    end->transport->close(end);
-    e->endpoint = NULL;
-    e->has_keys = false;
-    return ADVGP_OK;
+    if (end) end->transport->close(end);
+    if (st == ADVGP_OK) return got != NULL;
+    return st == ADVGP_ECLUSTER || gp_address_answers(r->endpoint, knock_seconds); // who refuses us lives
 }
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
@@ -242,7 +258,8 @@ static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_
     return gp_cluster_new(&c, &e->cluster, err);
 }
 
-// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones.
+// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones. Of a
+// lead that was started again the workers' key stays: servers of ranges, which have outlived it, let in no other.
 static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_keys *keys, gp_zmq_identity *worker,
                               advgp_error *err)
 {
@@ -254,8 +271,9 @@ static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_k
     keys->allowed = gp_alloc(1, sizeof *keys->allowed);
     if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
     keys->n_allowed = 1;
+    *worker = e->former;
     advgp_status st = gp_zmq_keypair(&keys->keys, err);
-    if (st == ADVGP_OK) st = gp_zmq_keypair(worker, err);
+    if (st == ADVGP_OK && !worker->secret_key[0]) st = gp_zmq_keypair(worker, err);
     memcpy(keys->allowed[0], worker->public_key, sizeof keys->allowed[0]);
     return st;
 }
@@ -348,7 +366,7 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
 static void take_rank(gp_entry *e, size_t rank)
 {
     e->serves = rank <= e->servers;
-    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers);
+    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers), e->yields = true;
 }
 
 // Rank 0 of the launcher leads. A task that Slurm added to a running job is of rank 0 again: where a lead lives it is a
@@ -367,10 +385,15 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
     if (!e->worker && gp_options_text(o, "server"))
         return gp_fail(err, ADVGP_EINVAL, "--server is for workers: a server says with --listen where it is");
     if (e->worker || !e->rendezvous[0]) return ADVGP_OK;
-    bool lives;
-    const advgp_status st = probe(e, &lives, err);
+    gp_rendezvous r;
+    bool there;
+    const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
     if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
-    if (st != ADVGP_OK || !lives) return st;
+    if (st != ADVGP_OK || !there) return st;
+    if (!lead_lives(e, &r)) {
+        e->former = r.worker;
+        return ADVGP_OK;
+    }
     if (named || !e->launch.by)
         return gp_fail(err, ADVGP_EINVAL,
                        "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
@@ -428,39 +451,22 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
 }
 
 // How a worker reaches a server: by a connection of its own, with its own keys; over MPI by its rank.
-typedef struct way {
-    gp_zmq_target target;
-} way;
-
-static advgp_status find_server(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
-{
-    (void)err;
-    *out = ((const way *)ctx)->target;
-    *known = true;
-    return ADVGP_OK;
-}
-
 static advgp_status reach_server(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                                  advgp_error *err)
 {
     gp_entry *e = ctx;
-    bool known;
-    gp_zmq_target lead;
     *peer = 0;
     if (e->mpi) {
         *endpoint = e->endpoint;
         *peer = strtoul(address, NULL, 10);
         return ADVGP_OK;
     }
-    advgp_status st = find_lead(e, &known, &lead, err);
-    if (st != ADVGP_OK) return st;
-    if (e->n_ways == SERVERS_MAX) return gp_fail(err, ADVGP_ECLUSTER, "servers have changed too often: start again");
-    way *w = e->ways[e->n_ways++] = gp_alloc(1, sizeof *w);
+    way *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
-    if (known) w->target.keys = lead.keys;
+    w->entry = e;
     snprintf(w->target.address, sizeof w->target.address, "%s", address);
     snprintf(w->target.lead_key, sizeof w->target.lead_key, "%.40s", key);
-    const gp_zmq_connect_options z = {.find = find_server, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
+    const gp_zmq_connect_options z = {.find = find_way, .done = gp_free, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
     return gp_zmq_connect(&z, endpoint, err);
 }
 
@@ -578,6 +584,7 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .name = e->name,
                                .data = e->data,
                                .wish = e->wish,
+                               .yields = e->yields,
                                .random = gp_random_u64(),
                                .give_up = e->give_up,
                                .grace = e->launch.by ? grace : 0,
@@ -603,6 +610,5 @@ void gp_entry_close(gp_entry *e, const char *why)
     if (e->service.endpoint && !e->mpi) e->service.endpoint->transport->close(e->service.endpoint);
     if (e->endpoint) e->endpoint->transport->close(e->endpoint);
     if (e->is_published) (void)gp_rendezvous_remove(e->rendezvous, &e->published, NULL);
-    for (size_t i = 0; i < e->n_ways; i++) gp_free(e->ways[i]);
     gp_free(e);
 }

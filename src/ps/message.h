@@ -41,6 +41,7 @@ enum {
     GP_FLAG_ALL_ROWS = 4,
     GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
     GP_FLAG_LAST = 16,      // BYE: no other run follows; the text, if there is one, says what went wrong
+    GP_FLAG_YIELDS = 64,    // HELLO: whoever is there keeps the place that it wishes for
     GP_FLAG_SERVES = 32     // ASK: it serves a range of the parameters, and brings the last one if it had any
 };
 

@@ -240,10 +240,11 @@ static void begin(gp_server *s)
     gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_BEGUN});
     if (!dealt) {
         gp_shard_table_deal(&s->table, crew(s), on_moved, s);
+        gp_server_weigh_rows(s); // also those that a former run had given up, to the last
     } else {
         gp_shard_table_reassign(&s->table, crew(s), on_moved, s);
         for (uint32_t k = 0; k < s->o.workers_max; k++)
-            if (s->live[k] && !gp_shard_table_has(&s->table, k))
+            if (s->live[k] && !gp_shard_table_count(&s->table, k))
                 gp_shard_table_join(&s->table, k, crew(s), on_moved, s);
     }
     note_shards(s);
@@ -288,7 +289,7 @@ static bool is_gone(const gp_server *s, uint64_t token)
     return false;
 }
 
-advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
+static advgp_status lose(gp_server *s, uint32_t worker, const char *why, advgp_error *err)
 {
     if (worker >= s->o.workers_max || !s->live[worker] || s->ended) return ADVGP_OK;
     member *m = &s->members[worker];
@@ -298,7 +299,8 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     s->live[worker] = false;
     s->n_live--;
     s->counts.lost++;
-    gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation});
+    gp_server_tell(
+        s, &(gp_ps_event){.kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation, .why = why});
     if (!s->begun) return ADVGP_OK;
     if (s->o.on_loss == GP_LOSS_STOP)
         return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and --on-loss is stop", worker,
@@ -316,20 +318,25 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     return gp_server_try_advance(s, err);
 }
 
+advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
+{
+    return lose(s, worker, NULL, err);
+}
+
 // ---- hello ----------------------------------------------------------------------------------------------------------
 
 // The place a worker gets: the one it wishes for, or the first that nobody has. Who comes for the first time takes its
-// wish from whoever is there: it was started in its stead. Who comes back takes what is free first, since another may
-// have been given its place in the meantime.
+// wish from whoever is there, as it was started in its stead, unless it yields. Who comes back takes what is free
+// first, since another may have been given its place in the meantime.
 static uint32_t place_for(const gp_server *s, const gp_message *hello)
 {
     for (uint32_t k = 0; k < s->o.workers_max; k++)
         if (s->live[k] && s->members[k].token == hello->token) return k; // it says hello again
-    const bool wishes = hello->worker < s->o.workers_max;
-    if (wishes && (!hello->incarnation || !s->live[hello->worker])) return hello->worker;
+    const bool wishes = hello->worker < s->o.workers_max, yields = hello->flags & GP_FLAG_YIELDS;
+    if (wishes && ((!hello->incarnation && !yields) || !s->live[hello->worker])) return hello->worker;
     for (uint32_t k = 0; k < s->o.workers_max; k++)
         if (!s->live[k]) return k;
-    return wishes ? hello->worker : GP_NOBODY;
+    return wishes && !yields ? hello->worker : GP_NOBODY;
 }
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
@@ -363,7 +370,7 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
         return ADVGP_OK;
     }
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s); // where everybody was gone
-    if (!gp_shard_table_has(&s->table, k)) gp_shard_table_join(&s->table, k, crew(s), on_moved, s);
+    if (!gp_shard_table_count(&s->table, k)) gp_shard_table_join(&s->table, k, crew(s), on_moved, s);
     note_shards(s);
     return ADVGP_OK;
 }
@@ -431,6 +438,10 @@ static const char *why_dropped(const gp_server *s, const gp_message *push)
     if (s->o.max_delay != GP_DELAY_ANY && push->version + s->o.max_delay + 1 < s->version) return "it is too old";
     for (size_t i = 0; i < push->n_shards; i++)
         if (s->table.owner[push->shards[i]] != push->worker) return "a shard of it is another worker's now";
+    // A step can do with what there is, a sum over all rows cannot.
+    if (s->collecting && s->o.bug != GP_BUG_LACKING_SHARD &&
+        push->n_shards < gp_shard_table_count(&s->table, push->worker))
+        return "it lacks a shard that has come to this worker since";
     return NULL;
 }
 
@@ -438,7 +449,7 @@ static bool is_sound(const gp_server *s, const gp_message *push)
 {
     if (push->version > s->version || push->n_shards > s->o.n_shards || !push->n_shards) return false;
     for (size_t i = 0; i < push->n_shards; i++)
-        if (push->shards[i] >= s->o.n_shards) return false;
+        if (push->shards[i] >= s->o.n_shards || (i && push->shards[i] <= push->shards[i - 1])) return false;
     if (push->flags & GP_FLAG_FAILED) return true;
     const bool statistics = push->flags & GP_FLAG_STATISTICS;
     const size_t n_values = statistics ? gp_statistics_size(s->o.rule->options.layout.M) : s->push_size;
@@ -493,7 +504,7 @@ static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, co
     }
     if (!is_sound(s, push)) {
         refuse(s, peer, push, GP_REFUSED_NOT_FINITE);
-        return gp_server_on_lost(s, push->worker, err);
+        return lose(s, push->worker, "has sent numbers that cannot be and is not listened to", err);
     }
     return take_push(s, m, now, push, err);
 }
@@ -536,7 +547,7 @@ advgp_status gp_server_on_message(gp_server *s, double now, size_t peer, const g
     case GP_PUSH:
         return on_push(s, m, now, peer, message, err);
     case GP_BYE:
-        return gp_server_on_lost(s, message->worker, err);
+        return lose(s, message->worker, "has left", err);
     default:
         break; // a sign of life, or nothing a worker says
     }

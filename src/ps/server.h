@@ -20,17 +20,18 @@ typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_l
 // Deliberate mistakes, for the test that shows that the net of invariants holds.
 typedef enum gp_ps_bug {
     GP_BUG_NONE,
-    GP_BUG_DELAY_OFF_BY_ONE,  // uses a push that is one version too old
-    GP_BUG_DOUBLE_COUNT,      // takes a repeated push as a new one
-    GP_BUG_LOST_SHARD,        // forgets the last shard of a lost worker
-    GP_BUG_STALE_AFTER_REJOIN // takes a push of a worker's former incarnation
+    GP_BUG_DELAY_OFF_BY_ONE,   // uses a push that is one version too old
+    GP_BUG_DOUBLE_COUNT,       // takes a repeated push as a new one
+    GP_BUG_LOST_SHARD,         // forgets the last shard of a lost worker
+    GP_BUG_STALE_AFTER_REJOIN, // takes a push of a worker's former incarnation
+    GP_BUG_LACKING_SHARD // takes a push into a sum over all rows that was begun before its worker got another shard
 } gp_ps_bug;
 
 // ---- what happened, for logs, replay and the invariants of the simulator --------------------------------------------
 
 typedef enum gp_ps_event_kind {
     GP_EVENT_JOINED,   // worker, incarnation
-    GP_EVENT_LOST,     // worker, incarnation
+    GP_EVENT_LOST,     // worker, incarnation, why
     GP_EVENT_MOVED,    // shard, from, worker (to)
     GP_EVENT_BEGUN,    // the first deal
     GP_EVENT_PUSH,     // push; `dropped` says why, if it was
@@ -51,6 +52,7 @@ typedef struct gp_ps_event {
     uint32_t worker, incarnation, shard, from;
     const gp_message *push; // PUSH
     const char *dropped;    // PUSH
+    const char *why;        // LOST: as "has left"; NULL: silence, or whoever called gp_server_on_lost knows
     uint64_t version;       // ADVANCE
     size_t n_used;
     const gp_used_push *used;

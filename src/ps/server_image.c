@@ -65,6 +65,8 @@ gp_server_image gp_server_look(gp_server *s)
 {
     size_t n_workers = s->o.workers_max; // those who may still come for the first time cost nothing
     while (n_workers > 0 && !s->members[n_workers - 1].seen.incarnation) n_workers--;
+    bool dealt = s->begun; // or before a restart, after which it has not begun again
+    for (size_t i = 0; i < s->table.n; i++) dealt |= s->table.owner[i] != GP_NOBODY;
     gp_server_image image = {.version = s->collecting ? s->steps_version : s->version,
                              .oldest = s->collecting ? s->steps_oldest : s->oldest,
                              .candidate_version = s->candidate_version,
@@ -75,7 +77,7 @@ gp_server_image gp_server_look(gp_server *s)
                              .deviation = s->deviation,
                              .jumps = s->jumps,
                              .has_value = s->has_value,
-                             .dealt = s->begun,
+                             .dealt = dealt,
                              .size = s->range.count,
                              .theta = s->theta,
                              .kept = s->kept,

@@ -168,7 +168,10 @@ static advgp_status advance(gp_server *s, advgp_error *err)
 
 advgp_status gp_server_try_advance(gp_server *s, advgp_error *err)
 {
-    if (!may_advance(s)) return ADVGP_OK;
+    if (!may_advance(s)) {
+        s->held = false; // should it have been: what it was to be made of is gone
+        return ADVGP_OK;
+    }
     if (s->collecting) {
         double age;
         const size_t n_used = sum_pushes(s, &age);

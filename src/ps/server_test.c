@@ -67,6 +67,7 @@ typedef struct rig {
     gp_used_push used[MAX_WORKERS];
     const char *dropped, *rolled_back;
     double age;
+    bool held;
 } rig;
 
 static void on_event(void *ctx, const gp_ps_event *e)
@@ -80,6 +81,7 @@ static void on_event(void *ctx, const gp_ps_event *e)
     memcpy(r->used, e->used, e->n_used * sizeof *e->used);
     r->rolled_back = e->rolled_back;
     r->age = e->age;
+    r->held = e->held;
 }
 
 static const double start[SIZE] = {100, 200, 300};
@@ -191,6 +193,18 @@ static void push_as(rig *r, uint32_t k, uint64_t version, double value, uint64_t
 static void push(rig *r, uint32_t k, uint64_t version, double value)
 {
     push_as(r, k, version, value, r->sequence[k]++);
+}
+
+// The same for shards that are named.
+static void push_of(rig *r, uint32_t k, uint64_t version, const uint32_t *shards, size_t n)
+{
+    const double values[PUSH] = {1, 1, 1, 1};
+    gp_message m = from(r, GP_PUSH, k);
+    m.sequence = r->sequence[k]++, m.version = version;
+    m.n_values = PUSH, m.values = values, m.n_shards = n, m.shards = shards;
+    m.shard_weight = m.batch_weight = 10.0 * (double)n, m.rows = m.n_shards;
+    r->dropped = NULL;
+    tell(r, k + 1, &m);
 }
 
 static void start_all(rig *r, size_t n)
@@ -356,6 +370,27 @@ static void no_version_is_made_that_is_not_allowed(void **state)
     gp_server_free(r.server);
 }
 
+// A version that was put off, and whose pushes are not there any more when it is allowed, is made like any other.
+static void what_was_put_off_and_came_to_nothing_is_forgotten(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){0});
+    CHECK_OK(gp_server_allow(r.server, 1, &err), "allow");
+    start_all(&r, 2);
+    push(&r, 0, 0, 1), push(&r, 1, 0, 1);
+    push(&r, 0, 1, 1), push(&r, 1, 1, 1);
+    assert_int_equal(version(&r), 1);
+    join(&r, 1, 77); // another in its place
+    CHECK_OK(gp_server_allow(r.server, 2, &err), "allow");
+    assert_int_equal(version(&r), 1);
+    pull(&r, 1), push(&r, 1, 1, 1);
+    assert_int_equal(version(&r), 2);
+    assert_false(r.held);
+    gp_server_free(r.server);
+}
+
 // ---- repetitions ----------------------------------------------------------------------------------------------------
 
 static void a_repeated_push_counts_once_and_is_answered_in_full(void **state)
@@ -485,6 +520,54 @@ static void a_push_with_a_shard_that_moved_is_not_used(void **state)
     pull(&r, 1);
     push(&r, 0, 0, 1), push(&r, 1, 0, 1);
     assert_int_equal(version(&r), 1);
+    gp_server_free(r.server);
+}
+
+// All are computing when one is lost: its rows go to another, whose push under way does not have them.
+static void a_sum_over_all_rows_lacks_none_that_moved(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    rig r;
+    rig_init(&r, &newest_rule, 3, (gp_server_options){0});
+    start_all(&r, 3);
+    gp_server_collect(r.server, start, GP_FLAG_ALL_ROWS, 0);
+    const uint64_t v = version(&r);
+    for (uint32_t k = 0; k < 3; k++) push_of(&r, k, 0, (const uint32_t[]){2 * k, 2 * k + 1}, 2); // of a step, too late
+    assert_null(gp_server_collected(r.server));
+    CHECK_OK(gp_server_on_lost(r.server, 0, &err), "lost");
+    for (uint32_t k = 1; k < 3; k++) {
+        assert_int_equal(gp_shard_table_count(gp_server_shards(r.server), k), 3);
+        push_of(&r, k, v, (const uint32_t[]){2 * k, 2 * k + 1}, 2);
+        assert_non_null(r.dropped);
+        CHECK_ANSWER(&r, k + 1, GP_PARAMETERS);
+        assert_int_equal(answer_to(&r, k + 1)->m.n_shards, 3);
+    }
+    assert_null(gp_server_collected(r.server));
+    push(&r, 1, v, 1);
+    assert_null(gp_server_collected(r.server));
+    push(&r, 2, v, 1);
+    assert_non_null(gp_server_collected(r.server));
+    CHECK_CLOSE(12, gp_server_collected(r.server)[0], 1e-15, "all rows, 30 of 5 twice");
+    gp_server_free(r.server);
+}
+
+static void who_yields_displaces_nobody(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.workers_max = 2});
+    join(&r, 0, 50);
+    for (uint32_t i = 0; i < 2; i++) {
+        gp_message hello = hello_of(&r, 0, 90 + i);
+        hello.flags = GP_FLAG_YIELDS;
+        tell(&r, 8 + i, &hello);
+        CHECK_ANSWER(&r, 8 + i, i ? GP_REFUSE : GP_WELCOME);
+        if (i)
+            assert_int_equal(answer_to(&r, 9)->m.reason, GP_REFUSED_FULL);
+        else
+            assert_int_equal(answer_to(&r, 8)->m.worker, 1);
+    }
     gp_server_free(r.server);
 }
 
@@ -660,7 +743,7 @@ static void more_workers_than_shards_wait_for_some(void **state)
 static void a_push_that_makes_no_sense_costs_its_worker_the_place(void **state)
 {
     (void)state;
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 8; what++) {
         rig r;
         rig_init(&r, &newest_rule, 2, (gp_server_options){0});
         start_all(&r, 2);
@@ -676,6 +759,7 @@ static void a_push_that_makes_no_sense_costs_its_worker_the_place(void **state)
         if (what == 4) m.version = 1;
         if (what == 5) shards[1] = SHARDS;
         if (what == 6) m.n_shards = 0;
+        if (what == 7) shards[1] = 0; // twice
         tell(&r, 1, &m);
         CHECK_ANSWER(&r, 1, GP_REFUSE);
         assert_int_equal(answer_to(&r, 1)->m.reason, GP_REFUSED_NOT_FINITE);
@@ -919,14 +1003,38 @@ static void rows_given_up_stay_so_after_a_restart(void **state)
     rig_init(&r, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
     start_all(&r, 2);
     CHECK_OK(gp_server_on_lost(r.server, 1, &err), "drop");
-    const gp_server_image image = gp_server_look(r.server);
-    rig_init(&next, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
-    CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
-    next.o.epoch = 1;
+    gp_server_image image = gp_server_look(r.server);
+    for (uint32_t restarts = 1; restarts <= 2; restarts++) { // the second time of one that did not come to begin
+        rig_init(&next, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
+        CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
+        gp_server_free(r.server);
+        r = next;
+        image = gp_server_look(next.server);
+        next.o.epoch = restarts;
+    }
     join(&next, 0, 50);
     CHECK_OK(gp_server_begin(next.server, &err), "begin");
     pull(&next, 0), push(&next, 0, 0, 1);
     CHECK_CLOSE(30, next.rule.terms.n, 1e-15, "half the rows");
+    gp_server_free(next.server);
+}
+
+static void where_all_rows_were_given_up_a_restart_has_them_again(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    rig r, next;
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    start_all(&r, 1);
+    CHECK_FAILS(ADVGP_ECLUSTER, gp_server_on_lost(r.server, 0, &err), "nothing is left");
+    const gp_server_image image = gp_server_look(r.server);
+    rig_init(&next, &newest_rule, 1, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
+    next.o.epoch = 1;
+    start_all(&next, 1);
+    push(&next, 0, 0, 1);
+    CHECK_CLOSE(60, next.rule.terms.n, 1e-15, "all rows");
+    assert_null(next.rolled_back);
     gp_server_free(r.server), gp_server_free(next.server);
 }
 
@@ -991,11 +1099,14 @@ int main(void)
         cmocka_unit_test(steps_shrink_by_the_schedule),
         cmocka_unit_test(what_is_too_old_is_dropped_and_the_worker_goes_on),
         cmocka_unit_test(no_version_is_made_that_is_not_allowed),
+        cmocka_unit_test(what_was_put_off_and_came_to_nothing_is_forgotten),
         cmocka_unit_test(a_repeated_push_counts_once_and_is_answered_in_full),
         cmocka_unit_test(a_filter_sends_what_moved_and_keeps_copies_close),
         cmocka_unit_test(a_lost_worker_leaves_its_shards_to_the_others),
         cmocka_unit_test(a_push_with_a_shard_that_moved_is_not_used),
+        cmocka_unit_test(a_sum_over_all_rows_lacks_none_that_moved),
         cmocka_unit_test(a_newcomer_takes_the_place_it_wishes_for),
+        cmocka_unit_test(who_yields_displaces_nobody),
         cmocka_unit_test(who_comes_back_takes_what_is_free_first),
         cmocka_unit_test(a_hello_is_answered_as_often_as_it_is_said),
         cmocka_unit_test(strangers_are_told_why),
@@ -1010,6 +1121,7 @@ int main(void)
         cmocka_unit_test(an_image_has_the_workers_that_came_and_fits_where_they_do),
         cmocka_unit_test(places_that_nobody_took_cost_next_to_nothing),
         cmocka_unit_test(rows_given_up_stay_so_after_a_restart),
+        cmocka_unit_test(where_all_rows_were_given_up_a_restart_has_them_again),
         cmocka_unit_test(nothing_is_allocated_once_all_are_there),
         cmocka_unit_test(making_a_server_fails_cleanly),
     };

@@ -40,11 +40,11 @@ size_t gp_shard_table_list(const gp_shard_table *table, uint32_t owner, uint32_t
     return n;
 }
 
-bool gp_shard_table_has(const gp_shard_table *table, uint32_t owner)
+size_t gp_shard_table_count(const gp_shard_table *table, uint32_t owner)
 {
-    for (size_t s = 0; s < table->n; s++)
-        if (table->owner[s] == owner) return true;
-    return false;
+    size_t n = 0;
+    for (size_t s = 0; s < table->n; s++) n += table->owner[s] == owner;
+    return n;
 }
 
 static void give(gp_shard_table *table, size_t shard, uint32_t to, gp_shard_moved moved, void *ctx)

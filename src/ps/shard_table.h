@@ -21,7 +21,7 @@ void gp_shard_table_fini(gp_shard_table *table);
 
 double gp_shard_table_weight(const gp_shard_table *table, uint32_t owner);
 size_t gp_shard_table_list(const gp_shard_table *table, uint32_t owner, uint32_t *shards); // [n] at most, in order
-bool gp_shard_table_has(const gp_shard_table *table, uint32_t owner);
+size_t gp_shard_table_count(const gp_shard_table *table, uint32_t owner);
 
 // Called for every shard that changes hands.
 typedef void (*gp_shard_moved)(void *ctx, uint32_t shard, uint32_t from, uint32_t to);

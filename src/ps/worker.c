@@ -60,6 +60,7 @@ static void say_hello(gp_worker *w)
     w->state = GP_WORKER_HELLO;
     gp_message hello = message_of(w, GP_HELLO);
     if (w->id == GP_ANY_WORKER) hello.worker = w->o.wish;
+    if (w->o.yields) hello.flags |= GP_FLAG_YIELDS;
     hello.token = w->token;
     hello.fingerprint = w->o.fingerprint;
     ask(w, hello);
@@ -117,7 +118,7 @@ static bool fits(const gp_worker *w, const gp_message *m)
 
 static void on_parameters(gp_worker *w, const gp_message *m)
 {
-    if (w->state != GP_WORKER_PULL || m->sequence != w->sequence || m->epoch != w->epoch ||
+    if (w->state != GP_WORKER_PULL || m->worker != w->id || m->sequence != w->sequence || m->epoch != w->epoch ||
         m->incarnation != w->incarnation || !fits(w, m))
         return;
     if (m->flags & GP_FLAG_FULL) {

@@ -36,7 +36,8 @@ typedef struct gp_computer {
 typedef struct gp_worker_options {
     size_t size, push_size; // values of PARAMETERS, and of a PUSH at most
     size_t n_shards;        // in all
-    uint32_t wish;          // GP_ANY_WORKER, or the id it wants
+    uint32_t wish;          // GP_ANY_WORKER, or the id it wants,
+    bool yields;            // but only if nobody has it
     uint64_t run[2], fingerprint;
     uint64_t token; // of its own: a number nobody else has
     double resend;  // seconds without an answer before a request is repeated, growing by half up to 15 times; 0: never

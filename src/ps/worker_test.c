@@ -232,7 +232,7 @@ static void what_is_meant_for_others_or_for_before_is_not_taken(void **state)
 
     w = welcomed();
     const uint32_t nonsense[] = {1, SHARDS, 0};
-    for (int what = 0; what < 6; what++) {
+    for (int what = 0; what < 7; what++) {
         gp_message p = parameters_of(10, 1, 0);
         if (what == 4) p.shards = nonsense;
         if (what == 5) p.n_shards = 0;
@@ -240,6 +240,7 @@ static void what_is_meant_for_others_or_for_before_is_not_taken(void **state)
         if (what == 1) p.incarnation = 5;
         if (what == 2) p.epoch = 2;
         if (what == 3) p.n_values = SIZE - 1;
+        if (what == 6) p.worker = 1;
         tell(w, 0, &p);
         CHECK(gp_worker_state_of(w) == GP_WORKER_PULL, "parameters", "case %d", what);
     }

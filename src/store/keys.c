@@ -209,7 +209,10 @@ static advgp_status write_new(const char *path, const char *text, bool secret, a
     gp_atomicfile *file;
     advgp_status st = secret ? gp_atomicfile_open_private(path, &file, err) : gp_atomicfile_open(path, &file, err);
     if (st != ADVGP_OK) return st;
-    st = gp_atomicfile_write(file, text, strlen(text), err);
+    // Whatever the umask: what the group may write is refused when it is read.
+    if (!secret && chmod(gp_atomicfile_temporary(file), 0644) != 0)
+        st = gp_fail(err, ADVGP_EIO, "cannot set the permissions of %.300s: %s", path, strerror(errno));
+    if (st == ADVGP_OK) st = gp_atomicfile_write(file, text, strlen(text), err);
     if (st == ADVGP_OK) return gp_atomicfile_commit_new(file, err);
     gp_atomicfile_abandon(file);
     return st;

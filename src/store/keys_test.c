@@ -137,19 +137,16 @@ static void the_list_has_comments(void **state)
 
 // ---- folders --------------------------------------------------------------------------------------------------------
 
-static void what_is_made_can_be_read(void **state)
+static void check_made(void)
 {
-    (void)state;
     const char *dir = scratch_path("keys");
     const gp_keys_made made = make(dir);
     advgp_error err = {0};
     gp_lead_keys lead;
     gp_worker_keys worker, again;
     assert_int_equal(mode_of(dir), 0700);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const mode_t mode = mode_of(in_folder(dir, files[i]));
-        assert_true(strstr(files[i], ".pub") ? (mode & 0400) && !(mode & 022) : mode == 0600);
-    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_int_equal(mode_of(in_folder(dir, files[i])), strstr(files[i], ".pub") ? 0644 : 0600);
     if (gp_keys_read_lead(dir, &lead, &err) != ADVGP_OK) fail_msg("%s", err.text);
     assert_string_equal(lead.keys.public_key, made.server);
     assert_int_equal(lead.n_allowed, 1);
@@ -162,6 +159,18 @@ static void what_is_made_can_be_read(void **state)
     assert_memory_equal(&worker, &again, sizeof worker);
     gp_lead_keys_fini(&lead);
     remove_folder(dir);
+}
+
+static void what_is_made_can_be_read_whatever_the_umask(void **state)
+{
+    (void)state;
+    static const mode_t masks[] = {0022, 0002, 0077, 0};
+    const mode_t before = umask(0);
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        umask(masks[i]);
+        check_made();
+    }
+    umask(before);
 }
 
 static void another_worker_is_added(void **state)
@@ -334,7 +343,7 @@ int main(void)
         cmocka_unit_test(keys_are_40_letters_that_stand_for_32_bytes),
         cmocka_unit_test(key_files_are_read_as_they_may_be_written),
         cmocka_unit_test(the_list_has_comments),
-        cmocka_unit_test_setup(what_is_made_can_be_read, skip_without_zmq),
+        cmocka_unit_test_setup(what_is_made_can_be_read_whatever_the_umask, skip_without_zmq),
         cmocka_unit_test_setup(another_worker_is_added, skip_without_zmq),
         cmocka_unit_test_setup(keys_are_never_replaced, skip_without_zmq),
         cmocka_unit_test_setup(what_others_could_have_read_or_written_is_refused, skip_without_zmq),

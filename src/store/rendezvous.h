@@ -16,7 +16,8 @@ typedef struct gp_rendezvous {
 
 advgp_status gp_rendezvous_write(const char *path, const gp_rendezvous *rendezvous, advgp_error *err);
 
-// *found false: it is not there (yet), or empty, as mktemp leaves it. EFILE: it is, and is damaged or cannot be trusted, with the reason.
+// *found false: it is not there (yet), or empty, as mktemp leaves it. EFILE: it is, and is damaged or cannot be
+// trusted, with the reason.
 advgp_status gp_rendezvous_read(const char *path, gp_rendezvous *out, bool *found, advgp_error *err);
 
 // Deletes it if it is still this one: another lead may have written its own meanwhile.

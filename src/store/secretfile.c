@@ -9,11 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static advgp_status check(int fd, const char *path, const char *what, gp_secretfile *out, advgp_error *err)
+// What errno says of it. A file that a network disk has just replaced (ESTALE) is there again at the next look, like
+// one that is not there yet.
+static advgp_status cannot(const char *verb, const char *path, const char *what, bool *found, advgp_error *err)
+{
+    *found = errno != ENOENT && errno != ESTALE;
+    return *found ? gp_fail(err, ADVGP_EFILE, "cannot %s %s %.200s: %s", verb, what, path, strerror(errno)) : ADVGP_OK;
+}
+
+static advgp_status check(int fd, const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err)
 {
     struct stat about;
-    if (fstat(fd, &about) != 0)
-        return gp_fail(err, ADVGP_EFILE, "cannot look at %s %.200s: %s", what, path, strerror(errno));
+    if (fstat(fd, &about) != 0) return cannot("look at", path, what, found, err);
     if (!S_ISREG(about.st_mode)) return gp_fail(err, ADVGP_EFILE, "%s %.200s is not a file", what, path);
     if (about.st_size > GP_SECRETFILE_MAX)
         return gp_fail(err, ADVGP_EFILE, "%s %.200s has %lld bytes, more than it can have", what, path,
@@ -29,7 +36,7 @@ static advgp_status check(int fd, const char *path, const char *what, gp_secretf
     return ADVGP_OK;
 }
 
-static advgp_status load(int fd, const char *path, const char *what, gp_secretfile *out, advgp_error *err)
+static advgp_status load(int fd, const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err)
 {
     size_t got = 0;
     out->text = gp_alloc(1, out->n + 1);
@@ -37,12 +44,12 @@ static advgp_status load(int fd, const char *path, const char *what, gp_secretfi
     while (got < out->n) {
         const ssize_t n = read(fd, out->text + got, out->n - got);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return gp_fail(err, ADVGP_EFILE, "cannot read %s %.200s: %s", what, path, strerror(errno));
-        if (n == 0) break;
+        if (n < 0) return cannot("read", path, what, found, err);
+        *found = n > 0; // else it has become shorter since: somebody writes it
+        if (!*found) return ADVGP_OK;
         got += (size_t)n;
     }
     if (memchr(out->text, 0, got)) return gp_fail(err, ADVGP_EFILE, "%s %.200s is not text", what, path);
-    out->n = got;
     return ADVGP_OK;
 }
 
@@ -50,14 +57,12 @@ advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfil
 {
     *out = (gp_secretfile){0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    // A file that a network disk has just replaced (ESTALE) is there again at the next look.
-    *found = fd >= 0 || (errno != ENOENT && errno != ESTALE);
-    if (!*found) return ADVGP_OK;
-    if (fd < 0) return gp_fail(err, ADVGP_EFILE, "cannot open %s %.200s: %s", what, path, strerror(errno));
-    advgp_status st = check(fd, path, what, out, err);
-    if (st == ADVGP_OK) st = load(fd, path, what, out, err);
+    if (fd < 0) return cannot("open", path, what, found, err);
+    *found = true;
+    advgp_status st = check(fd, path, what, out, found, err);
+    if (st == ADVGP_OK && *found) st = load(fd, path, what, out, found, err);
     close(fd);
-    if (st != ADVGP_OK) gp_secretfile_fini(out);
+    if (st != ADVGP_OK || !*found) gp_secretfile_fini(out);
     return st;
 }
 

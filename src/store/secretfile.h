@@ -17,8 +17,9 @@ typedef struct gp_secretfile {
 
 enum { GP_SECRETFILE_MAX = 1 << 20 };
 
-// *found false: there is no such file (yet), and that is no failure. EFILE: it is there and not to be trusted, with the
-// reason: of another owner than us or root, writable by others, too large, no file. `what` names it in messages.
+// *found false: there is no such file (yet), or it is being replaced, and that is no failure. EFILE: it is there and
+// not to be trusted, with the reason: of another owner than us or root, writable by others, too large, no file. `what`
+// names it in messages.
 advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err);
 // For a file that turned out to hold a secret: EFILE where others may read it, with the command that mends it. Of
 // root's file that we are not root to read, the group is us.

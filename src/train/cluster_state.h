@@ -64,7 +64,6 @@ typedef struct cluster_run {
     size_t handled;     // messages since silence was last looked at
     double looked;      // when that was
     double awake, back; // when the lead was last seen at work, and when it last came back from being away
-    bool leaving;       // the message that is being heard is a worker's farewell
     void (*event)(void *ctx, const gp_ps_event *event); // the owner's
     void *event_ctx;
 } cluster_run;

@@ -433,6 +433,7 @@ static advgp_status work(visit *v, advgp_error *err)
                                   .push_size = gp_row_computer_push_size(layout, job->rule, range),
                                   .n_shards = v->shards->n_train,
                                   .wish = v->o.wish,
+                                  .yields = v->o.yields,
                                   .run = {v->run[0], v->run[1]},
                                   .fingerprint = v->fingerprint,
                                   .token = v->token,

@@ -14,7 +14,8 @@ typedef struct gp_join_options {
     gp_endpoint *endpoint; // a worker's; borrowed
     const char *name;      // how people shall know it: host and process
     const char *data;      // folder of the packed shards as this process can open it; NULL: as the lead says
-    uint32_t wish;         // which worker it wants to be, or GP_ANY_WORKER
+    uint32_t wish;         // which worker it wants to be, or GP_ANY_WORKER,
+    bool yields;           // but only if nobody is
     uint64_t random;       // a number nobody else has
     double give_up;        // seconds without a word from the lead
     double grace;          // seconds that it goes on working after it was asked to stop, for a lead that stops as well

@@ -42,8 +42,12 @@ static void on_event(void *ctx, const gp_ps_event *event)
         static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
                                            [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
                                            [GP_LOSS_STOP] = "the run stops"};
-        char why[64] = "has left";
-        if (!r->leaving) snprintf(why, sizeof why, "is lost after %.1f s without a word", gp_clock_wall() - m.heard);
+        char why[64] = "is given up";
+        const double silent = gp_clock_wall() - m.heard;
+        if (event->why)
+            snprintf(why, sizeof why, "%s", event->why);
+        else if (silent >= r->c->o.lost_after)
+            snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
         gp_cluster_tell(r->c, "worker %u (%s) %s: %s", event->worker, gp_cluster_name(r->c, m.peer), why,
                         then[r->base.o.on_loss]);
         stint *s = &r->stints[event->worker];
@@ -126,9 +130,7 @@ static advgp_status hear(cluster_run *r, size_t peer, const void *bytes, size_t 
         gp_cluster_tell(c, "worker %u (%s) fails: %s", m.worker, gp_cluster_name(c, peer), said);
     }
     if (m.kind == GP_PUSH) note_push(r, &m);
-    r->leaving = m.kind == GP_BYE;
     const advgp_status st = gp_server_on_message(r->base.server, gp_clock_wall(), peer, &m, err);
-    r->leaving = false;
     const gp_member k = m.worker < gp_run_members(&r->base) ? gp_server_member(r->base.server, m.worker)
                                                             : (gp_member){0};
     if (k.live && k.peer == peer) note_voice(r, m.worker, peer);

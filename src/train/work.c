@@ -164,7 +164,7 @@ advgp_status gp_worker_live(const gp_worker_life *life, gp_worker_end *end, advg
             *end = (gp_worker_end){gp_worker_refused(l.worker), .pushes = l.pushes,
                                    .resends = gp_worker_resends(l.worker)};
         if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) {
-            gp_worker_say_why(&bye, st, err);
+            if (!gp_worker_refused(l.worker)) gp_worker_say_why(&bye, st, err); // the server knows
             (void)say(&l, &bye, NULL);
         }
     }

@@ -50,6 +50,7 @@ static advgp_status make_head(split *s, size_t i, uint32_t wish, advgp_error *er
     gp_worker_options o = l->life.worker;
     o.size = count, o.push_size = 1 + count;
     o.wish = wish;
+    o.yields &= i == 0;              // what it is at the first server, it is at all
     o.heartbeat = l->life.heartbeat; // beside what the endpoints say: several servers may share one
     s->heads[i].limits = (gp_message_limits){.values = count, .masked = count, .shards = o.n_shards};
     return gp_worker_new(&o, &s->heads[i].worker, err);
@@ -225,7 +226,7 @@ advgp_status gp_split_live(const gp_split_life *life, gp_worker_end *end, advgp_
         if (gp_worker_refused(w)) end->refused = gp_worker_refused(w);
         if (e->transport->beat) (void)e->transport->beat(e, 0, NULL, 0, NULL);
         if (st != ADVGP_OK && gp_worker_leave(w, &bye)) {
-            gp_worker_say_why(&bye, st, err);
+            if (!gp_worker_refused(w)) gp_worker_say_why(&bye, st, err);
             (void)say(&s, i, &bye, NULL);
         }
         gp_worker_free(w);

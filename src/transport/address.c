@@ -3,12 +3,15 @@
 #include "transport/address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { TEXT_MAX = 300 }; // a host name has up to 253 letters
@@ -285,4 +288,24 @@ advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *e
     if (found) freeaddrinfo(found);
     if (all) freeifaddrs(all);
     return st;
+}
+
+bool gp_address_answers(const char *text, double seconds)
+{
+    gp_address at;
+    char port[12];
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+    struct addrinfo *a = NULL;
+    if (gp_address_connect(text, &at, NULL) != ADVGP_OK) return false;
+    snprintf(port, sizeof port, "%u", at.port);
+    if (getaddrinfo(at.host, port, &hints, &a) != 0) return false;
+    struct pollfd p = {.fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), .events = POLLOUT};
+    int why = 0;
+    socklen_t n = sizeof why;
+    const bool answers = connect(p.fd, a->ai_addr, a->ai_addrlen) == 0 ||
+                         (errno == EINPROGRESS && poll(&p, 1, (int)(1000 * seconds)) == 1 &&
+                          getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && !why);
+    if (p.fd >= 0) close(p.fd);
+    freeaddrinfo(a);
+    return answers;
 }

@@ -25,3 +25,6 @@ advgp_status gp_address_connect(const char *text, gp_address *out, advgp_error *
 // What others on the network should use to reach what is bound at `bound` (an endpoint with its real port). Of every
 // interface: what this host's name stands for, or the first address that is not loopback; loopback where there is none.
 advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *err);
+
+// Does anybody listen there? A bare connection that is ended at once; false where it is refused or the time is over.
+bool gp_address_answers(const char *text, double seconds);

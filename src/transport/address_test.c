@@ -3,6 +3,9 @@
 #include "fixture.h"
 #include "transport/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void a_host_and_a_port_in_every_form(void **state)
@@ -150,6 +153,24 @@ static void the_hosts_own_name_is_what_others_reach(void **state)
     CHECK(!a.loopback || outside.loopback, own, "%s, though there is %s", a.endpoint, outside.endpoint);
 }
 
+static void somebody_listens_or_nobody_does(void **state)
+{
+    (void)state;
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    char text[64];
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    snprintf(text, sizeof text, "tcp://127.0.0.1:%u", ntohs(a.sin_port));
+    assert_false(gp_address_answers(text, 2)); // bound, so that nobody else gets the port
+    assert_int_equal(listen(fd, 1), 0);
+    assert_true(gp_address_answers(text, 2));
+    close(fd);
+    assert_false(gp_address_answers("tcp://no.such.host.invalid:5555", 2));
+    assert_false(gp_address_answers("nonsense", 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +179,7 @@ int main(void)
         cmocka_unit_test(whoever_connects_must_say_where),
         cmocka_unit_test(others_are_told_an_address_that_is_one),
         cmocka_unit_test(the_hosts_own_name_is_what_others_reach),
+        cmocka_unit_test(somebody_listens_or_nobody_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

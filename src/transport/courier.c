@@ -44,7 +44,7 @@ typedef struct courier {
     size_t n_peers;       // known so far, with the server as peer 0
     size_t peers_room;
     bool anybody; // all peers may be sent to, whichever side it is on
-    bool opened, woken, closing;
+    bool opened, woken, closing, ended;
     advgp_status status; // of the wire; what follows a failure is that failure again
     advgp_error error;
     // Signs of life.
@@ -243,6 +243,10 @@ static void *carry(void *arg)
     while (!c->closing) pthread_cond_wait(&c->news, &c->lock); // until then the owner may poke the wire and look at it
     pthread_mutex_unlock(&c->lock);
     wire->ops->close(wire);
+    pthread_mutex_lock(&c->lock);
+    c->ended = true;
+    pthread_cond_broadcast(&c->news);
+    pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
@@ -374,7 +378,17 @@ void gp_courier_close(gp_endpoint *endpoint)
     c->closing = true;
     c->o.wire->ops->poke(c->o.wire); // under the lock: who has seen `closing` frees the wire
     pthread_cond_broadcast(&c->news);
+    bool hopeless = false;
+    while (!c->ended && !hopeless) {
+        const struct timespec until = moment_in(0.1);
+        pthread_cond_timedwait(&c->news, &c->lock, &until);
+        hopeless = !c->ended && c->o.hopeless && c->o.hopeless();
+    }
     pthread_mutex_unlock(&c->lock);
+    if (hopeless) {
+        pthread_detach(c->thread);
+        return;
+    }
     pthread_join(c->thread, NULL);
     courier_free(c);
 }

@@ -29,6 +29,9 @@ typedef struct gp_courier_options {
     gp_wire *wire;      // taken, whatever happens
     bool server;        // its peers are 1, 2, .. as the wire numbers them; else its only peer is 0
     size_t message_max; // bytes of the largest message that is sent
+    // For a wire whose close may never end: asked now and then meanwhile; true: the thread is left behind, with all
+    // that is its own, and the process should end soon. May be NULL.
+    bool (*hopeless)(void);
 } gp_courier_options;
 
 // Comes back when the wire is open. A peer is known once something came from it.

@@ -16,6 +16,7 @@ typedef struct place {
 struct gp_watch {
     size_t n_shards, workers_max, max_delay, n_parameters;
     bool fresh_only, reassigned;
+    bool collected; // just now; `shards` has what of
     uint64_t version;
     uint64_t checked; // version whose parameters were looked at
     gp_law law;
@@ -134,6 +135,14 @@ void gp_watch_event(gp_watch *w, const gp_ps_event *event)
         for (size_t i = 0; i < event->n_used; i++) on_used(w, &event->used[i], w->shards);
         if (event->version != ++w->version) gp_watch_broken(w, GP_LAW_VERSION);
         break;
+    case GP_EVENT_COLLECT:
+        w->version = event->version;
+        break;
+    case GP_EVENT_COLLECTED:
+        memset(w->shards, 0, w->n_shards * sizeof *w->shards);
+        for (size_t i = 0; i < event->n_used; i++) on_used(w, &event->used[i], w->shards);
+        w->collected = true;
+        break;
     default:
         break;
     }
@@ -148,6 +157,9 @@ void gp_watch_server(gp_watch *w, const gp_server *server)
         if (owner == GP_NOBODY ? w->reassigned : owner >= w->workers_max || !gp_server_member(server, owner).live)
             gp_watch_broken(w, GP_LAW_SHARD);
     }
+    for (size_t i = 0; w->collected && i < table->n; i++)
+        if (table->owner[i] != GP_NOBODY && !w->shards[i]) gp_watch_broken(w, GP_LAW_ALL);
+    w->collected = false;
     if (w->checked == w->version) return;
     w->checked = w->version;
     if (!gp_all_finite(w->n_parameters, gp_server_theta(server))) gp_watch_broken(w, GP_LAW_FINITE);

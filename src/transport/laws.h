@@ -7,6 +7,7 @@
     X(DELAY, "a gradient older than the delay bound was used")          \
     X(TWICE, "a push counted twice")                                    \
     X(ROWS, "the same rows counted twice in one step")                  \
+    X(ALL, "a sum over all rows lacks some")                            \
     X(STALE, "a push of a former incarnation was used")                 \
     X(VERSION, "versions did not grow by one")                          \
     X(SHARD, "a shard belongs to no live worker")                       \

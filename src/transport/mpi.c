@@ -21,10 +21,17 @@
 #include <time.h>
 
 static atomic_bool must_exit_hard;
+static _Atomic double finalized_by; // when MPI_Finalize should have come back; 0: it was not called
 
 bool gp_mpi_must_exit_hard(void)
 {
     return atomic_load(&must_exit_hard);
+}
+
+static bool is_hopeless(void)
+{
+    const double by = atomic_load(&finalized_by);
+    return by > 0 && gp_clock_wall() > by;
 }
 
 bool gp_mpi_launched(void)
@@ -560,26 +567,53 @@ static bool flush(mpi_wire *w, double seconds)
     return is_all_sent(w);
 }
 
-static bool is_silent(const mpi_wire *w, size_t peer, double since)
+// A time since when peers could have been heard. Who was away itself (stopped, the machine asleep) begins anew.
+typedef struct vigil {
+    double since, last;
+} vigil;
+
+static vigil vigil_begin(void)
 {
-    return gp_clock_wall() - fmax(since, w->lines[peer].heard) > w->o.silence;
+    const double now = gp_clock_wall();
+    return (vigil){now, now};
 }
 
-// True: every worker has said goodbye.
+static bool keep_vigil(mpi_wire *w, vigil *v)
+{
+    if (!linger(w)) return false;
+    const double now = gp_clock_wall();
+    if (now - v->last > w->o.silence / 4) v->since = now;
+    v->last = now;
+    return true;
+}
+
+static bool is_silent(const mpi_wire *w, size_t peer, const vigil *v)
+{
+    return v->last - fmax(v->since, w->lines[peer].heard) > w->o.silence;
+}
+
+// Has said goodbye, and does not take any more that the server lives.
+static bool is_dead_since(const mpi_wire *w, const line *l, const vigil *v)
+{
+    return l->left && l->sending && v->last - fmax(v->since, l->since) > w->o.silence;
+}
+
+// True: every worker has said goodbye, and waits.
 static bool await_goodbyes(mpi_wire *w)
 {
     const double start = gp_clock_wall();
-    for (;;) {
+    for (vigil v = vigil_begin();;) {
         const bool late = gp_clock_wall() - start > w->o.patience;
         size_t open = 0, gone = 0;
-        for (size_t k = 1; k < w->size; k++)
-            if (!w->lines[k].left) {
-                const line *l = &w->lines[k];
-                const bool is_gone = late || l->dead || l->ignored || is_silent(w, k, start);
-                gone += is_gone, open += !is_gone;
-            }
+        for (size_t k = 1; k < w->size; k++) {
+            const line *l = &w->lines[k];
+            const bool is_gone = l->dead || l->ignored || is_dead_since(w, l, &v) ||
+                                 (!l->left && (late || is_silent(w, k, &v)));
+            gone += is_gone;
+            open += !is_gone && (!l->left || l->sending); // also who may not have taken the last sign of life
+        }
         if (!open) return !gone;
-        if (!linger(w)) return false;
+        if (!keep_vigil(w, &v)) return false;
     }
 }
 
@@ -600,10 +634,13 @@ static bool part_as_server(mpi_wire *w)
 
 static bool part_as_worker(mpi_wire *w)
 {
-    if (atomic_load(&w->lost) || w->verdict == LEAVE || !enqueue(w, 0, GOODBYE, NULL, 0)) return false;
-    const double start = gp_clock_wall();
-    while (w->verdict == NONE && !w->lines[0].dead && !is_silent(w, 0, start))
-        if (!linger(w)) return false;
+    if (atomic_load(&w->lost) || w->verdict == LEAVE) return false;
+    // What other ranks have not taken now they might find in MPI_Finalize: they may hear the verdict first.
+    if (w->o.among && !flush(w, w->o.silence)) return false;
+    if (!enqueue(w, 0, GOODBYE, NULL, 0)) return false;
+    vigil v = vigil_begin();
+    while (w->verdict == NONE && !w->lines[0].dead && !is_silent(w, 0, &v))
+        if (!keep_vigil(w, &v)) return false;
     return w->verdict == END && flush(w, w->o.silence);
 }
 
@@ -625,10 +662,13 @@ static void mpi_close(gp_wire *wire)
     mpi_wire *w = (mpi_wire *)wire;
     bool end = w->begun && w->size == 1; // a world of one, which open has refused
     if (w->opened && !w->broken) end = w->rank == 0 ? part_as_server(w) : part_as_worker(w);
-    if (end)
+    if (w->begun) atomic_store(&must_exit_hard, true);
+    if (end) { // and should another die now that has agreed to it, nobody waits for ever
+        atomic_store(&finalized_by, gp_clock_wall() + 2 * w->o.silence);
         MPI_Finalize();
-    else if (w->begun)
-        atomic_store(&must_exit_hard, true);
+        atomic_store(&finalized_by, 0);
+        atomic_store(&must_exit_hard, false);
+    }
     crate_done(w, w->held);
     free_lines(w);
     while (w->spare) {
@@ -677,12 +717,18 @@ advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_mpi_plac
     sem_init(&w->bell, 0, 0);
     // Without it ranks that outnumber the cores spin away each other's time. Open MPI reads it in Init.
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    const gp_courier_options courier = {.wire = &w->base, .message_max = o->message_max};
-    const advgp_status opened = gp_courier_open(&courier, out, err);
+    const gp_courier_options courier = {.wire = &w->base, .message_max = o->message_max, .hopeless = is_hopeless};
+    advgp_status opened = gp_courier_open(&courier, out, err);
     if (opened != ADVGP_OK) return opened; // the courier has closed the wire
     if (w->rank == 0) gp_courier_be_server(*out);
     if (place) *place = w->place;
-    return o->among ? gp_courier_know(*out, w->size, err) : ADVGP_OK;
+    if (o->among) opened = gp_courier_know(*out, w->size, err);
+    if (opened != ADVGP_OK) {
+        gp_mpi_lost(*out);
+        gp_courier_close(*out);
+        *out = NULL;
+    }
+    return opened;
 }
 
 void gp_mpi_lost(gp_endpoint *endpoint)

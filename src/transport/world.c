@@ -67,7 +67,9 @@ typedef struct world {
     checkpoint kept;
     gp_watch *watch; // NULL: lawless
     size_t n_used;   // in the last step's sum
-    double *history; // [versions + 1 x size], with check_copies
+    double *history; // [versions + 2 x size], with check_copies
+    uint64_t newest; // version, of the history too
+    bool is_last;    // all versions are made, and the sum over all rows is due
     double quiet;    // since when nothing was done though it could be
     bool done, over; // the run is; so is the farewell
 } world;
@@ -264,7 +266,7 @@ typedef struct faithful_computer {
 static bool is_faithful(const world *w, const gp_work *work)
 {
     if (!w->history) return true;
-    if (work->version > w->out->version) return false;
+    if (work->version > w->newest) return false;
     const double *theta = w->history + work->version * w->size;
     const double far = w->o->server.filter / fmax((double)work->version, 1);
     for (size_t i = 0; i < w->size; i++)
@@ -313,22 +315,27 @@ static void on_event(void *ctx, const gp_ps_event *e)
     if (w->watch) gp_watch_event(w->watch, e);
     if (w->watch && e->kind == GP_EVENT_PUSH && !e->dropped) check_copy(w, e->push);
     if (e->kind == GP_EVENT_MOVED) w->out->moved += e->from != GP_NOBODY;
-    if (e->kind != GP_EVENT_ADVANCE) return;
+    if (e->kind == GP_EVENT_COLLECTED) w->done = true;
+    if (e->kind != GP_EVENT_ADVANCE && e->kind != GP_EVENT_COLLECT) return;
     const double *theta = gp_server_theta(w->server);
+    w->newest = e->version;
+    w->quiet = w->now;
+    if (w->history && e->version <= w->o->versions + 1)
+        memcpy(w->history + e->version * w->size, theta, w->size * sizeof(double));
+    if (e->kind == GP_EVENT_COLLECT) return;
     w->out->version = e->version;
     w->n_used = e->n_used;
     w->out->used += (double)e->n_used;
     w->out->age += e->age;
     if (!e->rolled_back) w->out->progress += pow(1 + e->age, -w->o->rule_options.age_power);
-    w->quiet = w->now;
     memcpy(w->out->theta, theta, w->size * sizeof(double));
-    if (w->history && e->version <= w->o->versions)
-        memcpy(w->history + e->version * w->size, theta, w->size * sizeof(double));
     if (w->o->at_version && !w->o->at_version(w->o->ctx, w->now, e->version, theta)) {
         w->out->end = GP_END_CALLBACK;
         w->done = true;
     }
-    if (e->version >= w->o->versions) w->done = true;
+    if (e->version < w->o->versions) return;
+    w->is_last = w->o->collect;
+    w->done |= !w->o->collect;
 }
 
 static void add_counts(gp_server_counts *sum, gp_server_counts c)
@@ -400,7 +407,8 @@ static advgp_status server_starts(world *w, bool again)
     if (st == ADVGP_OK && again) st = go_on_from_checkpoint(w);
     if (st == ADVGP_OK) st = gp_server_allow(w->server, w->o->versions, w->err);
     if (st != ADVGP_OK) return st;
-    w->out->version = gp_server_version(w->server);
+    w->newest = w->out->version = gp_server_version(w->server);
+    w->is_last = w->o->collect && w->newest >= w->o->versions;
     if (w->watch) gp_watch_restart(w->watch, w->out->version);
     keep_checkpoint(w); // so that this epoch does not come again
     w->server_since = w->server_free = w->now;
@@ -416,6 +424,8 @@ static void server_goes_on(world *w, double seconds)
     size_t peer;
     double t = w->now + seconds;
     if (w->watch) gp_watch_server(w->watch, w->server);
+    if (w->is_last) gp_server_collect(w->server, gp_server_theta(w->server), GP_FLAG_ALL_ROWS, 0);
+    w->is_last = false;
     if (w->done && !w->over) gp_server_end(w->server);
     while (gp_server_next(w->server, w->now, &peer, &m)) {
         const double bytes = m.kind == GP_PARAMETERS && c->parameter_bytes > 0 ? c->parameter_bytes
@@ -632,7 +642,7 @@ static bool allocate(world *w)
     w->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? o->server.workers_max : 0)) * w->size, sizeof(double));
     w->kept.copies = gp_alloc(o->server.workers_max, sizeof *w->kept.copies);
     w->kept.integers = gp_alloc(shards + 2 * o->server.workers_max, sizeof(uint64_t));
-    if (o->check_copies) w->history = gp_alloc((o->versions + 1) * w->size, sizeof(double));
+    if (o->check_copies) w->history = gp_alloc((o->versions + 2) * w->size, sizeof(double));
     return w->queue && w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies &&
            w->kept.integers && (w->history || !o->check_copies);
 }

@@ -48,6 +48,7 @@ typedef struct gp_world_options {
     size_t n_faults;
     const gp_fault *faults;
     uint64_t versions; // to make
+    bool collect;      // and then a sum over all rows at the last parameters
     double seconds;    // or to end at; 0: no such end
     double stall;      // PROGRESS and FAREWELL: seconds without a version while somebody could make one; 0: any number
     bool check_copies; // COPY: keeps the parameters of all versions

@@ -55,8 +55,10 @@ typedef struct gp_zmq_target {
 typedef struct gp_zmq_connect_options {
     // Asked in the courier's thread, at opening and then whenever the lead has been silent for 3 seconds, every 2
     // seconds. *known false: it cannot tell yet, and is asked again. Another target than before: the worker turns to
-    // it. A failure ends the endpoint.
+    // it. The same name is looked up again where the connection is lost or has been silent for 10 seconds. A failure
+    // ends the endpoint.
     advgp_status (*find)(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err);
+    void (*done)(void *ctx); // it will not be asked again: the endpoint is closed, or was not opened; may be NULL
     void *ctx;
     size_t message_max; // bytes of the largest message that is sent
     size_t receive_max; // and that is taken; 0: the same

@@ -19,7 +19,7 @@ advgp_status gp_zmq_listen(const gp_zmq_listen_options *options, gp_endpoint **o
 
 advgp_status gp_zmq_connect(const gp_zmq_connect_options *options, gp_endpoint **out, advgp_error *err)
 {
-    (void)options;
+    if (options->done) options->done(options->ctx);
     *out = NULL;
     return absent(err);
 }

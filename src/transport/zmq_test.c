@@ -1,11 +1,15 @@
 // zmq_test.c: what breaks between machines: wrong keys, strangers at the port, leads that move, messages too long. Raw
 // TCP plays the strangers. The contract of every transport is asked in transport_test.c.
+#define _GNU_SOURCE // RTLD_NEXT
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "fixture.h"
 #include "transport/zmq.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,7 +67,7 @@ typedef struct place {
     pthread_mutex_t lock;
     bool known, fails;
     gp_zmq_target target;
-    int asked;
+    int asked, done;
 } place;
 
 static advgp_status find(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
@@ -76,6 +80,11 @@ static advgp_status find(void *ctx, bool *known, gp_zmq_target *out, advgp_error
     const bool fails = p->fails;
     pthread_mutex_unlock(&p->lock);
     return fails ? gp_fail(err, ADVGP_EFILE, "the rendezvous is damaged") : ADVGP_OK;
+}
+
+static void done(void *ctx)
+{
+    ((place *)ctx)->done++;
 }
 
 static void place_set(place *p, const char *address, const char *lead_key, const gp_zmq_identity *keys)
@@ -615,6 +624,62 @@ static void where_the_lead_is_may_be_a_failure(void **state)
     hang_up(worker), place_free(p);
 }
 
+// This one stands before that of the C library.
+static atomic_int look_ups;
+
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+{
+    static int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (host && !strcmp(host, "localhost")) look_ups++;
+    return real(host, service, hints, found);
+}
+
+// A name server that does not answer holds the thread that gives signs of life.
+static void a_name_is_looked_up_again_when_the_connection_is_lost(void **state)
+{
+    (void)state;
+    char address[64];
+    gp_endpoint *lead = lead_new(NULL);
+    snprintf(address, sizeof address, "localhost%s", strrchr(gp_zmq_address(lead), ':'));
+    place *p = place_new(address, NULL, NULL);
+    look_ups = 0;
+    gp_endpoint *worker = worker_for(p, LARGEST);
+    assert_true(exchange(worker, lead, "hello", 10));
+    for (int i = 0; i < 200 && times_asked(p) < 3; i++) nap(0.1); // it is silent, and may be elsewhere
+    nap(0.1);
+    CHECK(times_asked(p) >= 3 && look_ups == 1, "look-ups", "%d, asked %d times", look_ups, times_asked(p));
+    hang_up(lead);
+    for (int i = 0; i < 200 && look_ups < 2; i++) nap(0.1);
+    CHECK(look_ups >= 2, "look-ups", "%d", look_ups);
+    hang_up(worker), place_free(p);
+}
+
+static void whom_it_asks_may_go_when_it_is_closed(void **state)
+{
+    (void)state;
+    gp_endpoint *worker;
+    place *p = place_new(NULL, NULL, NULL);
+    const gp_zmq_connect_options o = {.find = find, .done = done, .ctx = p, .message_max = LARGEST};
+    assert_int_equal(gp_zmq_connect(&o, &worker, NULL), ADVGP_OK);
+    assert_int_equal(p->done, 0);
+    hang_up(worker);
+    assert_int_equal(p->done, 1);
+    p->fails = true;
+    assert_int_equal(gp_zmq_connect(&o, &worker, NULL), ADVGP_EFILE);
+    assert_int_equal(p->done, 2);
+    p->fails = false;
+    advgp_status st = ADVGP_ENOMEM;
+    for (int calls = 0; st == ADVGP_ENOMEM; calls++) {
+        gp_alloc_fail_after(calls);
+        st = gp_zmq_connect(&o, &worker, NULL);
+        gp_alloc_fail_after(-1);
+        assert_int_equal(p->done, 2 + calls + (st == ADVGP_ENOMEM));
+    }
+    assert_int_equal(st, ADVGP_OK);
+    hang_up(worker), place_free(p);
+}
+
 // ---- opening --------------------------------------------------------------------------------------------------------
 
 static void what_cannot_be_opened_says_why(void **state)
@@ -781,6 +846,8 @@ int main(void)
         cmocka_unit_test(a_lead_that_moves_to_another_port_is_found),
         cmocka_unit_test(a_lead_that_starts_again_at_its_port_is_found),
         cmocka_unit_test(where_the_lead_is_may_be_a_failure),
+        cmocka_unit_test(a_name_is_looked_up_again_when_the_connection_is_lost),
+        cmocka_unit_test(whom_it_asks_may_go_when_it_is_closed),
         cmocka_unit_test(what_cannot_be_opened_says_why),
         cmocka_unit_test(every_interface_may_be_listened_at_with_keys),
         cmocka_unit_test(the_last_words_arrive),

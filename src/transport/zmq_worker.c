@@ -26,7 +26,8 @@ typedef enum complaint { NONE, REFUSED, OTHER_MECHANISM, NO_WORD } complaint;
 typedef struct worker {
     gp_zmq_wire wire;
     gp_zmq_connect_options o;
-    gp_zmq_target target; // whose address is numeric here
+    gp_zmq_target found;  // as `find` told it
+    gp_zmq_target target; // the same with a numeric address
     void *dealer, *monitor;
     unsigned n_opened;
     double heard;  // from this target, or since when it is ours
@@ -97,6 +98,9 @@ static advgp_status look_for_lead(worker *w, advgp_error *err)
     w->asked = gp_clock_wall();
     advgp_status st = w->o.find(w->o.ctx, &known, &t, err);
     if (st != ADVGP_OK || !known) return st;
+    const bool forgotten = w->asked - fmax(w->heard, w->called) > stale;
+    // Where no name server answers, looking up holds this thread for longer than a worker may be silent.
+    if (w->connected && !forgotten && !memcmp(&t, &w->found, sizeof t)) return ADVGP_OK;
     st = gp_address_connect(t.address, &at, err);
     if (st != ADVGP_OK) return st == ADVGP_ECLUSTER ? ADVGP_OK : st; // a name that is not known yet
     if (!t.lead_key[0] && !at.loopback)
@@ -104,10 +108,10 @@ static advgp_status look_for_lead(worker *w, advgp_error *err)
                        "the lead at %s is on another machine, so this worker needs keys: those that `advgp keygen DIR` "
                        "made for the lead, given with --keys DIR",
                        at.endpoint);
+    w->found = t;
     memset(t.address, 0, sizeof t.address); // names may come to stand for other machines
     memcpy(t.address, at.endpoint, sizeof at.endpoint);
-    if (w->dealer && !memcmp(&t, &w->target, sizeof t))
-        return w->asked - fmax(w->heard, w->called) > stale ? call(w, err) : ADVGP_OK;
+    if (w->dealer && !memcmp(&t, &w->target, sizeof t)) return forgotten ? call(w, err) : ADVGP_OK;
     w->target = t;
     explicit_bzero(&t, sizeof t);
     w->heard = gp_clock_wall();
@@ -257,7 +261,8 @@ static void worker_close(gp_wire *wire)
     if (w->monitor) listen_to_monitor(w);
     hang_up(w, w->connected ? GP_ZMQ_LINGER_MS : 0);
     gp_zmq_wire_fini(&w->wire);
-    explicit_bzero(&w->target, sizeof w->target);
+    explicit_bzero(&w->target, sizeof w->target), explicit_bzero(&w->found, sizeof w->found);
+    if (w->o.done) w->o.done(w->o.ctx);
     gp_free(w);
 }
 
@@ -272,7 +277,10 @@ advgp_status gp_zmq_connect(const gp_zmq_connect_options *o, gp_endpoint **out, 
 {
     *out = NULL;
     worker *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's connection");
+    if (!w) {
+        if (o->done) o->done(o->ctx);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's connection");
+    }
     w->o = *o;
     w->reopen_when = INFINITY;
     const advgp_status st = gp_zmq_wire_init(&w->wire, &worker_ops, o->receive_max ? o->receive_max : o->message_max,

@@ -27,16 +27,15 @@ case_slurm() { # one command for all tasks; the last ones may be there before th
   says task2.0.err 'started by srun' 'is worker 1 from now on'
   [[ ! -e advgp-4711.rendezvous ]] || tell 'the rendezvous file is left behind'
 }
-case_slurm_late() { # another step of the job: its task is of rank 0 again, but a lead lives
+case_slurm_late() { # another step of the job: its tasks are of ranks 0 to 2 again, but a lead lives, and workers of these ranks
   local of=()
   for k in 0 1 2; do task $k 3 0 "${naps[@]}" --log log; of[k]=$pid; done
   lead=${of[0]}
   await_version 10 || return
-  task 0 1 1 "${naps[@]}" --log log
-  ends task0.1 "$pid" 0
+  for k in 0 1 2; do task $k 3 1 "${naps[@]}" --log log; of[k + 3]=$pid; done
+  for k in 0 1 2; do ends "task$k.0" "${of[k]}" 0; ends "task$k.1" "${of[k + 3]}" 0; done
   says task0.1.err 'a lead lives there already, so this task joins it as a worker'
-  for k in 0 1 2; do ends "task$k.0" "${of[k]}" 0; done
-  joined log 3
+  joined log 5
 }
 case_kubernetes() { # an indexed job
   local of=()
@@ -81,6 +80,49 @@ case_second_lead() {
   says third.err 'a lead lives there already'
   ends lead "$lead" 0
 }
+keys() { "$advgp" keygen "$1" >keygen.out 2>&1 || tell "keygen: $(cat keygen.out)"; }
+lives_for() { # ARGUMENTS: of a second lead, which leaves the first one's file alone
+  cp rv before
+  start second "$advgp" "${run[@]}" --workers 1 --rendezvous rv "$@"
+  ends second "$pid" 2 60
+  says second.err 'rv: a lead lives there already'
+  cmp -s rv before || tell "the file of a living lead was replaced by one with $*"
+}
+case_keys_of_a_lead() { # it has server.key and allow, and no worker's key
+  keys k
+  mkdir mine; cp k/server.key k/allow mine
+  start lead "$advgp" "${run[@]}" --workers 1 --keys mine --rendezvous rv --log log1
+  await lead.err 'lead at' || return
+  lead=$pid
+  lives_for --keys mine
+  lives_for
+  killed "$lead"
+  start lead "$advgp" "${run[@]}" --workers 1 --keys mine --rendezvous rv --log log; lead=$pid
+  start work "$advgp" work --rendezvous rv --keys k
+  ends lead "$lead" 0
+  joined log 1
+}
+case_keys_no_more() { # the dead lead had keys, this one has none
+  keys k
+  start lead "$advgp" "${run[@]}" --workers 1 --keys k --rendezvous rv --log log1
+  await lead.err 'lead at' || return
+  killed "$pid"
+  start work "$advgp" work --rendezvous rv
+  ends work "$pid" 2 60
+  says work.err 'lets in only workers with keys'
+  start lead "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log log; lead=$pid
+  await lead.err 'lead at' || return
+  start work "$advgp" work --rendezvous rv
+  ends lead "$lead" 0
+}
+case_refusing_lead() { # whom it does not let in knows by that that it lives
+  keys k; keys others
+  sed -i 's/^.*# worker$//' k/allow
+  start lead "$advgp" "${run[@]}" --workers 1 --keys k --rendezvous rv; lead=$pid
+  await lead.err 'lead at' || return
+  lives_for --keys k
+  lives_for --keys others
+}
 case_published() { # the file is for its owner alone, and where others could reach the lead it carries keys
   start lead "$advgp" "${run[@]}" --workers 1 --listen 0.0.0.0:0 --rendezvous rv --log log; lead=$pid
   await lead.err 'lead at' || return
@@ -109,6 +151,7 @@ case_refused() {
   refused 2 '--max-workers 2 leaves no place for the 3 workers of the run' "${run[@]}" --workers 3 --max-workers 2
   refused 2 '--lost-after 1: a worker gives a sign of life every 2 seconds (--heartbeat); allow for two of them at least' \
     train ../packed --transport zmq --heartbeat 2 --lost-after 1 -o model
+  refused 2 "--heartbeat '4': must be a number from 0.05 to 3" train ../packed --transport zmq --heartbeat 4 -o model
   refused 2 '--server is for workers: a server says with --listen where it is' "${run[@]}" --role server --server localhost:4000
   refused 2 'a worker must find its lead: name it with --server HOST:PORT, or a file on a shared disk with --rendezvous FILE' "${run[@]}" --role worker
   refused 2 'where is the lead? Name it with --server HOST:PORT, or the file of its --rendezvous' work
@@ -141,5 +184,5 @@ case_port_in_use() {
   at=127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+),.*/\1/p' lead.err)
   refused 1 "cannot listen at tcp://$at: Address already in use; choose another address or port with --listen" "${run[@]}" --workers 1 --listen "$at"
 }
-cases slurm slurm_late kubernetes by_hand stale second_lead published refused port_in_use
+cases slurm slurm_late kubernetes by_hand stale second_lead keys_of_a_lead keys_no_more refusing_lead published refused port_in_use
 end_report

@@ -63,6 +63,34 @@ case_lost_server() {
   ends lead "$lead" 0 && same_bits 'a server lost' # what it had made since the last evaluation was made again
   ends serve2 "$s2" 0; ends serve3 "$s3" 0
 }
+# The same beyond this machine, so with keys that the rendezvous file carries.
+far_lead() { lead --workers 1 --max-delay 0 --servers 2 --delay-worker 0:0.02 --lost-after 2 --listen 0.0.0.0:0 "$@"; }
+far_serve() { start "serve$1" "$advgp" work --rendezvous rv --serve 0.0.0.0:0; eval "s$1=$pid"; }
+case_lead_again() { # the servers have outlived the lead, and know its workers' key; the worker is a new one
+  far_lead --checkpoint state --checkpoint-every 1
+  far_serve 1; far_serve 2; work 1
+  await log '"event":"checkpoint"' || return
+  killed "$lead" "$w1"
+  far_lead --resume state
+  work 2
+  ends lead "$lead" 0
+  ends work2 "$w2" 0
+  ends serve1 "$s1" 0; ends serve2 "$s2" 0
+}
+case_file_away() { # for a moment, just when the worker hears of servers
+  far_lead
+  await lead.err 'lead at' || return
+  work 1
+  await work1.err 'waiting for the lead, which lives' || return
+  signal STOP "$w1"
+  far_serve 1; far_serve 2
+  await serve1.err 'waiting for workers' && await serve2.err 'waiting for workers' || return
+  mv rv away
+  signal CONT "$w1"
+  sleep 3
+  mv away rv
+  ends lead "$lead" 0; ends work1 "$w1" 0
+}
 case_lost_worker() {
   alone --workers 2 --max-delay 0 || return
   lead --workers 2 --max-delay 0 --servers 2 --delay-worker 0:0.02 --lost-after 2
@@ -119,5 +147,5 @@ case_refused() {
 
 long=()
 [[ -n ${ADVGP_LONG-} || " ${wanted[*]-} " == *' quiet '* ]] && long=(quiet)
-cases two_servers tasks mpi lost_server lost_worker lost_unnoticed stop_on_loss no_server refused ${long[@]+"${long[@]}"}
+cases two_servers tasks mpi lost_server lead_again file_away lost_worker lost_unnoticed stop_on_loss no_server refused ${long[@]+"${long[@]}"}
 end_report
