@@ -389,10 +389,15 @@ static void nobody_is_blocked_by_a_receiver_that_does_not_read(void **state)
           gp_alloc_count().live - blocks);
     uint64_t last = 0;
     double read = -1;
+    const double start = gp_clock_wall();
     for (bool done = false; !done || read < 0;) {
-        const void *got = server_receive(20, &peer, &n);
-        assert_non_null(got);
-        done = done || (peer == 1 && n == 4);
+        const void *got = server_receive(2, &peer, &n);
+        CHECK(gp_clock_wall() - start < 60, "mpi", "it is not done");
+        if (!got) { // it may have been done before this one came to read, and what was too much then is lost
+            order(1, 'p', 0);
+            continue;
+        }
+        done = done || (peer == 1 && (n == 4 || kind_of(got, n) == 'p'));
         if (peer == 2 && kind_of(got, n) == 'd') memcpy(&read, (const char *)got + 1, 8);
         if (peer == 1 && kind_of(got, n) == 'F') {
             CHECK(!came || number_of(got, n) > last, "mpi", "%d after %d", (int)number_of(got, n), (int)last);
@@ -402,6 +407,7 @@ static void nobody_is_blocked_by_a_receiver_that_does_not_read(void **state)
     }
     CHECK(came > 0 && came <= FLOOD, "mpi", "%zu messages", came);
     CHECK(read > 0 && read < FLOOD, "mpi", "%g messages", read);
+    throw_away(0.2);
     for (size_t k = 1; k < place.size; k++) echo(k, 64, 7); // and afterwards all is well
 }
 

@@ -205,6 +205,10 @@ static advgp_status watch(cluster_run *r, advgp_error *err)
         const bool soon = c->known && live >= o->workers_min;
         const double wait = soon ? fmin(o->wait, fmax(o->lost_after, known_wait)) : o->wait,
                      left = r->began + wait - now;
+        if (left <= 0 && soon && r->base.o.on_loss == GP_LOSS_STOP)
+            return gp_fail(err, ADVGP_ECLUSTER,
+                           "%zu of the %zu workers of the run before are here after %.0f s, and --on-loss is stop",
+                           live, c->workers, now - r->began);
         if (left <= 0 && live >= o->workers_min) {
             gp_cluster_tell(c, "%zu of %zu workers are here after %.0f s: it begins with these", live, c->workers,
                             now - r->began);

@@ -108,12 +108,12 @@ case_lost_unnoticed() { # a worker dies and the interval ends before it is lost:
   killed "$w2"
   until_true 45 counted log '"event":"eval"' 6 || tell "it waits: $(tail -n 3 serve1.err)"
 }
-case_stop_on_loss() { # the servers see it, the lead says it, at once, and can be resumed
-  lead --workers 2 --servers 2 --delay-worker 0:0.02 --on-loss stop --wait 100
+case_stop_on_loss() { # the servers see it, now or when the next interval begins, the lead says it, and can be resumed
+  lead --workers 2 --servers 2 --delay-worker 0:0.02 --on-loss stop --wait 100 --lost-after 3
   serve 1; serve 2; work 1; work 2
   await log '"event":"eval"' 3 || return
   signal TERM "$w2"
-  ends lead "$lead" 6 30
+  ends lead "$lead" 6 60
   says lead.err 'server ' '--on-loss is stop' '--resume model.checkpoint'
   says_not lead.err 'without a word'
 }
