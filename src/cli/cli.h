@@ -27,17 +27,22 @@
 GP_CLI_VERBS(X)
 #undef X
 
-// An interrupt or a request to terminate has arrived: clean up and return ESTOPPED, the exit code will tell which. The
-// second one ends the process at once.
+// signals.c: an interrupt, a request to terminate or a hang-up has arrived: clean up and return ESTOPPED, the exit code
+// will tell which. The second one ends the process at once.
+void gp_cli_signals(void); // from here on they are heard
 bool gp_cli_stopped(void);
+int gp_cli_stop_signal(void); // 0: none
 
 // Lines on stderr, "advgp: ...", unless --quiet.
 __attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);
 void gp_cli_complain(const char *text); // the last line of a program that failed
 
-// What was printed has arrived; EIO where nobody takes it.
+// What was printed has arrived; EIO where nobody takes it. After that, gp_cli_nobody_reads says whether whoever read
+// standard output has gone (head has seen enough), which is no failure of ours.
 advgp_status gp_cli_flush(advgp_error *err);
+bool gp_cli_nobody_reads(void);
+advgp_status gp_cli_print(const char *text, size_t n, advgp_error *err); // not flushed
 
 // Rows done, on stderr: after 2 seconds, then every 5, unless --quiet. Start from {0}.
 typedef struct gp_cli_progress {

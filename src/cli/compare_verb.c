@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/training.h"
+#include "cli/written.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
 #include "train/inducing.h"
@@ -403,8 +404,9 @@ static void print_table(const comparison *c)
     json_array_foreach(c->rows, i, row) held_out |= json_is_true(json_object_get(row, "held_out"));
     if (c->n_done)
         printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n",
-               c->test ? "the rows of --test" : gp_cli_scored_rows(held_out), "method", "m", "delay", "CPU s", "wall s",
-               "-ELBO", "RMSE", "MNLP", "90 % in");
+               c->test ? "the rows of --test"
+                       : gp_cli_scored_rows(held_out, (double)gp_shards_rows(c->data.shards, GP_TRAIN)),
+               "method", "m", "delay", "CPU s", "wall s", "-ELBO", "RMSE", "MNLP", "90 % in");
     json_array_foreach(c->rows, i, row)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
@@ -449,7 +451,7 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
     gp_blas_threads(1);
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
-    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
+    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         st = load(&c, err);

@@ -7,6 +7,7 @@
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
+#include "store/place.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,9 +54,14 @@ static int tell(void *ctx, size_t rows)
     return gp_cli_stopped();
 }
 
-size_t gp_reader_memory(void)
+gp_file_options gp_cli_files(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql)
 {
-    return (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes());
+    return (gp_file_options){.paths = paths,
+                             .n_paths = n_paths,
+                             .sql = sql,
+                             .memory_bytes = (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes()),
+                             .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
+                             .stopped = gp_cli_stopped};
 }
 
 // ---- a source through its first pass --------------------------------------------------------------------------------
@@ -76,10 +82,7 @@ static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes
 {
     *out = (opened){0};
     gp_schema_options options;
-    const gp_file_options files = {.paths = o->operands,
-                                   .n_paths = o->n_operands,
-                                   .sql = gp_options_text(o, "sql"),
-                                   .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_cli_files(o, o->operands, o->n_operands, gp_options_text(o, "sql"));
     advgp_status st = schema_options(o, &options, err);
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
@@ -125,12 +128,12 @@ static advgp_status encode_into(gp_source *source, const gp_schema *schema, gp_e
     return st;
 }
 
-static advgp_status add_validation_file(const opened *x, gp_memory_builder *builder, teller *t, gp_notes *notes,
-                                        advgp_error *err)
+static advgp_status add_validation_file(const gp_options *o, const opened *x, gp_memory_builder *builder, teller *t,
+                                        gp_notes *notes, advgp_error *err)
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_cli_files(o, &x->split.name, 1, NULL);
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
     gp_free(h.part);
@@ -138,7 +141,7 @@ static advgp_status add_validation_file(const opened *x, gp_memory_builder *buil
     return st;
 }
 
-static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_error *err)
+static advgp_status into_memory(const gp_options *o, opened *x, teller *t, gp_loaded *out, advgp_error *err)
 {
     gp_memory_builder *builder = NULL;
     const gp_schema *schema = x->schema;
@@ -149,7 +152,7 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
     if (st == ADVGP_OK)
         st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, t, &out->notes,
                          err);
-    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(x, builder, t, &out->notes, err);
+    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(o, x, builder, t, &out->notes, err);
     if (st == ADVGP_OK)
         out->shards = gp_memory_shards_take(builder);
     else
@@ -201,7 +204,7 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, te
 {
     const char *cache = gp_options_text(o, "cache");
     gp_source *held_out = NULL;
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_cli_files(o, &x->split.name, 1, NULL);
     advgp_status st = ADVGP_OK;
     if (x->split.kind == GP_SPLIT_FILE) st = gp_source_files_open(&files, &out->notes, &held_out, err);
     const bool made = st == ADVGP_OK && mkdir(cache, 0777) == 0;
@@ -266,7 +269,7 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
     } else if (cache) {
         st = by_cache(o, dir, &x, &t, out, err);
     } else {
-        st = into_memory(&x, &t, out, err);
+        st = into_memory(o, &x, &t, out, err);
         const char *sql = gp_options_text(o, "sql");
         if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql))))
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for the query");
@@ -276,13 +279,13 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
     return st;
 }
 
-advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
-                           gp_notes *notes, gp_shards **out, advgp_error *err)
+advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
+                           const gp_schema *schema, gp_notes *notes, gp_shards **out, advgp_error *err)
 {
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
     teller t = {0};
-    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_cli_files(o, paths, n_paths, sql);
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);
@@ -320,6 +323,8 @@ advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, 
         st = gp_fail(err, ADVGP_EINVAL,
                      "--validation %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
                      asked.name);
+    const gp_reads reads = {.paths = o->operands, .n = o->n_operands};
+    if (st == ADVGP_OK) st = gp_place_check_folder(dir, "--output", reads, err);
     if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
     if (st == ADVGP_OK) st = open_and_fit(o, &t, notes, &x, err);
     if (st != ADVGP_OK) return st;

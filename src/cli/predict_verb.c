@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/load.h"
 #include "cli/tableout.h"
+#include "cli/written.h"
 #include "data/strings.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
@@ -144,10 +146,10 @@ static advgp_status tell(job *j, advgp_error *err)
 
 static advgp_status predict(job *j, advgp_error *err)
 {
-    const gp_file_options data = {.paths = j->options->operands + 1,
-                                  .n_paths = j->options->n_operands - 1,
-                                  .exact = (const char *const *)j->keep,
-                                  .n_exact = j->n_keep};
+    const gp_options *o = j->options;
+    gp_file_options data = gp_cli_files(o, o->operands + 1, o->n_operands - 1, NULL);
+    data.exact = (const char *const *)j->keep;
+    data.n_exact = j->n_keep;
     advgp_status st = gp_answers_open(j->model, &data, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
@@ -165,7 +167,10 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
     if (gp_options_flag(options, "json") && strcmp(gp_options_text(options, "output"), "-") == 0)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_tableout_check(gp_options_text(options, "output"), err);
+    if (st == ADVGP_OK)
+        st = gp_cli_check_written(options, "output", gp_options_text(options, "output"), GP_WRITTEN_TABLE, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};
     j.n_answers = gp_options_flag(options, "mean-only") ? 1 : N_ANSWERS;

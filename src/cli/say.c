@@ -4,10 +4,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Names and values come from files: what would move a terminal's cursor or change its colours is shown as a question
 // mark.
@@ -49,17 +51,37 @@ void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size
     gp_cli_say(options, "%zu rows, %.0f a second", rows, (double)rows / (now - progress->began));
 }
 
+static bool nobody_reads;
+
+bool gp_cli_nobody_reads(void)
+{
+    return nobody_reads;
+}
+
+// A pipe without a reader says so whenever it is asked; errno may be of long ago.
+static advgp_status cannot_print(const char *why, advgp_error *err)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    nobody_reads = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", why);
+}
+
 advgp_status gp_cli_flush(advgp_error *err)
 {
-    const bool failed = ferror(stdout) != 0; // then errno is of long ago
+    const bool failed = ferror(stdout) != 0;
     if (fflush(stdout) == 0 && !failed) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", failed ? "a write failed" : strerror(errno));
+    return cannot_print(failed ? "a write failed" : strerror(errno), err);
+}
+
+advgp_status gp_cli_print(const char *text, size_t n, advgp_error *err)
+{
+    return fwrite(text, 1, n, stdout) == n ? ADVGP_OK : cannot_print(strerror(errno), err);
 }
 
 static advgp_status print(const char *text, size_t n, advgp_error *err)
 {
-    if (fwrite(text, 1, n, stdout) == n) return gp_cli_flush(err);
-    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
+    const advgp_status st = gp_cli_print(text, n, err);
+    return st == ADVGP_OK ? gp_cli_flush(err) : st;
 }
 
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err)

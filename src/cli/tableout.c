@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "data/coerce.h"
 #include "data/stage.h"
 #include "data/strings.h"
 #include "store/atomicfile.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +52,12 @@ static advgp_status find_format(const char *path, format *out, advgp_error *err)
     const bool special = exists && !S_ISREG(about.st_mode);
     if (*out != CSV || special || strcmp(path, "-") == 0 || ends_with(path, ".csv")) return ADVGP_OK;
     return gp_fail(err, ADVGP_EINVAL, "the output '%.300s' ends with none of .csv, .parquet and .jsonl", path);
+}
+
+advgp_status gp_tableout_check(const char *path, advgp_error *err)
+{
+    format kind;
+    return find_format(path, &kind, err);
 }
 
 static advgp_status open_stage(gp_tableout *t, const bool *exact, advgp_error *err)
@@ -297,8 +303,7 @@ static advgp_status flush(gp_tableout *t, advgp_error *err)
     t->text.n = 0;
     if (!n) return ADVGP_OK;
     if (t->file) return gp_atomicfile_write(t->file, t->text.p, n, err);
-    if (fwrite(t->text.p, 1, n, stdout) == n) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
+    return gp_cli_print(t->text.p, n, err);
 }
 
 advgp_status gp_tableout_end_row(gp_tableout *t, advgp_error *err)
@@ -334,8 +339,8 @@ advgp_status gp_tableout_commit(gp_tableout *t, advgp_error *err)
     if (st == ADVGP_OK && t->file) {
         st = gp_atomicfile_commit(t->file, err);
         t->file = NULL;
-    } else if (st == ADVGP_OK && fflush(stdout) != 0) {
-        st = gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
+    } else if (st == ADVGP_OK) {
+        st = gp_cli_flush(err);
     }
     gp_tableout_abandon(t);
     return st;

@@ -58,6 +58,7 @@ struct gp_source {
     bool *wanted; // n_columns, all true at first. A caller may clear some before a pass: the column is then not read.
     char *label;  // how messages call it: the file, or "3 files in DIR"
     bool unnamed; // there is no header line: columns are called c1, c2, ...
+    bool headed;  // the names are those of a header line of text
 };
 
 // The members of the family, for tests and `advgp info`; ends with NULL.
@@ -98,6 +99,7 @@ advgp_status gp_source_synthetic_open(size_t n_rows, size_t d, uint64_t seed, gp
 
 // ---- duckdb: files, folders, globs, stdin, SQL ----------------------------------------------------------------------
 typedef struct gp_notes gp_notes;
+enum { GP_SPOOL_LIMIT_GB = 64 };
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin
     size_t n_paths;
@@ -108,6 +110,8 @@ typedef struct gp_file_options {
     size_t memory_bytes;   // DuckDB's own limit; 0: 1 GiB
     size_t threads;        // 0: 1
     const char *temporary; // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
+    double limit_bytes;    // of the temporary copy of stdin or a pipe; 0: GP_SPOOL_LIMIT_GB
+    bool (*stopped)(void); // may be NULL: opening ends with ESTOPPED once it says so
 } gp_file_options;
 // notes (may be NULL) gets what was decided about encodings.
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err);

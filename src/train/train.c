@@ -84,7 +84,7 @@ static bool whole(const gp_course *t)
 
 // OpenBLAS takes 128 MB of address space for every thread that calls it, touched or not, and where a limit refuses them
 // it tries again for ever. So no more threads are started than the limit leaves room for: the workers and the judge.
-static advgp_status fit_threads(gp_course *t, gp_notes *notes, advgp_error *err)
+static advgp_status fit_threads(gp_course *t, const char **reduced, advgp_error *err)
 {
     const double a_thread = 144e6, threads = floor(gp_memory_address_room() / a_thread);
     if (threads >= (double)t->workers + 1) return ADVGP_OK;
@@ -94,13 +94,9 @@ static advgp_status fit_threads(gp_course *t, gp_notes *notes, advgp_error *err)
             "the limit of this process (ulimit -d, ulimit -v) leaves no room for a worker and a judge, which "
             "take %.0f MB of address space each: raise it by %.0f MB",
             a_thread / 1e6, (2 * a_thread - fmax(0, gp_memory_address_room())) / 1e6);
-    const size_t fit = (size_t)threads - 1;
-    const advgp_status st = gp_notes_add(notes, err, fit,
-                                         "workers reduced from %zu to %zu: the limit of this process "
-                                         "(ulimit -d, ulimit -v) leaves no room for more threads",
-                                         t->workers, fit);
-    t->workers = fit;
-    return st;
+    t->workers = (size_t)threads - 1;
+    *reduced = "the limit of this process (ulimit -d, ulimit -v) leaves no room for more threads";
+    return ADVGP_OK;
 }
 
 static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
@@ -119,13 +115,11 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
         t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
     if (t->workers < 1) t->workers = 1;
-    if (o->workers_asked && t->workers < o->workers) {
-        const advgp_status noted = gp_notes_add(notes, err, t->workers,
-                                                "workers reduced from %zu to %zu: there are no more shards", o->workers,
-                                                t->workers);
-        if (noted != ADVGP_OK) return noted;
-    }
-    advgp_status room = o->cluster ? ADVGP_OK : fit_threads(t, notes, err);
+    const size_t wanted = o->workers_asked ? o->workers : t->workers;
+    const char *reduced = t->workers < wanted ? "there are no more shards" : NULL; // said once, however many reasons
+    advgp_status room = o->cluster ? ADVGP_OK : fit_threads(t, &reduced, err);
+    if (room == ADVGP_OK && reduced)
+        room = gp_notes_add(notes, err, t->workers, "workers reduced from %zu to %zu: %s", wanted, t->workers, reduced);
     if (room != ADVGP_OK) return room;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
@@ -321,13 +315,16 @@ static void ask_judge(gp_course *t, const double *theta, size_t version)
     const double now = gp_clock_wall(), run = fmax(now - t->run_start, 1e-9), n = (double)t->n_train;
     const double rows = rows_seen(t), a_version = rows_a_version(t);
     const double rows_here = rows - (double)t->first_step * a_version;
+    // With a delay a version may see more than it must: what is to come is taken to be like what was.
+    const double versions_here = (double)version - (double)t->first_step;
+    const double ahead = versions_here > 0 ? rows_here / versions_here : a_version;
     const double kl = gp_theta_kl(t->learner->layout, theta, NULL) / gp_shards_weight(t->shards, GP_TRAIN);
     t->asked = (gp_train_eval){
         .wall = now - t->wall_start,
         .cpu = gp_clock_cpu() - t->cpu_start,
         .rows = rows,
         .epoch = rows / n,
-        .epochs = (double)t->steps * a_version / n,
+        .epochs = (rows + ahead * (double)(version < t->steps ? t->steps - version : 0)) / n,
         .version = version,
         .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
         .run_seconds = run,

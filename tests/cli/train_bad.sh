@@ -62,7 +62,7 @@ printf '\001\002\003' >in/binary.conf
 ln -s loop in/loop
 
 # An output that was there before: it must survive every refusal.
-echo 'a model of last week' >out/model.safetensors
+looks_like model >out/model.safetensors
 o=(-o out/model.safetensors)
 t() { bad "$1" "${@:2}" "${o[@]}"; } # every case writes there, if it writes
 y=(--target y)
@@ -160,13 +160,13 @@ t 'no input to validate'     3 'in/lacking.csv' "'x1'" -- train in/good.csv "${y
 t 'no test file'             3 '--test' 'in/absent.csv' -- train in/good.csv "${y[@]}" --test in/absent.csv
 t 'no target to test'        3 '--test' 'in/validation.csv' "'y'" -- train in/good.csv "${y[@]}" --test in/validation.csv
 t 'no rows to test'          3 '--test' 'in/header.csv' -- train in/good.csv "${y[@]}" --test in/header.csv
-t 'no config file'           2 'in/absent.conf' -- train in/good.csv "${y[@]}" --config in/absent.conf
+t 'no config file'           3 'in/absent.conf' -- train in/good.csv "${y[@]}" --config in/absent.conf
 t 'config with a bad key'    2 'in/key.conf' '3' 'inducin' 'inducing' -- train in/good.csv --config in/key.conf
 t 'config with a bad value'  2 'in/value.conf' '2' 'many' -- train in/good.csv --config in/value.conf
 t 'config without a ='       2 'in/shape.conf' '1' -- train in/good.csv --config in/shape.conf
 t 'config twice the same'    2 'in/twice.conf' 'inducing' -- train in/good.csv "${y[@]}" --config in/twice.conf
 t 'config of bytes'          2 'in/binary.conf' -- train in/good.csv "${y[@]}" --config in/binary.conf
-t 'config is a folder'       2 'in/folder' -- train in/good.csv "${y[@]}" --config in/folder
+t 'config is a folder'       3 'in/folder' -- train in/good.csv "${y[@]}" --config in/folder
 t 'SQL with a typo'          2 '--sql' 'syntax error' -- train in/good.csv "${y[@]}" --sql 'SELEC * FROM data'
 t 'SQL of no such table'     2 '--sql' 'bad' -- train in/good.csv "${y[@]}" --sql 'SELECT * FROM bad'
 t 'SQL of no such column'    2 '--sql' 'x9' -- train in/good.csv "${y[@]}" --sql 'SELECT x9, y FROM good'
@@ -237,7 +237,7 @@ for at in 0 20 200 400 700 $((size - 9)) $((size - 1)); do
   perl -e 'local $/; my $b = <STDIN>; substr($b, $ARGV[0], 1) ^= chr(4); print $b' "$at" <in/kept.checkpoint >"in/flip.$at"
   t "a bit at $at flipped"   4 "in/flip.$at" -- "${run[@]}" --resume "in/flip.$at"
 done
-t 'no checkpoint'            1 'in/absent' 'No such file' -- "${run[@]}" --resume in/absent
+t 'no checkpoint'            3 'in/absent' 'No such file' -- "${run[@]}" --resume in/absent
 t 'checkpoint cut in half'   4 'in/cut.checkpoint' -- "${run[@]}" --resume in/cut.checkpoint
 t 'checkpoint cut by a byte' 4 'in/cut1.checkpoint' -- "${run[@]}" --resume in/cut1.checkpoint
 t 'checkpoint with more'     4 'in/long.checkpoint' -- "${run[@]}" --resume in/long.checkpoint
