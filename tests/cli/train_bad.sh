@@ -199,8 +199,15 @@ cmp -s <(table 60) in/good.csv || tell 'the data were overwritten'
 mkdir small
 if mount -t tmpfs -o size=8k none small 2>/dev/null; then
   mounted=$scratch/small
-  bad 'full disk'            1 'small/m.safetensors' 'space' -- train in/good.csv "${quick[@]}" -o small/m.safetensors
+  # A model that has no room is kept in the temporary folder, and the message says where.
+  n_cases=$((n_cases + 1))
+  "$advgp" train in/good.csv "${quick[@]}" -o small/m.safetensors >said.out 2>said.err
+  [[ $? == 1 ]] && grep -q 'small/m.safetensors.*space.*the model is kept in .*tmp/advgp-rescued-' said.err || tell "full disk: $(cat said.err)"
   [[ -z $(ls -A small) ]] || tell "full disk: left behind $(ls -A small)"
+  "$advgp" predict tmp/advgp-rescued-*.safetensors in/good.csv >/dev/null || tell 'full disk: no good model is kept'
+  rm -f tmp/advgp-rescued-*
+  # A pipe without an end stops short of filling the disk.
+  TMPDIR=$scratch/small bad 'no room for a pipe' 1 'standard input' 'TMPDIR' -- train - "${quick[@]}" "${o[@]}" < <(yes 1,2,3)
   # A checkpoint that finds no room costs no run its steps: it is told, also in the log, and the model is written.
   good 'full disk: a checkpoint' 'the state could not be saved, training goes on' 'space' -- \
     train in/good.csv --target y -m 40 --components 1 --epochs 1000000 --batch 60 --patience inf --time 3 --checkpoint small/c --checkpoint-every 1 \
@@ -213,7 +220,10 @@ if mount -t tmpfs -o size=8k none small 2>/dev/null; then
 else
   echo 'skipped: a full disk (no right to mount a tmpfs)'
 fi
-bad 'full device'            1 '/dev/full' 'space' -- train in/good.csv "${quick[@]}" -o /dev/full
+n_cases=$((n_cases + 1))
+"$advgp" train in/good.csv "${quick[@]}" -o /dev/full >said.out 2>said.err
+[[ $? == 1 ]] && grep -q '/dev/full.*space.*the model is kept in' said.err || tell "full device: $(cat said.err)"
+rm -f tmp/advgp-rescued-*
 n_cases=$((n_cases + 1))
 "$advgp" train in/good.csv "${quick[@]}" -q -o out/new.safetensors >/dev/full 2>said.err
 [[ $? == 1 ]] && grep -q 'standard output' said.err || tell "a full standard output: $(cat said.err)"
@@ -262,9 +272,9 @@ rm -f kept.safetensors
 head -c 3000 in/start.safetensors >in/cutstart.safetensors
 "$advgp" train in/run.csv --target y --method mean -q -o in/mean.safetensors >/dev/null || tell 'no mean to start from'
 with colour.csv '{ $1 = NR == 1 ? "x1" : NR % 2 ? "red" : "blue" } 1'
-echo 'the log of last week' >out/log
+echo '{"event":"manifest"}' >out/log
 s=(--start in/start.safetensors --log out/log)
-t 'no such way to start'     4 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
+t 'no such way to start'     3 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
 t 'data to start from'       4 '--start' 'in/run.csv' -- train in/run.csv "${y[@]}" --start in/run.csv --log out/log
 t 'a folder to start from'   4 '--start' 'in/folder' -- train in/run.csv "${y[@]}" --start in/folder --log out/log
 t 'a start cut off'          4 '--start' 'in/cutstart.safetensors' -- train in/run.csv "${y[@]}" --start in/cutstart.safetensors --log out/log
@@ -280,6 +290,8 @@ t 'start, a column more'     3 'in/start.safetensors' "'w'" -- train in/wider.cs
 t 'start, logarithm'         3 'in/start.safetensors' '--log-target' -- train in/run.csv "${y[@]}" "${s[@]}" --log-target
 t 'start, other encoding'    3 'in/start.safetensors' "'x1' as onehot" '--encode' -- train in/colour.csv "${y[@]}" "${s[@]}"
 t 'the log is the start'     2 '--log' 'in/start.safetensors' -- train in/run.csv "${y[@]}" --start in/start.safetensors --log in/start.safetensors
-t 'bad resume, bad log'      4 'out/log' -- "${run[@]}" --resume in/kept.checkpoint --log out/log
+echo 'the diary of last week' >out/diary
+t 'bad resume, bad log'      2 'out/diary' 'no log' '--force' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary
+t 'forced, still no log'     4 'out/diary' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary --force
 
 end_report 120
