@@ -43,24 +43,25 @@ ended 0
 rm -f out/m
 
 # ---- training ---------------------------------------------------------------------------------------------------------
-long=(--target y -m 40 --components 1 --epochs 1000000 --batch 500 --patience inf -q --checkpoint-every 1)
+# Versions that cost a nap each, not CPU.
+long=(--target y -m 20 --components 1 --batch 500 --patience inf -q --checkpoint-every 1 --workers 1 --delay-worker 0:0.05)
 for pair in HUP:129 TERM:143; do
   name="a training, ${pair%:*}"
-  begin train in/rows.csv "${long[@]}" -o out/m --checkpoint out/c
+  begin train in/rows.csv "${long[@]}" --epochs 100000 -o out/m --checkpoint out/c
   wait_for '[[ -s out/c ]]'
   kill -"${pair%:*}" $pid; ended "${pair#*:}"
   [[ -s out/m && -s out/c ]] && grep -q -- '--resume out/c' said.err || tell "$name: no model or checkpoint: $(cat said.err)"
   rm -f out/m out/c
 done
 name='a hang-up that nohup ignores'
-(trap '' HUP; exec "$advgp" train in/rows.csv "${long[@]}" --time 3 -o out/m >said.out 2>said.err) & pid=$!
+(trap '' HUP; exec "$advgp" train in/rows.csv "${long[@]}" --epochs 6 -o out/m >said.out 2>said.err) & pid=$!
 sleep 1; kill -HUP $pid; ended 0
 rm -f out/m
 
 # ---- ending at once ---------------------------------------------------------------------------------------------------
 awk 'NR == 1 { print; next } { row[NR] = $0 } END { for (i = 0; i < 100; i++) for (k in row) print row[k] }' in/rows.csv >in/many.csv
 "$advgp" train in/rows.csv --target y -m 200 --components 1 --epochs 1 -q -o in/m >/dev/null 2>&1 || tell 'a model to predict with'
-for signal in QUIT:131 USR1:138 ALRM:142 ABRT:134 SEGV:139; do
+for signal in XCPU:152 USR1:138 ALRM:142 ABRT:134 SEGV:139; do
   name="a signal that is not expected, ${signal%:*}"
   begin predict in/m in/many.csv -o out/p.csv
   wait_for "[[ -n \$(left) ]]"
