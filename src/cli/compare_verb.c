@@ -1,9 +1,10 @@
 // compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
 // table and one log.
+#include "api/load.h"
+#include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/load.h"
 #include "cli/training.h"
 #include "linalg/dense.h"
 #include "method/method.h"
@@ -173,7 +174,7 @@ static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp
 
 static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
 {
-    *options = gp_cli_train_options(c->train);
+    *options = gp_request_train(c->train);
     if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
@@ -314,7 +315,7 @@ static advgp_status set_method(comparison *c, const char *label, advgp_error *er
 static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
 {
     advgp_status st = gp_options_set(c->train, "inducing", m, err);
-    const gp_train_options o = gp_cli_train_options(c->train);
+    const gp_train_options o = gp_request_train(c->train);
     gp_free(c->inducing);
     c->inducing = NULL;
     if (st == ADVGP_OK)
@@ -374,7 +375,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
 
 static advgp_status load(comparison *c, advgp_error *err)
 {
-    advgp_status st = gp_load_training(c->train, &c->data, err);
+    advgp_status st = gp_load_training(c->train, gp_cli_host(c->o), &c->data, err);
     if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))

@@ -1,9 +1,8 @@
 // entry.c: from options and environment to an endpoint.
-#include "cli/entry.h"
+#include "api/entry.h"
 #include "base/alloc.h"
 #include "base/machine.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "cluster/join.h"
 #include "data/packed.h"
 #include "store/keys.h"
@@ -31,6 +30,7 @@ static const double knock_seconds = 2; // or for anybody to open where it was
 
 struct gp_entry {
     const gp_options *o;
+    const gp_host *host;
     gp_launch launch; // by whom it was started; size negative: not told
     bool several;     // hosts take part
     const char *job;  // what Slurm calls it; NULL: it is none of its
@@ -61,15 +61,15 @@ static void on_say(void *ctx, const char *text)
 {
     const gp_entry *e = ctx;
     if (e->worker)
-        gp_cli_say(e->o, "%s: %s", e->name, text);
+        gp_host_say(e->host, "%s: %s", e->name, text);
     else
-        gp_cli_say(e->o, "%s", text);
+        gp_host_say(e->host, "%s", text);
 }
 
 static int on_stop(void *ctx)
 {
-    (void)ctx;
-    return gp_cli_stopped();
+    const gp_entry *e = ctx;
+    return gp_host_stops(e->host);
 }
 
 // What transport/launch.h knows, and Kubernetes, whose indexed jobs count their pods.
@@ -322,10 +322,10 @@ static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
         if (endpoint) endpoint->transport->close(endpoint);
         return st;
     }
-    gp_cli_say(o, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
-               e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
-               e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
-               e->workers == 1 ? "" : "s");
+    gp_host_say(e->host, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
+                e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
+                e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
+                e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
@@ -357,8 +357,8 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
                        e->servers);
     }
     e->workers = place.size - 1 - e->servers;
-    gp_cli_say(e->o, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size, place.host,
-               e->workers, e->workers == 1 ? "" : "s");
+    gp_host_say(e->host, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size,
+                place.host, e->workers, e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
@@ -400,7 +400,7 @@ static advgp_status settle_role(gp_entry *e, advgp_error *err)
                        e->rendezvous);
     e->worker = true;
     e->wish = GP_ANY_WORKER;
-    gp_cli_say(o, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
+    gp_host_say(e->host, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
     return ADVGP_OK;
 }
 
@@ -419,8 +419,9 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
     if (dir) st = gp_keys_read_lead(dir, &keys, err);
     if (!dir && !at.loopback) { // who is let in, the lead says
         const struct timespec pause = {.tv_nsec = 200000000};
-        gp_cli_say(e->o, "%s: waits for the lead's rendezvous file", e->name);
-        for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_cli_stopped(); waited += 0.2) {
+        gp_host_say(e->host, "%s: waits for the lead's rendezvous file", e->name);
+        for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_host_stops(e->host);
+             waited += 0.2) {
             st = find_lead(e, &known, &lead, err);
             if (st == ADVGP_OK && !known) (void)nanosleep(&pause, NULL);
         }
@@ -484,11 +485,12 @@ static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
     return st == ADVGP_OK && e->serves ? offer_service(e, NULL, err) : st;
 }
 
-static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *err)
+static advgp_status entry_new(const gp_options *o, const gp_host *host, gp_entry **out, advgp_error *err)
 {
     gp_entry *e = *out = gp_alloc(1, sizeof *e);
     if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
     e->o = o;
+    e->host = host;
     read_launch(e);
     e->wish = GP_ANY_WORKER;
     e->give_up = worker_wait;
@@ -496,11 +498,11 @@ static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *
     return ADVGP_OK;
 }
 
-advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err)
+advgp_status gp_entry_open(const gp_options *o, const gp_host *host, gp_entry **out, advgp_error *err)
 {
     *out = NULL;
     if (gp_options_is(o, "transport", "inproc")) return ADVGP_OK;
-    advgp_status st = entry_new(o, out, err);
+    advgp_status st = entry_new(o, host, out, err);
     if (st != ADVGP_OK) return st;
     gp_entry *e = *out;
     // As long as the lead waits for them, where somebody said how long; it may start later than they.
@@ -521,9 +523,9 @@ advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err
     return st;
 }
 
-advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_error *err)
+advgp_status gp_entry_open_worker(const gp_options *o, const gp_host *host, gp_entry **out, advgp_error *err)
 {
-    advgp_status st = entry_new(o, out, err);
+    advgp_status st = entry_new(o, host, out, err);
     if (st != ADVGP_OK) return st;
     gp_entry *e = *out;
     e->worker = true;
@@ -594,12 +596,12 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .stop = on_stop,
                                .say = on_say,
                                .ctx = e};
-    gp_cli_say(e->o, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker", e->launch.by ? " started by " : "",
-               e->launch.by ? e->launch.by : "");
+    gp_host_say(e->host, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker",
+                e->launch.by ? " started by " : "", e->launch.by ? e->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
     e->service.endpoint = NULL; // it was taken
-    gp_cli_say(e->o, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
-               result.runs, result.runs == 1 ? "" : "s", result.resends);
+    gp_host_say(e->host, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
+                result.runs, result.runs == 1 ? "" : "s", result.resends);
     return st;
 }
 

@@ -1,13 +1,15 @@
 // entry.h: how a process takes part in a training of several: what it is, where the others are, and with which keys,
 // from options and from what the launcher says.
 #pragma once
+#include "api/host.h"
 #include "base/option.h"
 #include "cluster/cluster.h"
 
 typedef struct gp_entry gp_entry;
 
 // *out NULL: --transport inproc, it is alone. Else it is a lead or a worker; a lead listens from here on.
-advgp_status gp_entry_open(const gp_options *train, gp_entry **out, advgp_error *err);
+// Options and host are borrowed until it is closed.
+advgp_status gp_entry_open(const gp_options *train, const gp_host *host, gp_entry **out, advgp_error *err);
 bool gp_entry_is_worker(const gp_entry *entry);
 // The lead's: workers of the run, and the rows they are to open.
 gp_cluster *gp_entry_cluster(gp_entry *entry);
@@ -19,4 +21,4 @@ advgp_status gp_entry_work(gp_entry *entry, advgp_error *err);
 void gp_entry_close(gp_entry *entry, const char *why);
 
 // `advgp work`: always a worker.
-advgp_status gp_entry_open_worker(const gp_options *work, gp_entry **out, advgp_error *err);
+advgp_status gp_entry_open_worker(const gp_options *work, const gp_host *host, gp_entry **out, advgp_error *err);
