@@ -1,6 +1,6 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
-#include "api/entry.h"
 #include "api/load.h"
+#include "api/participant.h"
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -44,9 +44,9 @@ typedef struct report {
     uint64_t bits;  // of the model
     double *delays; // --delay-worker
     size_t n_delays;
-    gp_entry *entry;   // NULL: all workers are threads of this process
-    char resume[4096]; // checkpoint to go on from; empty: none
-    bool saved;        // this run has written one
+    gp_participant *part; // NULL: all workers are threads of this process
+    char resume[4096];    // checkpoint to go on from; empty: none
+    bool saved;           // this run has written one
 } report;
 
 // ---- log ------------------------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ static void print_result(const report *r, const char *path, const gp_model *mode
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->entry ? " of the lead" : "");
+    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->part ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
                t->step_seconds, t->finish_seconds, t->last_seconds);
@@ -464,8 +464,8 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
     options.resume = r->resume[0] ? r->resume : NULL;
-    if (r->entry) options.cluster = gp_entry_cluster(r->entry);
-    if (r->entry && gp_options_is(o, "max-delay", "auto"))
+    if (r->part) options.cluster = gp_participant_cluster(r->part);
+    if (r->part && gp_options_is(o, "max-delay", "auto"))
         options.max_delay = options.rule == &gp_rule_prox ? CLUSTER_DELAY_PROX : CLUSTER_DELAY_NATURAL;
     gp_model *model = NULL;
     gp_train_result result;
@@ -558,12 +558,12 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = dry ? ADVGP_OK : check_outputs(o, r->replay != NULL, err);
-    const size_t workers = r->entry                              ? gp_entry_workers(r->entry)
+    const size_t workers = r->part                               ? gp_participant_workers(r->part)
                            : gp_options_is(o, "workers", "auto") ? gp_cores()
                                                                  : (size_t)gp_options_int(o, "workers");
     if (st == ADVGP_OK) st = gp_request_delays(o, workers, &r->delays, &r->n_delays, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
-    if (st == ADVGP_OK && r->entry) st = gp_entry_data(r->entry, data.shards, options.m, err);
+    if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
         print_plan(o, &options, &data);
@@ -590,14 +590,14 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     gp_blas_threads(1);
     advgp_status st = gp_request_check(o, err);
     if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run"))
-        st = gp_entry_open(o, gp_cli_host(o), &r.entry, err);
+        st = gp_participant_open(o, gp_cli_host(o), &r.part, err);
     if (st != ADVGP_OK) return st;
     if (!replay) find_resume(&r);
-    if (r.entry && gp_entry_is_worker(r.entry))
-        st = gp_entry_work(r.entry, err);
+    if (r.part && gp_participant_is_worker(r.part))
+        st = gp_participant_work(r.part, err);
     else
         st = lead(&r, bits, err);
     (void)fflush(stdout); // a launcher may end this process when its workers have ended
-    gp_entry_close(r.entry, st == ADVGP_OK || !err ? NULL : err->text);
+    gp_participant_close(r.part, st == ADVGP_OK || !err ? NULL : err->text);
     return st;
 }
