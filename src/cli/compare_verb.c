@@ -219,7 +219,8 @@ static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_t
                      (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(),
                      "cpu_seconds", r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
                      gp_json_real(r->rmse), "mnlp", gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]),
-                     "stopped", r->stopped, "versions", (json_int_t)r->versions, "held_out", r->held_out);
+                     "stopped", gp_stop_reason_words(r->stopped), "versions", (json_int_t)r->versions, "held_out",
+                     r->held_out);
 }
 
 static bool has_inducing(const comparison *c)

@@ -188,7 +188,7 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
                                .parts = s->parts,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
-                               .stopped = json_string_value(json_object_get(s->done, "stopped")),
+                               .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
                                .judged = judged};
     s->line = 0;
     return gp_runlog_open(path, &s->reader, err);

@@ -285,10 +285,10 @@ static json_t *result_json(const report *r, const char *path, const gp_model *mo
         path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
         coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
         gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
-        gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall, "cpu_seconds", t->cpu,
-        "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out, "workers_joined", (json_int_t)c->joined,
-        "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
-        "refused", (json_int_t)c->refused);
+        gp_json_real(model->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
+        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out, "workers_joined",
+        (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
+        (json_int_t)c->dropped, "refused", (json_int_t)c->refused);
 }
 
 const char *gp_cli_scored_rows(bool held_out)
@@ -302,7 +302,7 @@ static void print_result(const report *r, const char *path, const gp_model *mode
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
     printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
-           t->stopped);
+           gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            gp_cli_scored_rows(t->held_out), model->baseline_mean, model->baseline_linear, t->rmse);
     printf("MNLP %.4f", t->mnlp);

@@ -16,8 +16,8 @@ enum { ITERATIONS_GD = 500, ITERATIONS_LBFGS = 200, PATIENCE = 50 };
 
 typedef struct descent {
     gp_course *course;
-    const char *stopped; // by patience, time or wish
-    advgp_status status; // of the last judgement
+    gp_stop_reason stopped; // by patience or time
+    advgp_status status;    // of the last judgement
     advgp_error error;
     double rows; // of one iteration
 } descent;
@@ -34,8 +34,8 @@ static int after_iteration(void *ctx, size_t iteration, const double *theta, dou
     gp_course *c = d->course;
     d->status = gp_course_judge(c, theta, iteration, neg_elbo_per_row, &d->stopped, &d->error);
     if (d->status != ADVGP_OK) return 1;
-    if (!d->stopped && gp_course_time_is_up(c)) d->stopped = "time is up";
-    return d->stopped != NULL;
+    if (!d->stopped && gp_course_time_is_up(c)) d->stopped = GP_STOPPED_TIME;
+    return d->stopped != GP_NOT_STOPPED;
 }
 
 static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
@@ -50,7 +50,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
                                     .ctx = &d};
     gp_learner *l = c->learner;
     gp_collapsed *bound = NULL;
-    const char *stopped = NULL;
+    gp_stop_reason stopped = GP_NOT_STOPPED;
     c->run_start = gp_clock_wall();
     const double cpu = gp_clock_cpu();
     advgp_status st = c->run->ops->replay ? gp_run_replay_to_end(c->run, err) : gp_run_start(c->run, err);
@@ -67,7 +67,7 @@ static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
     if (interrupted && c->run->ops->replay && gp_course_stop_asked(c)) return gp_course_replay_stopped(err);
     if (st != ADVGP_OK && !interrupted) return st;
     c->result->interrupted = interrupted;
-    c->result->stopped = interrupted ? "interrupted" : d.stopped ? d.stopped : stopped;
+    c->result->stopped = interrupted ? GP_STOPPED_INTERRUPTED : d.stopped ? d.stopped : stopped;
     c->result->versions = c->state.judged_version;
     c->result->rows = d.rows * (double)c->state.judged_version;
     gp_course_end_steps(c, cpu);

@@ -162,10 +162,10 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     start(r);
     if (r->n > (size_t)2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
     if (st == ADVGP_OK) st = stage(r, r->n, &found, err);
-    result->stopped = r->interrupted                                               ? "interrupted"
-                      : r->late                                                    ? "time is up"
-                      : found.stopped && !strcmp(found.stopped, "iteration limit") ? "the iterations ended"
-                                                                                   : "the evidence is at its maximum";
+    result->stopped = r->interrupted                                ? GP_STOPPED_INTERRUPTED
+                      : r->late                                     ? GP_STOPPED_TIME
+                      : found.stopped == GP_STOPPED_ITERATION_LIMIT ? GP_STOPPED_ITERATIONS
+                                                                    : GP_STOPPED_MAXIMUM;
     result->interrupted = r->interrupted;
     result->versions = r->evaluations;
     result->rows = (double)r->rows_seen;

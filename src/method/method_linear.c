@@ -59,7 +59,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *sh
     if (st == ADVGP_OK) {
         snprintf((*model)->method, sizeof(*model)->method, "%s", name);
         fill(*model, &fit);
-        *r = (gp_train_result){.stopped = "it has a closed form",
+        *r = (gp_train_result){.stopped = GP_STOPPED_CLOSED_FORM,
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};

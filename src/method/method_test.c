@@ -363,7 +363,7 @@ static void an_interrupted_exact_fit_is_a_model(void **state)
     must(gp_method_exact.train(t.shards, t.schema, NULL, &o, &events, NULL, &model, &r, &err), &err);
     t.schema = NULL;
     assert_true(r.interrupted);
-    assert_string_equal(r.stopped, "interrupted");
+    assert_int_equal(r.stopped, GP_STOPPED_INTERRUPTED);
     gp_model_free(model);
     unload();
 }

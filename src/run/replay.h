@@ -1,6 +1,7 @@
 // replay.h: a run again from its log, on one core: the same server is told the same things in the same order, and the
 // pushes are computed again. Bit for bit the same parameters.
 #pragma once
+#include "optim/stop_reason.h"
 #include "run/pslog.h"
 #include "run/run.h"
 
@@ -21,7 +22,7 @@ typedef struct gp_replay_feed {
     const char *checkpoint;      // a file for the state between two parts; NULL without any
     size_t components;           // that the run had
     size_t workers_max;          // places for workers; 0: as many as it began with
-    const char *stopped;         // why it ended; NULL: the log does not tell
+    gp_stop_reason stopped;      // why it ended; GP_NOT_STOPPED: the log does not tell
     size_t judged;               // version of its last evaluation
 } gp_replay_feed;
 

@@ -242,7 +242,7 @@ static void a_verdict_takes_effect_at_the_next_evaluation_version(void **state)
         o.patience = 1, o.batch = 32, o.max_delay = tau; // noisy enough to lose a little soon
         diary d;
         const gp_train_result r = train_with(&o, &d);
-        assert_string_equal(r.stopped, "no gain on held-out rows");
+        assert_int_equal(r.stopped, GP_STOPPED_NO_GAIN);
         double best = INFINITY;
         for (size_t i = 0; i < d.n; i++) {
             assert_int_equal(d.version[i], (i + 1) * d.every);
@@ -263,7 +263,7 @@ static void time_ends_a_run_at_an_evaluation_version(void **state)
     o.seconds = 1e-6;
     diary d;
     const gp_train_result r = train_with(&o, &d);
-    assert_string_equal(r.stopped, "time is up");
+    assert_int_equal(r.stopped, GP_STOPPED_TIME);
     assert_true(d.every > 1);
     assert_int_equal(r.versions, d.every);
     assert_int_equal(d.version[d.n - 1], r.versions); // the log has it as its last evaluation

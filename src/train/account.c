@@ -92,9 +92,10 @@ static json_t *real_or_null(double x)
 static advgp_status write_record(gp_model *model, const gp_train_result *r, advgp_error *err)
 {
     json_t *record = json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:f, s:f}", "rmse", real_or_null(r->rmse), "mnlp",
-                               real_or_null(r->mnlp), "neg_elbo", real_or_null(r->neg_elbo), "stopped", r->stopped,
-                               "rows", (json_int_t)r->n_train, "versions", (json_int_t)r->versions, "held_out",
-                               r->held_out, "wall_seconds", r->wall, "cpu_seconds", r->cpu);
+                               real_or_null(r->mnlp), "neg_elbo", real_or_null(r->neg_elbo), "stopped",
+                               gp_stop_reason_words(r->stopped), "rows", (json_int_t)r->n_train, "versions",
+                               (json_int_t)r->versions, "held_out", r->held_out, "wall_seconds", r->wall, "cpu_seconds",
+                               r->cpu);
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);
     return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");

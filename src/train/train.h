@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "data/notes.h"
 #include "data/shards.h"
+#include "optim/stop_reason.h"
 #include "ps/server.h"
 #include "store/modelfile.h"
 #include "train/inducing.h"
@@ -98,9 +99,9 @@ typedef struct gp_train_events {
 } gp_train_events;
 
 typedef struct gp_train_result {
-    const char *stopped; // why, in words
-    bool interrupted;    // by events.stop
-    char unsaved[512];   // why the last checkpoint could not be written; empty: it was, or none was asked for
+    gp_stop_reason stopped;
+    bool interrupted;  // by events.stop
+    char unsaved[512]; // why the last checkpoint could not be written; empty: it was, or none was asked for
     size_t versions;
     double rows;       // training rows seen, with repetition
     double n_train;    // training rows
