@@ -45,7 +45,8 @@ typedef struct gp_cli_progress {
 } gp_cli_progress;
 void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows);
 
-// The result of a verb on stdout; EIO where nobody takes it. Both take what they are given; a text that failed and an
-// object that is NULL are ENOMEM.
+// The result of a verb on stdout, its control characters written out (gp_text_printable); EIO where nobody takes it.
+// The two take what they are given; a text that failed and an object that is NULL are ENOMEM.
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err);
-advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err); // on one line, numbers with 17 digits
+__attribute__((format(printf, 1, 2))) void gp_cli_print(const char *format, ...); // a line or two of a longer result
+advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err);            // on one line, numbers with 17 digits
