@@ -44,7 +44,8 @@ advgp_status gp_cli_flush(advgp_error *err);
 // stopped by a signal.
 const gp_host *gp_cli_host(const gp_options *options);
 
-// The result of a verb on stdout; EIO where nobody takes it. Both take what they are given; a text that failed and an
-// object that is NULL are ENOMEM.
+// The result of a verb on stdout, its control characters written out (gp_text_printable); EIO where nobody takes it.
+// The two take what they are given; a text that failed and an object that is NULL are ENOMEM.
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err);
-advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err); // on one line, numbers with 17 digits
+__attribute__((format(printf, 1, 2))) void gp_cli_print(const char *format, ...); // a line or two of a longer result
+advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err);            // on one line, numbers with 17 digits

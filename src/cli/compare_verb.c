@@ -411,8 +411,8 @@ static void print_table(const comparison *c)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
         if (json_object_get(row, "failed")) {
-            printf("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
-                   json_string_value(json_object_get(row, "failed")));
+            gp_cli_print("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
+                         json_string_value(json_object_get(row, "failed")));
             continue;
         }
         char m[16] = "-", tau[16] = "-", bound[24] = "-";

@@ -328,14 +328,14 @@ static void print_result(const report *r, const char *path, const gp_model *mode
 static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
     const gp_schema *s = data->schema;
-    printf(
+    gp_cli_print(
         "%zu training rows, %zu held out (half to stop, half to calibrate)\ntarget %s%s: mean %.5g, standard deviation "
         "%.5g\n%zu inputs from %zu columns:\n",
         gp_shards_rows(data->shards, GP_TRAIN),
         gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE), s->target,
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
-        printf("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
+        gp_cli_print("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
     char m[24], components[24] = "auto";
     snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
