@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "cli/load.h"
 #include "data/packed.h"
+#include "files/files.h"
 
 #include <math.h>
 #include <string.h>

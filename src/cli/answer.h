@@ -2,6 +2,7 @@
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
 #include "data/encode.h"
+#include "files/files.h"
 #include "store/modelfile.h"
 
 typedef struct gp_answers gp_answers;

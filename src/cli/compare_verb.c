@@ -6,10 +6,10 @@
 #include "cli/load.h"
 #include "cli/training.h"
 #include "linalg/dense.h"
+#include "method/method.h"
+#include "run/pslog.h"
 #include "store/runlog.h"
 #include "train/inducing.h"
-#include "train/method.h"
-#include "train/pslog.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // from options and from what the launcher says.
 #pragma once
 #include "base/option.h"
-#include "train/cluster.h"
+#include "cluster/cluster.h"
 
 typedef struct gp_entry gp_entry;
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "files/files.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "store/runlog.h"

@@ -7,6 +7,7 @@
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
+#include "files/files.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/tableout.h"
 #include "data/strings.h"
+#include "files/files.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
 

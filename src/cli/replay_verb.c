@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "cli/training.h"
 #include "linalg/dense.h"
+#include "method/method.h"
 #include "store/runlog.h"
-#include "train/method.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "linalg/dense.h"
+#include "sim/simulate.h"
 #include "train/inducing.h"
-#include "train/simulate.h"
 
 #include <inttypes.h>
 #include <math.h>

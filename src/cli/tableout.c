@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "data/coerce.h"
-#include "data/stage.h"
 #include "data/strings.h"
+#include "files/stage.h"
 #include "store/atomicfile.h"
 
 #include <errno.h>

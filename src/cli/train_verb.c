@@ -8,14 +8,14 @@
 #include "cli/training.h"
 #include "data/packed.h"
 #include "linalg/dense.h"
+#include "method/method.h"
+#include "run/pslog.h"
+#include "score/calibrate.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 #include "train/account.h"
-#include "train/calibrate.h"
 #include "train/learner.h"
 #include "train/map_choice.h"
-#include "train/method.h"
-#include "train/pslog.h"
 #include "train/warmstart.h"
 
 #include <inttypes.h>

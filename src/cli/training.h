@@ -2,7 +2,7 @@
 #pragma once
 #include "base/option.h"
 #include "cli/load.h"
-#include "train/replay.h"
+#include "run/replay.h"
 #include "train/train.h"
 
 #include <jansson.h>

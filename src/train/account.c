@@ -2,8 +2,8 @@
 #include "train/account.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "train/calibrate.h"
-#include "train/linear_fit.h"
+#include "score/calibrate.h"
+#include "score/linear_fit.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // account.h: the last act of every method: how good the model is on rows it was not fitted to, and the record of it.
 #pragma once
-#include "train/reader.h"
-#include "train/score.h"
+#include "data/reader.h"
+#include "score/score.h"
 #include "train/train.h"
 
 // Score of a predictor on a part, at most max_rows of it (0: all).

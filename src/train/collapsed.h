@@ -2,8 +2,8 @@
 // statistics are collected, q(w) is set to its optimum, and the gradient there is collected. It is the collapsed
 // bound's, since q(w) is at its optimum. docs/math.md 7.
 #pragma once
+#include "run/run.h"
 #include "train/learner.h"
-#include "train/run.h"
 
 typedef struct gp_collapsed gp_collapsed;
 

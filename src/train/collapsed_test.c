@@ -60,7 +60,7 @@ static void bench_init(bench *b, const gp_run_options *settings)
     ro.theta = b->learner->theta;
     ro.shards = b->shards;
     ro.rule = &gp_rule_natural;
-    must(gp_run_new(&ro, &b->run, &err), &err);
+    must(gp_run_team_new(&ro, &b->run, &err), &err);
     must(gp_run_start(b->run, &err), &err);
     const gp_collapsed_options co = {.run = b->run, .learner = b->learner, .n_rows = N};
     must(gp_collapsed_new(&co, &b->bound, &err), &err);

@@ -1,10 +1,10 @@
 // course.h: the course of a sparse training, for the methods that share it: settle, pilots, steps, finish, account.
 // They differ in the steps.
 #pragma once
+#include "run/run.h"
 #include "train/checkpoint.h"
 #include "train/judge.h"
 #include "train/learner.h"
-#include "train/run.h"
 #include "train/train.h"
 
 typedef struct gp_course {

@@ -4,13 +4,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "cluster/cluster.h"
+#include "run/replay.h"
 #include "train/account.h"
-#include "train/cluster.h"
 #include "train/collapsed.h"
 #include "train/course.h"
 #include "train/inducing.h"
 #include "train/map_choice.h"
-#include "train/replay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -228,7 +228,7 @@ static advgp_status finish_here(gp_course *t, gp_learner *l, size_t max_rows, do
     gp_run_options o = run_options(t, l);
     o.cluster = NULL;
     o.workers = 1;
-    advgp_status st = gp_run_new(&o, &run, err);
+    advgp_status st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, NULL, neg_elbo, err);
@@ -254,7 +254,7 @@ static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_
     o.max_delay = 0, o.filter = 0;
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = whole(t) ? PILOT_STEPS_WHOLE : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
-    st = gp_run_new(&o, &run, err);
+    st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
@@ -600,7 +600,7 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
     if (t->options->replay) o.workers_max = t->options->replay->workers_max;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
     advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, t->part, &t->run, err)
-                                         : gp_run_new(&o, &t->run, err);
+                                         : gp_cluster_run_new(&o, &t->run, err);
     if (st != ADVGP_OK) return st;
     const gp_judge_options judge = {.spec = &l->spec,
                                     .shards = t->shards,

@@ -2,9 +2,9 @@
 // interruption, honest intervals, and few rows.
 #include "base/alloc.h"
 #include "fixture.h"
+#include "score/linear_fit.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
-#include "train/linear_fit.h"
 #include "train/rows_test.h"
 #include "train/train.h"
 
