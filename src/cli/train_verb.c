@@ -277,23 +277,36 @@ static json_t *coverage_json(const double *coverage)
     return object;
 }
 
-static json_t *result_json(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
+static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
 {
     const gp_server_counts *c = &t->counts;
     return json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "model",
-        path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
-        coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
-        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
-        gp_json_real(model->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
-        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out, "workers_joined",
+        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
+        "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
+        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->baseline_mean), "linear",
+        gp_json_real(t->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
+        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->scored != GP_SCORED_TRAINING,
+        "scored_on", gp_cli_scored_word(t), "scored_rows", (json_int_t)t->n_scored, "workers_joined",
         (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
         (json_int_t)c->dropped, "refused", (json_int_t)c->refused);
 }
 
-const char *gp_cli_scored_rows(bool held_out)
+const char *gp_cli_scored_word(const gp_train_result *r)
 {
-    return held_out ? "held-out rows" : "training rows: too few to hold some out";
+    static const char *const words[] = {
+        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
+    return words[r->scored];
+}
+
+gp_scored_text gp_cli_scored(const gp_train_result *r)
+{
+    static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
+                                        [GP_SCORED_TRAINING] = "training rows: too few to hold some out",
+                                        [GP_SCORED_TEST] = "rows of --test"};
+    gp_scored_text text;
+    snprintf(text.p, sizeof text.p, "%zu %s", r->n_scored, words[r->scored]);
+    return text;
 }
 
 static void print_result(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
@@ -304,8 +317,8 @@ static void print_result(const report *r, const char *path, const gp_model *mode
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           gp_cli_scored_rows(t->held_out), model->baseline_mean, model->baseline_linear, t->rmse);
-    printf("MNLP %.4f", t->mnlp);
+           gp_cli_scored(t).p, t->baseline_mean, t->baseline_linear, t->rmse);
+    printf("MNLP %.4f", t->mnlp); // of the same rows, as the intervals are
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
@@ -364,24 +377,6 @@ advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
 }
 
-// Final figures on these rows take the place of those on held-out rows.
-advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
-{
-    gp_reader reader = {0};
-    gp_score score;
-    gp_predictor *predictor = NULL;
-    advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
-    gp_predictor_free(predictor);
-    if (st == ADVGP_OK)
-        st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
-    if (st == ADVGP_OK)
-        result->rmse = gp_score_rmse(&score), result->mnlp = gp_score_mnlp(&score), result->held_out = true;
-    gp_reader_fini(&reader);
-    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
-}
-
 static advgp_status show(const report *r, const char *path, const gp_model *model, const gp_train_result *result,
                          advgp_error *err)
 {
@@ -389,7 +384,7 @@ static advgp_status show(const report *r, const char *path, const gp_model *mode
         print_result(r, path, model, result);
         return ADVGP_OK;
     }
-    return gp_cli_print_json_take(result_json(r, path, model, result), err);
+    return gp_cli_print_json_take(result_json(r, path, result), err);
 }
 
 // Where the state is saved: interrupted or killed, a run can always go on.
@@ -463,6 +458,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
                                     .checkpoint = on_checkpoint};
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
+    options.test = test;
     options.resume = r->resume[0] ? r->resume : NULL;
     if (r->part) options.cluster = gp_participant_cluster(r->part);
     if (r->part && gp_options_is(o, "max-delay", "auto"))
@@ -483,13 +479,12 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    if (test) st = gp_cli_score_test(test, model, &result, err);
-    if (st == ADVGP_OK) st = gp_model_save(model, path, err);
+    st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
-        json_t *done = result_json(r, path, model, &result);
+        json_t *done = result_json(r, path, &result);
         if (done) json_object_set_new(done, "bits", id_json(r->bits));
         log_event(r, "done", done);
         const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was

@@ -16,10 +16,13 @@ advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *repl
 advgp_status gp_cli_check_written(const gp_options *options, const char *option, const char *path, advgp_error *err);
 // The rows of --test (all GP_STOP); NULL without the option.
 advgp_status gp_cli_load_test(const gp_options *options, gp_loaded *data, gp_shards **rows, advgp_error *err);
-// Figures on these rows (all GP_STOP) take the place of those on held-out rows.
-advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err);
 
-const char *gp_cli_scored_rows(bool held_out); // which rows the figures are of, in words
+// Which rows the figures of a result are of, and how many: a word for machines, a text for people.
+typedef struct gp_scored_text {
+    char p[80];
+} gp_scored_text;
+const char *gp_cli_scored_word(const gp_train_result *result);
+gp_scored_text gp_cli_scored(const gp_train_result *result);
 
 // What a log has of a run: its first line, the fields of its "eval" lines, a delay.
 json_t *gp_cli_manifest(const gp_options *options, const char *command);

@@ -29,15 +29,15 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = r->held_out ? r->rmse : NAN,
-                             .mnlp = r->held_out ? r->mnlp : NAN,
+                             .rmse = r->scored != GP_SCORED_TRAINING ? r->rmse : NAN,
+                             .mnlp = r->scored != GP_SCORED_TRAINING ? r->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }
 
 static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *shards, gp_schema *schema_take,
-                              const char *sql, const gp_train_events *events, gp_notes *notes, gp_model **model,
-                              gp_train_result *result, advgp_error *err)
+                              const char *sql, const gp_train_options *options, const gp_train_events *events,
+                              gp_notes *notes, gp_model **model, gp_train_result *result, advgp_error *err)
 {
     const gp_stopwatch began = gp_stopwatch_start();
     gp_train_result unused, *r = result ? result : &unused;
@@ -63,7 +63,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *sh
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_account(*model, &reader, began, r, err);
+        st = gp_account(*model, &reader, options ? options->test : NULL, began, r, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {
@@ -81,16 +81,14 @@ static advgp_status train_linear(const gp_shards *shards, gp_schema *schema_take
                                  const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
                                  gp_model **model, gp_train_result *result, advgp_error *err)
 {
-    (void)options;
-    return fit_lines("linear", true, shards, schema_take, sql, events, notes, model, result, err);
+    return fit_lines("linear", true, shards, schema_take, sql, options, events, notes, model, result, err);
 }
 
 static advgp_status train_mean(const gp_shards *shards, gp_schema *schema_take, const char *sql,
                                const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
                                gp_model **model, gp_train_result *result, advgp_error *err)
 {
-    (void)options;
-    return fit_lines("mean", false, shards, schema_take, sql, events, notes, model, result, err);
+    return fit_lines("mean", false, shards, schema_take, sql, options, events, notes, model, result, err);
 }
 
 static const char *const no_options[] = {NULL};
