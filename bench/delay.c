@@ -4,7 +4,7 @@
 //     delay [TRAIN TEST] [PART]     two CSV files with a target y, default ../shared/data/kin40k, else generated rows;
 //                                   PART: checks, 16, 1000 or threads; default all
 #include "base/clock.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "study.h"
 #include "train/run.h"
 
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
     const char *part = argc == 2 || argc == 4 ? argv[argc - 1] : "all";
     snprintf(train, sizeof train, "%s/train.csv.gz", root);
     snprintf(test, sizeof test, "%s/test.csv.gz", root);
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     setup s = argc > 2 ? setup_of(argv[1], argv[2]) : setup_of(train, test);
     const int all = !strcmp(part, "all");
     printf("{\"bench\": \"delay\", \"version\": \"%s\", \"blas\": \"%s\", \"data\": \"%s\", \"m\": %d, ",

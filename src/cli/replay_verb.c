@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/training.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "store/runlog.h"
 #include "train/method.h"
 

@@ -7,7 +7,7 @@
 #include "cli/load.h"
 #include "cli/training.h"
 #include "data/packed.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 #include "train/account.h"
@@ -728,8 +728,8 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
 advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
-    gp_blas_threads(1);
     advgp_status st = gp_cli_check_method(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run")) st = gp_entry_open(o, &r.entry, err);
     if (st != ADVGP_OK) return st;
     if (!replay) find_resume(&r);
