@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
 #include "run/pslog.h"
@@ -448,9 +449,9 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
 {
     const char *log = gp_options_text(o, "log");
     comparison c = {.o = o, .rows = json_array()};
-    gp_blas_threads(1);
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "store/runlog.h"
@@ -221,8 +222,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    gp_blas_threads(1);
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};
     st = evaluate(&f, options, err);

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "kernel/kernel.h"
+#include "linalg/blas.h"
 #include "store/form.h"
 #include "store/runlog.h"
 
@@ -255,7 +256,8 @@ static advgp_status show(view *v, const gp_options *options, advgp_error *err)
 advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err); // a model that is loaded proves itself by its golden rows
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     view v = {.path = options->operands[0], .model = model};
     const size_t d = model->spec.d;

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "data/strings.h"
 #include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
 
@@ -162,11 +163,11 @@ static advgp_status predict(job *j, advgp_error *err)
 
 advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
 {
-    gp_blas_threads(1); // blocks are small: more would wait for each other
     if (gp_options_flag(options, "json") && strcmp(gp_options_text(options, "output"), "-") == 0)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};
     j.n_answers = gp_options_flag(options, "mean-only") ? 1 : N_ANSWERS;

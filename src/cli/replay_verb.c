@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
 #include "store/runlog.h"

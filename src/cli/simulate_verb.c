@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "sim/simulate.h"
 #include "train/inducing.h"
@@ -461,8 +462,8 @@ static void study_fini(study *s)
 advgp_status gp_cli_simulate(const gp_options *o, advgp_error *err)
 {
     study s = {.o = o, .gradients = o->n_operands > 0 || gp_options_given(o, "rmse")};
-    gp_blas_threads(1);
-    advgp_status st = prepare(&s, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = prepare(&s, err);
     if (st == ADVGP_OK) st = simulate_all(&s, err);
     if (st == ADVGP_OK) st = gp_options_flag(o, "json") ? print_json(&s, err) : print_table(&s, err);
     study_fini(&s);

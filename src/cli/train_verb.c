@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/training.h"
 #include "data/packed.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
 #include "run/pslog.h"
@@ -582,8 +583,8 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
 advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
-    gp_blas_threads(1);
     advgp_status st = gp_request_check(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run"))
         st = gp_participant_open(o, gp_cli_host(o), &r.part, err);
     if (st != ADVGP_OK) return st;

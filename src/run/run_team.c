@@ -186,11 +186,10 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
     if (st == ADVGP_OK) {
         const size_t size = t->base.layout.size,
                      push = gp_row_computer_push_size(t->base.layout, o->rule, gp_range_all(t->base.layout));
-        t->limits = (gp_message_limits){
-            .values = push > size ? push : size,
-            .masked = size,
-            .shards = o->shards->n_train,
-            .text = sizeof err->text}; // what a worker fails with is in its farewell
+        t->limits = (gp_message_limits){.values = push > size ? push : size,
+                                        .masked = size,
+                                        .shards = o->shards->n_train,
+                                        .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
         t->bytes = gp_alloc(bytes, 1);
         t->mates = gp_alloc(o->workers, sizeof *t->mates);

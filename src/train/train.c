@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cluster/cluster.h"
+#include "linalg/blas.h"
 #include "run/replay.h"
 #include "train/account.h"
 #include "train/collapsed.h"
@@ -80,24 +81,21 @@ static bool whole(const gp_course *t)
 
 // ---- settle ---------------------------------------------------------------------------------------------------------
 
-// OpenBLAS takes 128 MB of address space for every thread that calls it, touched or not, and where a limit refuses them
-// it tries again for ever. So no more threads are started than the limit leaves room for: the workers and the judge.
+// Every thread that computes takes address space (linalg/blas.h): the workers, the judge, and this one, which steps. No
+// more workers are started than a limit leaves room for.
 static advgp_status fit_threads(gp_course *t, gp_notes *notes, advgp_error *err)
 {
-    const double a_thread = 144e6, threads = floor(gp_memory_address_room() / a_thread);
-    if (threads >= (double)t->workers + 1) return ADVGP_OK;
-    if (threads < 2)
-        return gp_fail(
-            err, ADVGP_EINVAL,
-            "the limit of this process (ulimit -d, ulimit -v) leaves no room for a worker and a judge, which "
-            "take %.0f MB of address space each: raise it by %.0f MB",
-            a_thread / 1e6, (2 * a_thread - fmax(0, gp_memory_address_room())) / 1e6);
-    const size_t fit = (size_t)threads - 1;
-    const advgp_status st = gp_notes_add(notes, err, fit,
+    enum { OTHERS = 2 };
+    // Else the workers are processes of their own, or lines of a log.
+    const size_t here = t->options->cluster || t->options->replay ? 0 : t->workers;
+    const size_t fit = gp_blas_reserve_some(OTHERS + here);
+    if (fit == OTHERS + here) return ADVGP_OK;
+    if (fit <= OTHERS) return gp_blas_reserve(OTHERS + (here > 0), err);
+    const advgp_status st = gp_notes_add(notes, err, fit - OTHERS,
                                          "workers reduced from %zu to %zu: the limit of this process "
                                          "(ulimit -d, ulimit -v) leaves no room for more threads",
-                                         t->workers, fit);
-    t->workers = fit;
+                                         t->workers, fit - OTHERS);
+    t->workers = fit - OTHERS;
     return st;
 }
 
@@ -123,7 +121,7 @@ static advgp_status settle(gp_course *t, gp_notes *notes, advgp_error *err)
                                                 t->workers);
         if (noted != ADVGP_OK) return noted;
     }
-    advgp_status room = o->cluster ? ADVGP_OK : fit_threads(t, notes, err);
+    const advgp_status room = fit_threads(t, notes, err);
     if (room != ADVGP_OK) return room;
     size_t batch = t->n_train <= BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
