@@ -43,7 +43,6 @@ typedef struct gp_run_ops {
     // Sends what the server has to say by now; may be NULL. A turn does so, too.
     advgp_status (*say)(gp_run *run, advgp_error *err);
     void (*stop)(gp_run *run); // the workers end, and what belongs to them is freed
-    bool replay;               // versions are made when the log says so
 } gp_run_ops;
 
 struct gp_run {
