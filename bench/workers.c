@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "bench.h"
 #include "data/encode.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: workers [ROWS from 50000] [ROUNDS, 1 to %d]\n", ROUNDS_MAX);
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     rows r = make_rows(n);
     encode(&r);
     printf("{\"bench\": \"workers\", \"rows\": %zu, \"d\": %d, \"versions\": %d, \"rounds\": %zu, \"cores\": %zu, "

@@ -3,6 +3,7 @@
 // a table against the mean and linear regression.
 //     seattle FILE
 #include "base/rng.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "model/predict.h"
 #include "model/qw.h"
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: seattle FILE       (seattle-weather.csv of vega-datasets)\n");
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     read_days(argv[1]);
     double mean, y_mean;
     for (size_t k = 0; k < D; k++) (void)standardise(train.X + k, test.X + k, D, &mean);

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
 #include "store/runlog.h"
@@ -293,7 +294,7 @@ static advgp_status check_input(const json_t *input, advgp_error *err)
     if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
     if (!strcmp(name, "-"))
         return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
-    json_t *now = gp_cli_file_json(name);
+    json_t *now = gp_json_file(name);
     const bool same = json_equal(input, now);
     json_decref(now);
     return same ? ADVGP_OK : gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);

@@ -197,7 +197,7 @@ static advgp_status make_model(exact_run *r, const gp_train_request *request, gp
     }
     gp_exact_free(r->exact); // its matrices are as large as those of the predictors that follow
     r->exact = NULL;
-    st = gp_account(m, &r->reader, r->began, result, err);
+    st = gp_account(m, &r->reader, r->options->test, r->began, result, err);
     if (st == ADVGP_OK) return st;
     m->schema = NULL; // still the caller's
     gp_model_free(m);

@@ -29,8 +29,8 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = r->held_out ? r->rmse : NAN,
-                             .mnlp = r->held_out ? r->mnlp : NAN,
+                             .rmse = r->scored != GP_SCORED_TRAINING ? r->rmse : NAN,
+                             .mnlp = r->scored != GP_SCORED_TRAINING ? r->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }
@@ -65,7 +65,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_account(*model, &reader, began, r, err);
+        st = gp_account(*model, &reader, request->options ? request->options->test : NULL, began, r, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {

@@ -12,6 +12,11 @@ static size_t components(const gp_training *t)
     return t->options->components;
 }
 
+static size_t threads(const gp_training *t)
+{
+    return t->options->cluster ? 0 : t->workers;
+}
+
 static size_t places(const gp_training *t)
 {
     return t->options->cluster ? gp_cluster_workers_max(t->options->cluster) : t->workers;
@@ -151,6 +156,7 @@ static bool at_checkpoint(const gp_training *t)
 }
 
 const gp_conductor gp_conductor_live = {.components = components,
+                                        .threads = threads,
                                         .places = places,
                                         .new_run = new_run,
                                         .allow = allow,

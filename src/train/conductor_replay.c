@@ -26,6 +26,12 @@ static size_t components(const gp_training *t)
     return t->options->components ? t->options->components : feed_of(t)->components;
 }
 
+static size_t threads(const gp_training *t)
+{
+    (void)t;
+    return 0; // workers are lines of the log
+}
+
 static size_t places(const gp_training *t)
 {
     return feed_of(t)->workers_max ? feed_of(t)->workers_max : t->workers;
@@ -139,6 +145,7 @@ static advgp_status next_part(gp_training *t, advgp_error *err)
 }
 
 const gp_conductor gp_conductor_replay = {.components = components,
+                                          .threads = threads,
                                           .places = places,
                                           .new_run = new_run,
                                           .allow = allow,

@@ -1,7 +1,7 @@
 // defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
 #include "base/alloc.h"
-#include "base/memory.h"
 #include "cluster/cluster.h"
+#include "linalg/blas.h"
 #include "train/conductor.h"
 #include "train/inducing.h"
 
@@ -15,24 +15,20 @@ enum { BATCH_MIN = 512, BATCH_MAX = 8192, READ_ROWS = 4096 };
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 
-// OpenBLAS takes 128 MB of address space for every thread that calls it, touched or not, and where a limit refuses them
-// it tries again for ever. So no more threads are started than the limit leaves room for: the workers and the judge.
-static advgp_status fit_threads(gp_training *t, gp_notes *notes, advgp_error *err)
+// Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
+// steps. No more workers are started than a limit leaves room for.
+static advgp_status fit_threads(gp_training *t, advgp_error *err)
 {
-    const double a_thread = 144e6, threads = floor(gp_memory_address_room() / a_thread);
-    if (threads >= (double)t->workers + 1) return ADVGP_OK;
-    if (threads < 2)
-        return gp_fail(
-            err, ADVGP_EINVAL,
-            "the limit of this process (ulimit -d, ulimit -v) leaves no room for a worker and a judge, which "
-            "take %.0f MB of address space each: raise it by %.0f MB",
-            a_thread / 1e6, (2 * a_thread - fmax(0, gp_memory_address_room())) / 1e6);
-    const size_t fit = (size_t)threads - 1;
-    const advgp_status st = gp_notes_add(notes, err, fit,
+    enum { OTHERS = 2 };
+    const size_t here = t->conductor->threads(t);
+    const size_t fit = gp_blas_reserve_some(OTHERS + here);
+    if (fit == OTHERS + here) return ADVGP_OK;
+    if (fit <= OTHERS) return gp_blas_reserve(OTHERS + (here > 0), err);
+    const advgp_status st = gp_notes_add(t->notes, err, fit - OTHERS,
                                          "workers reduced from %zu to %zu: the limit of this process "
                                          "(ulimit -d, ulimit -v) leaves no room for more threads",
-                                         t->workers, fit);
-    t->workers = fit;
+                                         t->workers, fit - OTHERS);
+    t->workers = fit - OTHERS;
     return st;
 }
 
@@ -56,7 +52,7 @@ static advgp_status resolve_workers(gp_training *t, advgp_error *err)
                                                 t->workers);
         if (noted != ADVGP_OK) return noted;
     }
-    return o->cluster ? ADVGP_OK : fit_threads(t, t->notes, err);
+    return fit_threads(t, err);
 }
 
 static void resolve_schedule(gp_training *t)

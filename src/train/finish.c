@@ -61,7 +61,8 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    advgp_status st = gp_account(model, &t->reader, (gp_stopwatch){t->wall_start, t->cpu_start}, t->result, err);
+    advgp_status st = gp_account(model, &t->reader, t->options->test, (gp_stopwatch){t->wall_start, t->cpu_start},
+                                 t->result, err);
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
