@@ -132,7 +132,13 @@ static advgp_status fit(comparison *c, const gp_train_options *options, bool on_
     if (on_test) with_test.test = c->test;
     advgp_status st = copy_schema(c->data.schema, &schema, err);
     if (st == ADVGP_OK) {
-        st = c->method->train(c->data.shards, schema, c->data.sql, &with_test, &events, &notes, &model, result, err);
+        const gp_train_request request = {.shards = c->data.shards,
+                                          .schema = schema,
+                                          .sql = c->data.sql,
+                                          .options = &with_test,
+                                          .events = &events,
+                                          .notes = &notes};
+        st = c->method->train(&request, &model, result, err);
         if (st != ADVGP_OK) gp_schema_free(schema);
     }
     if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");

@@ -179,8 +179,8 @@ static void on_begin(void *ctx, const gp_train_plan *p)
                                gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
     if (fields && p->checkpoint) { // a line before tells of it, and its id
         json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
-        json_object_set_new(fields, "judged", json_integer((json_int_t)p->judged));
-        json_object_set_new(fields, "judging", json_boolean(p->judging));
+        json_object_set_new(fields, "judged", json_integer((json_int_t)p->evaluated));
+        json_object_set_new(fields, "judging", json_boolean(p->evaluating));
     }
     log_event(r, "begin", fields);
     char delay[24] = "any";
@@ -467,8 +467,13 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
-    advgp_status st = gp_request_method(o)->train(data->shards, data->schema, data->sql, &options, &events, &notes,
-                                                  &model, &result, err);
+    const gp_train_request request = {.shards = data->shards,
+                                      .schema = data->schema,
+                                      .sql = data->sql,
+                                      .options = &options,
+                                      .events = &events,
+                                      .notes = &notes};
+    advgp_status st = gp_request_method(o)->train(&request, &model, &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
         if (st != ADVGP_ECLUSTER || !r->saved) return st; // what lies there may be of another run
