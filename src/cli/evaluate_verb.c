@@ -1,9 +1,11 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
+#include "api/answer.h"
+#include "api/load.h"
 #include "base/alloc.h"
-#include "cli/answer.h"
 #include "cli/cli.h"
-#include "cli/load.h"
+#include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "store/runlog.h"
@@ -108,13 +110,13 @@ static void add_row(figures *f, const gp_answer_block *b, size_t i)
 
 static advgp_status add_all(figures *f, gp_answers *in, const gp_options *options, advgp_error *err)
 {
-    gp_cli_progress progress = {0};
+    const gp_host *host = gp_cli_host(options);
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(in, &block, err)) == ADVGP_OK && block.chunk) {
         for (size_t i = 0; i < block.rows.n; i++) add_row(f, &block, i);
         if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->n_rows);
-        gp_cli_rows_done(&progress, options, f->n_rows);
+        host->rows(host->ctx, f->n_rows);
     }
     if (st == ADVGP_OK && !f->n_rows)
         st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s' to compare with",
@@ -203,7 +205,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
         f->calibrated[l].factor = gp_model_interval(f->model, levels[l]);
         f->gaussian[l].factor = gp_gaussian_interval(levels[l]);
     }
-    const gp_file_options data = gp_cli_files(options, options->operands + 1, options->n_operands - 1, NULL);
+    const gp_file_options data = gp_load_files(options, gp_cli_host(options), options->operands + 1,
+                                               options->n_operands - 1, NULL);
     advgp_status st = gp_answers_open(f->model, &data, GP_ENCODE_EVALUATE, false, &in, err);
     if (st == ADVGP_OK) st = fit_linear(f, err);
     if (st == ADVGP_OK) st = add_all(f, in, options, err);
@@ -221,8 +224,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    gp_blas_threads(1);
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};
     st = evaluate(&f, options, err);

@@ -3,8 +3,9 @@
 #include "store/place.h"
 
 #include "base/status.h"
-#include "data/inputs.h"
 #include "data/packed.h"
+#include "files/files.h"
+#include "files/inputs.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 
