@@ -533,12 +533,15 @@ static void a_message_of_parts_without_end_is_ended(void **state)
     const int fd = zmtp_to(gp_zmq_address(lead));
     static unsigned char parts[3 << 16];
     for (size_t i = 0; i < sizeof parts; i += 3) memcpy(parts + i, "\1\1a", 3);
-    size_t sent = 0;
-    for (ssize_t n = 0; n >= 0 && sent < 1u << 28; sent += (size_t)(n > 0 ? n : 0)) {
-        n = send(fd, parts, sizeof parts, MSG_NOSIGNAL);
-        if (n > 0 && n < (ssize_t)sizeof parts) break; // cut inside a part: the rest is of no use
-        nap(0.002);
+    size_t sent = 0; // from where the last one stopped, so that parts stay whole
+    while (sent < 1u << 28 && !gp_zmq_count(lead).cut) {
+        const size_t at = sent % sizeof parts;
+        const ssize_t n = send(fd, parts + at, sizeof parts - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) sent += (size_t)n;
+        if (n < 0 && errno != EAGAIN) break;
+        if (n < 0) nap(0.001);
     }
+    for (int i = 0; i < 1000 && !gp_zmq_count(lead).cut; i++) nap(0.01);
     assert_true(is_hung_up(fd, 10));
     CHECK(sent < 1u << 28 && gp_zmq_count(lead).cut == 1, "without end", "%zu bytes, %d ended", sent,
           (int)gp_zmq_count(lead).cut);
@@ -570,7 +573,9 @@ static void where_descriptors_are_short_it_says_so(void **state)
 {
     (void)state;
     place *p = place_new("127.0.0.1:5", NULL, NULL);
-    for (rlim_t n = 3; n < 64; n++) {
+    static const rlim_t few_ones[] = {3, 5, 6, 7, 8, 10, 14, 20, 28, 36, 42, 64};
+    for (size_t i = 0; i < sizeof few_ones / sizeof *few_ones; i++) {
+        const rlim_t n = few_ones[i];
         const pid_t child = fork();
         assert_true(child >= 0);
         if (!child) {
