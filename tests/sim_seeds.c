@@ -6,7 +6,7 @@
 //     build/tests/sim_seeds bugs                                each deliberate mistake is caught by its law
 #include "fixture.h"
 #include "model/qw.h"
-#include "transport/world.h"
+#include "sim/world.h"
 
 #include <inttypes.h>
 
