@@ -29,7 +29,13 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
 {
     *out = (gp_schema_options){.target = gp_options_text(o, "target"),
                                .weights = gp_options_text(o, "weights"),
+                               .weights_are = gp_options_is(o, "weights-are", "counts") ? GP_WEIGHTS_COUNTS
+                                                                                        : GP_WEIGHTS_IMPORTANCE,
                                .log_target = gp_options_flag(o, "log-target")};
+    if (!out->weights && gp_options_given(o, "weights-are"))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "--weights-are says what the weights mean, and there are none: name their "
+                       "column with --weights COL");
     if (!out->target) return gp_fail(err, ADVGP_EINVAL, "which column is to be predicted? Name it with --target COL");
     out->features = texts(o, "features", &out->n_features);
     if (!out->n_features) out->features = NULL;
@@ -218,7 +224,7 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features", "exclude",    "weights", "missing",
+    static const char *const fixed[] = {"features", "exclude",    "weights", "weights-are", "missing",
                                         "encode",   "log-target", "sql",     "validation"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
