@@ -442,7 +442,7 @@ static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, 
 static void *be_slow(void *arg)
 {
     slow *s = arg;
-    s->status = gp_worker_live(&s->life, NULL, NULL);
+    s->status = gp_worker_live(&s->life, NULL);
     return NULL;
 }
 
