@@ -134,8 +134,8 @@ static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
         if (!f->several) gp_follower_tell(f, "the lead has been started again: asks what the work is now");
         gp_follower_work_end(f, true, NULL);
         gp_follower_ask(f, f->several ? other_run_pause : 0);
-    } else if (reason == GP_REFUSED_FULL) {
-        gp_follower_tell(f, "the run has all the workers it can take: asks again in %.0f s", full_pause);
+    } else if (reason == GP_REFUSED_FULL || reason == GP_REFUSED_TAKEN) {
+        gp_follower_tell(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
         gp_follower_work_end(f, true, NULL);
         gp_follower_ask(f, full_pause);
     } else {

@@ -110,7 +110,7 @@ static advgp_status check_split(const cluster_run *r, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL,
                        "--servers: the optimizer %s needs all parameters in one place; use --optimizer prox",
                        rule->name);
-    if (r->base.turning)
+    if (r->base.rotation)
         return gp_fail(err, ADVGP_EINVAL,
                        "--servers: features of eigenvectors turn with every step and need all parameters in one place; "
                        "use --map cholesky");

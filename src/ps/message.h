@@ -46,7 +46,8 @@
 //                                 asks whether a lead is there, which answers with its own
 //     REFUSE      lead, server    to what is not welcome: reason; worker, incarnation, epoch and token of what it
 //                                 answers                                                HELLO (UNKNOWN), ASK
-//                                                                                        (OTHER_RUN, FULL), or none
+//                                                                                        (OTHER_RUN, FULL, TAKEN), or
+//                                                                                        none
 //     BYE         lead, server    the run is over, or given up                           ASK
 //     BYE LAST    lead            the training is; the text says what went wrong. Token of the last ASK, or the run
 //                                 of what it answers                                     BYE LAST: it has heard it
@@ -96,7 +97,11 @@ enum {
     X(OTHER_RUN, "this is a worker of another run: check the run id and the address")               \
     X(OTHER_DATA, "the worker has other data or another model than the server: use the same files") \
     X(NOT_FINITE, "the push had a value that is not finite")                                        \
-    X(FULL, "the run has all the workers it can take")
+    X(FULL, "the run has all the workers it can take")                                              \
+    X(TAKEN, "the place that this worker wishes for is another's, who lives")                       \
+    X(WEIGHTS, "its sums are not of the rows of its shards")                                        \
+    X(ABSURD, "its sums are absurd beside those of the others")                                     \
+    X(AGAIN, "it has answered wrongly again and again: look at its messages, its memory, its program")
 typedef enum gp_refusal {
     GP_NOT_REFUSED,
 #define X(name, text) GP_REFUSED_##name,
@@ -122,7 +127,9 @@ typedef struct gp_message {
     gp_refusal reason;    // REFUSE
     uint64_t sequence;    // of the push that is made, answered or asked for
     uint64_t version;     // of the parameters
-    uint64_t token;       // pairs an answer with its question: HELLO, WELCOME, REFUSE, ASK, JOB, TAKEN, BYE LAST
+    // Pairs an answer with its question (HELLO, WELCOME, REFUSE, ASK, JOB, TAKEN, BYE LAST); all else that a worker
+    // says has its HELLO's, by which it is known.
+    uint64_t token;
     uint64_t fingerprint; // HELLO: hash of data and model, which must agree
     double shard_weight;  // PUSH: sum of weights of the rows in the shards, N_k
     double batch_weight;  // PUSH: and of those in the batch, B_k
