@@ -349,6 +349,7 @@ static json_t *plan_json(const gp_options *o, const gp_train_options *t, const g
 {
     const gp_schema *s = data->schema;
     const gp_method *method = gp_request_method(o);
+    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
     json_t *inputs = json_array(), *settings = json_object();
     for (size_t j = 0; j < s->d; j++)
         json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
@@ -367,8 +368,7 @@ static json_t *plan_json(const gp_options *o, const gp_train_options *t, const g
         json_decref(said[i].value);
     }
     return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
-                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows",
-                     (json_int_t)(gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE)),
+                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
                      "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
                      gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
                      "inputs", inputs, "method", method->name, "settings", settings, "model",
