@@ -4,9 +4,11 @@
 //     delay [TRAIN TEST] [PART]     two CSV files with a target y, default ../shared/data/kin40k, else generated rows;
 //                                   PART: checks, 16, 1000 or threads; default all
 #include "base/clock.h"
+#include "files/files.h"
 #include "linalg/blas.h"
+#include "linalg/dense.h"
+#include "run/run.h"
 #include "study.h"
-#include "train/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -219,7 +221,7 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .delays = delays,
                               .n_delays = 4};
     must(gp_reader_new(s->base.shards, 4096, &reader, &err), &err);
-    must(gp_run_new(&o, &run, &err), &err);
+    must(gp_run_team_new(&o, &run, &err), &err);
     must(gp_run_start(run, &err), &err);
     const double start = gp_clock_wall(), every = seconds / 100;
     uint64_t judged = 0;

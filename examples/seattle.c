@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     must(gp_predict_work_new(model, 0, &work, &err), &err);
 
     printf("%zu days to learn from, %zu to predict; %d inducing inputs, %zu iterations (%s), -ELBO %.1f\n\n", train.n,
-           test.n, INDUCING, fit.iterations, fit.stopped, fit.value);
+           test.n, INDUCING, fit.iterations, gp_stop_reason_words(fit.stopped), fit.value);
     printf("highest temperature of the day     test RMSE\n");
     printf("  mean of the training days         %5.2f C\n", rmse(prediction, scale)); // all zero: the mean
     linear(prediction);

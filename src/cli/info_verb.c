@@ -1,8 +1,8 @@
 // info_verb.c: advgp info: what this program is made of and what it found on this machine.
 #include "cli/cli.h"
 #include "cli/training.h"
-#include "data/source.h"
 #include "feature/map.h"
+#include "files/files.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
 #include "linalg/simd.h"

@@ -143,17 +143,31 @@ static json_t *view_json(const view *v)
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
+// A name from the file, on one line whatever it holds, and padded to a width.
+static void add_name(gp_buffer *out, const char *name, size_t width)
+{
+    const size_t before = out->n;
+    gp_buffer_printable(out, name, strlen(name), false);
+    for (size_t used = out->n - before; used < width; used++) gp_buffer_bytes(out, " ", 1);
+}
+
 static void add_head(const view *v, gp_buffer *out)
 {
     const gp_model *m = v->model;
     const gp_schema *s = m->schema;
-    gp_buffer_add(out, "%s: a model of '%s'%s by %s, written by advgp %s\n", v->path, s->target,
-                  s->log_target ? " (its logarithm)" : "", m->method, m->writer);
-    gp_buffer_add(out, "%zu rows%s%s%s, missing inputs: %s\n", s->n_rows, s->weights ? ", weighted by '" : "",
-                  s->weights ? s->weights : "", s->weights ? "'" : "", gp_missing_name(s->missing));
+    gp_buffer_add(out, "%s: a model of '", v->path);
+    add_name(out, s->target, 0);
+    gp_buffer_add(out, "'%s by %s, written by advgp ", s->log_target ? " (its logarithm)" : "", m->method);
+    add_name(out, m->writer, 0);
+    gp_buffer_add(out, "\n%zu rows%s", s->n_rows, s->weights ? ", weighted by '" : "");
+    add_name(out, s->weights ? s->weights : "", 0);
+    gp_buffer_add(out, "%s, missing inputs: %s\n", s->weights ? "'" : "", gp_missing_name(s->missing));
     gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g%s\n", s->y_mean, s->y_scale, noise(v),
                   s->log_target ? " (all of the logarithm)" : "");
-    if (m->sql) gp_buffer_add(out, "query: %s\n", m->sql);
+    if (!m->sql) return;
+    gp_buffer_add(out, "query: ");
+    add_name(out, m->sql, 0);
+    gp_buffer_add(out, "\n");
 }
 
 static void add_inputs(const view *v, gp_buffer *out)
@@ -162,7 +176,9 @@ static void add_inputs(const view *v, gp_buffer *out)
     gp_buffer_add(out, "\ninputs:\n");
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
-        gp_buffer_add(out, "  %-28s %-8s %s", in->name, gp_column_type_name(in->type), gp_encoding_name(in->encoding));
+        gp_buffer_add(out, "  ");
+        add_name(out, in->name, 28);
+        gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
         if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
@@ -190,8 +206,9 @@ static void add_columns(const view *v, gp_buffer *out)
                   "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "");
     for (size_t i = 0; i < s->d; i++) {
         const size_t k = v->order[i];
-        gp_buffer_add(out, "  %-28s %9.3g %10.4g %10.4g %10.3g ", s->x_names[k], v->relevance[k], s->x_mean[k],
-                      s->x_scale[k], v->slope[k]);
+        gp_buffer_add(out, "  ");
+        add_name(out, s->x_names[k], 28);
+        gp_buffer_add(out, " %9.3g %10.4g %10.4g %10.3g ", v->relevance[k], s->x_mean[k], s->x_scale[k], v->slope[k]);
         for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
         gp_buffer_add(out, "\n");
     }
@@ -217,7 +234,9 @@ static void add_tail(const view *v, gp_buffer *out)
     json_object_foreach(m->record, key, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        gp_buffer_add(out, "  %-20s %s\n", key, text ? text : "");
+        gp_buffer_add(out, "  ");
+        add_name(out, key, 20);
+        gp_buffer_add(out, " %s\n", text ? text : "");
         free(text);
     }
 }

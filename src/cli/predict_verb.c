@@ -1,11 +1,13 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
 // memory.
+#include "api/answer.h"
+#include "api/tableout.h"
 #include "base/alloc.h"
-#include "cli/answer.h"
 #include "cli/cli.h"
-#include "cli/tableout.h"
 #include "data/strings.h"
+#include "files/files.h"
 #include "linalg/blas.h"
+#include "linalg/dense.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -114,14 +116,14 @@ static advgp_status write_block(job *j, const gp_answer_block *b, advgp_error *e
 
 static advgp_status stream(job *j, advgp_error *err)
 {
-    gp_cli_progress progress = {0};
+    const gp_host *host = gp_cli_host(j->options);
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(j->in, &block, err)) == ADVGP_OK && block.chunk) {
         st = write_block(j, &block, err);
         if (st != ADVGP_OK) return st;
         if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
-        gp_cli_rows_done(&progress, j->options, j->n_rows);
+        host->rows(host->ctx, j->n_rows);
     }
     return st;
 }

@@ -3,8 +3,9 @@
 #include "cli/cli.h"
 #include "cli/training.h"
 #include "linalg/blas.h"
+#include "linalg/dense.h"
+#include "method/method.h"
 #include "store/runlog.h"
-#include "train/method.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -188,7 +189,7 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
                                .parts = s->parts,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
-                               .stopped = json_string_value(json_object_get(s->done, "stopped")),
+                               .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
                                .judged = judged};
     s->line = 0;
     return gp_runlog_open(path, &s->reader, err);
@@ -293,7 +294,7 @@ static advgp_status check_input(const json_t *input, advgp_error *err)
     if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
     if (!strcmp(name, "-"))
         return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
-    json_t *now = gp_cli_file_json(name);
+    json_t *now = gp_json_file(name);
     const bool same = json_equal(input, now);
     json_decref(now);
     return same ? ADVGP_OK : gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);

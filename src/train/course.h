@@ -1,10 +1,10 @@
 // course.h: the course of a sparse training, for the methods that share it: settle, pilots, steps, finish, account.
 // They differ in the steps.
 #pragma once
+#include "run/run.h"
 #include "train/checkpoint.h"
 #include "train/judge.h"
 #include "train/learner.h"
-#include "train/run.h"
 #include "train/train.h"
 
 typedef struct gp_course {
@@ -46,10 +46,9 @@ typedef advgp_status (*gp_course_steps)(gp_course *course, advgp_error *err);
 // Versions of the parameter server: the steps of advgp and svigp.
 advgp_status gp_course_versions(gp_course *course, advgp_error *err);
 
-// Scores theta on held-out rows as version `version`, tells the events, keeps the best. *stopped: why it is enough, or
-// NULL.
+// Scores theta on held-out rows as version `version`, tells the events, keeps the best. *stopped: is it enough?
 advgp_status gp_course_judge(gp_course *course, const double *theta, size_t version, double neg_elbo_per_row,
-                             const char **stopped, advgp_error *err);
+                             gp_stop_reason *stopped, advgp_error *err);
 // Where the time of the steps went: run_start is when they began, cpu_began what the process had used by then.
 void gp_course_end_steps(gp_course *course, double cpu_began);
 bool gp_course_stop_asked(const gp_course *course);

@@ -1,7 +1,7 @@
 // judge.h: scores parameters on held-out rows in a thread of its own, so that workers do not wait for it.
 #pragma once
-#include "train/reader.h"
-#include "train/score.h"
+#include "data/reader.h"
+#include "score/score.h"
 
 typedef struct gp_judge gp_judge;
 

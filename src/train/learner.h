@@ -1,10 +1,10 @@
 // learner.h: one model being learned: its shape and starting parameters, a score, the finish. What pilots and the run
 // itself share.
 #pragma once
+#include "data/reader.h"
 #include "model/predict.h"
 #include "model/qw.h"
-#include "train/reader.h"
-#include "train/score.h"
+#include "score/score.h"
 
 typedef struct gp_learner {
     gp_feature_spec spec;

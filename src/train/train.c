@@ -3,14 +3,15 @@
 #include "train/train.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/memory.h"
+#include "cluster/cluster.h"
 #include "linalg/blas.h"
+#include "run/replay.h"
 #include "train/account.h"
-#include "train/cluster.h"
 #include "train/collapsed.h"
 #include "train/course.h"
 #include "train/inducing.h"
 #include "train/map_choice.h"
-#include "train/replay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,8 +34,6 @@ static const double pilot_handicap = 1.01;
 enum { FINISH_ROWS_MIN = 100000 };
 enum { EVALUATIONS = 40, EVAL_ROWS = 20000, DEFAULT_PATIENCE = 10 };
 static const double interrupted_finish_seconds = 10;
-static const char interrupted_word[] = "interrupted"; // why a run stopped, in its log
-static const char late_word[] = "time is up";
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
 enum { HELD_OUT_DECIDES = 100 };
@@ -225,7 +224,7 @@ static advgp_status finish_here(gp_course *t, gp_learner *l, size_t max_rows, do
     gp_run_options o = run_options(t, l);
     o.cluster = NULL;
     o.workers = 1;
-    advgp_status st = gp_run_new(&o, &run, err);
+    advgp_status st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     if (st == ADVGP_OK) st = finish_with(t, run, l, max_rows, NULL, neg_elbo, err);
@@ -251,7 +250,7 @@ static advgp_status pilot(gp_course *t, size_t components, double *score, advgp_
     o.max_delay = 0, o.filter = 0;
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = whole(t) ? PILOT_STEPS_WHOLE : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL : PILOT_STEPS;
-    st = gp_run_new(&o, &run, err);
+    st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !stop_asked(t))
@@ -339,15 +338,15 @@ static void ask_judge(gp_course *t, const double *theta, size_t version)
 }
 
 // Has the run come to its end by what a checkpoint keeps? Then why.
-static const char *is_over(const gp_course *t)
+static gp_stop_reason is_over(const gp_course *t)
 {
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
-    if (t->state.since_best >= patience) return "no gain on held-out rows";
-    return !t->state.judging && t->state.judged_version >= t->steps ? "the schedule ended" : NULL;
+    if (t->state.since_best >= patience) return GP_STOPPED_NO_GAIN;
+    return !t->state.judging && t->state.judged_version >= t->steps ? GP_STOPPED_SCHEDULE : GP_NOT_STOPPED;
 }
 
 // The verdict on what was asked last: is it the best so far, and is it time to stop? Then why.
-static advgp_status take_verdict(gp_course *t, const char **stopped, advgp_error *err)
+static advgp_status take_verdict(gp_course *t, gp_stop_reason *stopped, advgp_error *err)
 {
     gp_learner *l = t->learner;
     gp_score score;
@@ -374,8 +373,7 @@ bool gp_course_time_is_up(const gp_course *t)
 {
     const gp_train_options *o = t->options;
     if (o->replay) // the clock of the log, not this one
-        return o->replay->stopped && !strcmp(o->replay->stopped, late_word) &&
-               t->state.judged_version == o->replay->judged;
+        return o->replay->stopped == GP_STOPPED_TIME && t->state.judged_version == o->replay->judged;
     return (o->seconds > 0 && gp_clock_wall() - t->wall_start >= o->seconds) ||
            (o->cpu_seconds > 0 && gp_clock_cpu() - t->cpu_start >= o->cpu_seconds);
 }
@@ -391,14 +389,14 @@ advgp_status gp_course_replay_stopped(advgp_error *err)
 }
 
 advgp_status gp_course_judge(gp_course *t, const double *theta, size_t version, double neg_elbo_per_row,
-                             const char **stopped, advgp_error *err)
+                             gp_stop_reason *stopped, advgp_error *err)
 {
     ask_judge(t, theta, version);
     t->asked.neg_elbo_per_row = neg_elbo_per_row;
     return take_verdict(t, stopped, err);
 }
 
-static advgp_status judge_now(gp_course *t, const char **stopped, advgp_error *err)
+static advgp_status judge_now(gp_course *t, gp_stop_reason *stopped, advgp_error *err)
 {
     ask_judge(t, gp_server_theta(t->run->server), (size_t)gp_server_version(t->run->server));
     return take_verdict(t, stopped, err);
@@ -413,10 +411,10 @@ static const gp_replay_part *part_of(const gp_course *t)
 
 // Someone may have interrupted the logged run while it waited for the very verdict that would have ended it: then it
 // went on to judge what it had.
-static bool is_logged_end(const gp_course *t, const char *stopped)
+static bool is_logged_end(const gp_course *t, gp_stop_reason stopped)
 {
-    const char *logged = t->run->ops->replay && !part_of(t) ? t->options->replay->stopped : NULL;
-    return !logged || !strcmp(logged, stopped);
+    const gp_stop_reason logged = t->run->ops->replay && !part_of(t) ? t->options->replay->stopped : GP_NOT_STOPPED;
+    return !logged || logged == stopped;
 }
 
 // Did the checkpoint at the end of the part come before the evaluation of this version? Workers waited for the verdict
@@ -429,19 +427,19 @@ static bool ends_before_evaluation(const gp_course *t)
 
 // At an evaluation version the verdict on the one before takes effect, and this one goes to the judge. Workers do not
 // wait for that, unless they are a whole interval ahead of the judge.
-static advgp_status at_evaluation(gp_course *t, const char **stopped, advgp_error *err)
+static advgp_status at_evaluation(gp_course *t, gp_stop_reason *stopped, advgp_error *err)
 {
     const size_t version = t->next_eval;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) {
         if (!t->run->ops->replay && !gp_judge_is_done(t->judge)) return ADVGP_OK; // look again when it is
         st = take_verdict(t, stopped, err);
-        if (*stopped && !is_logged_end(t, *stopped)) *stopped = NULL;
+        if (*stopped && !is_logged_end(t, *stopped)) *stopped = GP_NOT_STOPPED;
     }
     if (st != ADVGP_OK || *stopped) return st;
     if (!t->run->ops->replay && gp_course_time_is_up(t)) {
         st = judge_now(t, stopped, err);
-        if (!*stopped) *stopped = late_word;
+        if (!*stopped) *stopped = GP_STOPPED_TIME;
         return st;
     }
     if (version >= t->steps) return judge_now(t, stopped, err);
@@ -483,27 +481,27 @@ static void save(gp_course *t)
 
 // Someone asked to stop. The checkpoint comes first: an undisturbed run would not evaluate here, and must not learn of
 // it. Then what there is is judged like any other.
-static advgp_status interrupted(gp_course *t, const char **stopped, advgp_error *err)
+static advgp_status interrupted(gp_course *t, gp_stop_reason *stopped, advgp_error *err)
 {
-    const char *ignored;
+    gp_stop_reason ignored;
     advgp_status st = ADVGP_OK;
     save(t);
     if (t->state.judging) st = take_verdict(t, &ignored, err);
     if (st == ADVGP_OK) st = judge_now(t, &ignored, err);
-    *stopped = interrupted_word;
+    *stopped = GP_STOPPED_INTERRUPTED;
     t->result->interrupted = true;
     return st;
 }
 
 // The log knows of no more steps: time was up, or someone had asked. Then what there is was judged.
-static advgp_status replayed(gp_course *t, const char **stopped, advgp_error *err)
+static advgp_status replayed(gp_course *t, gp_stop_reason *stopped, advgp_error *err)
 {
-    const char *ignored;
+    gp_stop_reason ignored;
     advgp_status st = ADVGP_OK;
     if (t->state.judging) st = take_verdict(t, &ignored, err);
     if (st == ADVGP_OK && t->state.judged_version != gp_server_version(t->run->server))
         st = judge_now(t, &ignored, err);
-    *stopped = t->options->replay->stopped ? t->options->replay->stopped : "the log ended";
+    *stopped = t->options->replay->stopped ? t->options->replay->stopped : GP_STOPPED_LOG_ENDED;
     return st;
 }
 
@@ -525,7 +523,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     gp_learner *l = t->learner;
     gp_server *server = t->run->server;
     const double pause = t->options->checkpoint_seconds;
-    const char *stopped = is_over(t);
+    gp_stop_reason stopped = is_over(t);
     const size_t first = (size_t)gp_server_version(server);
     t->run_start = t->last_save = gp_clock_wall();
     const double cpu = gp_clock_cpu();
@@ -597,7 +595,7 @@ static advgp_status new_run(gp_course *t, advgp_error *err)
     if (t->options->replay) o.workers_max = t->options->replay->workers_max;
     o.event = t->events->ps, o.event_ctx = t->events->ctx;
     advgp_status st = t->options->replay ? gp_run_replay_new(&o, t->options->replay, t->part, &t->run, err)
-                                         : gp_run_new(&o, &t->run, err);
+                                         : gp_cluster_run_new(&o, &t->run, err);
     if (st != ADVGP_OK) return st;
     const gp_judge_options judge = {.spec = &l->spec,
                                     .shards = t->shards,
@@ -705,8 +703,8 @@ static advgp_status finish(gp_course *t, size_t *rows, advgp_error *err)
     if (st != ADVGP_OK) return st;
     st = ADVGP_ESTOPPED;
     // By what the record says, not by the clock: a replay must come to the same decision.
-    const bool was_interrupted = t->result->interrupted || !strcmp(t->result->stopped, interrupted_word);
-    const bool late = !strcmp(t->result->stopped, late_word);
+    const bool was_interrupted = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
+    const bool late = t->result->stopped == GP_STOPPED_TIME;
     const bool small = whole(t) && t->n_train <= BATCH_WHOLE && rule_of(t) == &gp_rule_natural;
     if (small && !(t->options->epochs > 0) && !late && !was_interrupted) { // who counts epochs gets no more
         // Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and
@@ -760,7 +758,8 @@ static advgp_status fill_model(gp_course *t, gp_model *model, size_t finish_rows
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    advgp_status st = gp_account(model, &t->reader, (gp_stopwatch){t->wall_start, t->cpu_start}, t->result, err);
+    advgp_status st = gp_account(model, &t->reader, t->options->test, (gp_stopwatch){t->wall_start, t->cpu_start},
+                                 t->result, err);
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
@@ -779,7 +778,7 @@ static advgp_status next_part(gp_course *t, advgp_error *err)
 {
     const gp_replay_feed *feed = t->options->replay;
     const gp_replay_part *part = part_of(t);
-    const char *ignored;
+    gp_stop_reason ignored;
     uint64_t id = 0;
     advgp_status st = ADVGP_OK;
     // Where time was up, what there was had been judged at once.

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "data/notes.h"
 #include "data/shards.h"
+#include "optim/stop_reason.h"
 #include "ps/server.h"
 #include "store/modelfile.h"
 #include "train/inducing.h"
@@ -49,6 +50,7 @@ typedef struct gp_train_options {
     double checkpoint_seconds;           // between two; 0: only when interrupted
     const char *resume;                  // checkpoint to go on from; NULL: from the start
     const struct gp_replay_feed *replay; // a log to compute again instead of running workers (replay.h); NULL: none
+    const gp_shards *test; // rows (all GP_STOP) that the figures of the result are of; NULL: held-out ones
 } gp_train_options;
 
 // Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
@@ -97,17 +99,22 @@ typedef struct gp_train_events {
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
+// Which rows the figures of a result are of.
+typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST } gp_scored;
+
 typedef struct gp_train_result {
-    const char *stopped; // why, in words
-    bool interrupted;    // by events.stop
-    char unsaved[512];   // why the last checkpoint could not be written; empty: it was, or none was asked for
+    gp_stop_reason stopped;
+    bool interrupted;  // by events.stop
+    char unsaved[512]; // why the last checkpoint could not be written; empty: it was, or none was asked for
     size_t versions;
-    double rows;       // training rows seen, with repetition
-    double n_train;    // training rows
-    double neg_elbo;   // exact, over all training rows, of the standardised target
-    double rmse, mnlp; // on the held-out half that stops training; on the training rows if none are held out
-    bool held_out;
-    double coverage[5], coverage_gaussian[5]; // at gp_train_levels
+    double rows;     // training rows seen, with repetition
+    double n_train;  // training rows
+    double neg_elbo; // exact, over all training rows, of the standardised target
+    // On the held-out half that stops training; on the training rows if none are held out; on those of options.test.
+    gp_scored scored;
+    size_t n_scored;
+    double rmse, mnlp, baseline_mean, baseline_linear; // the baselines' RMSE
+    double coverage[5], coverage_gaussian[5];          // at gp_train_levels
     double wall, cpu;
     // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
     double step_cpu; // seconds of CPU

@@ -2,9 +2,9 @@
 // interruption, honest intervals, and few rows.
 #include "base/alloc.h"
 #include "fixture.h"
+#include "score/linear_fit.h"
 #include "train/checkpoint.h"
 #include "train/inducing.h"
-#include "train/linear_fit.h"
 #include "train/rows_test.h"
 #include "train/train.h"
 
@@ -42,7 +42,7 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     gp_train_options o = small();
     o.epochs = 40;
     gp_model *model = train(&o, NULL, &r);
-    assert_true(r.held_out);
+    assert_int_equal(r.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
     if (!(r.rmse < 0.13)) fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.rmse, model->baseline_linear);
     for (size_t i = 0; i < 5; i++) {
@@ -186,7 +186,7 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train(&o, NULL, &r);
-    assert_false(r.held_out);
+    assert_int_equal(r.scored, GP_SCORED_TRAINING);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
     assert_true(r.coverage[2] >= 0.88);

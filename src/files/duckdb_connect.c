@@ -1,0 +1,49 @@
+// duckdb_connect.c: DuckDB with the settings that all of advgp needs.
+#include "files/duckdb_connect.h"
+
+#include "data/strings.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *temporary, gp_duckdb *out,
+                               advgp_error *err)
+{
+    duckdb_config config = NULL;
+    char memory[32], count[32];
+    snprintf(memory, sizeof memory, "%zuB", memory_bytes ? memory_bytes : (size_t)1 << 30);
+    snprintf(count, sizeof count, "%zu", threads ? threads : 1);
+    gp_buffer spill = {0};
+    const char *dir = temporary ? temporary : getenv("TMPDIR");
+    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", dir && *dir ? dir : "/tmp", (long)getpid(),
+                  (void *)out); // made only if something spills, then removed
+    const char *const settings[][2] = {
+        {"memory_limit", memory},
+        {"threads", count},
+        {"temp_directory", spill.p},
+        {"preserve_insertion_order", "true"},
+        {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
+        {"autoload_known_extensions", "false"},
+    };
+    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
+    for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
+        ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
+    char *message = NULL;
+    ok = ok && duckdb_open_ext(NULL, &out->db, config, &message) == DuckDBSuccess;
+    ok = ok && duckdb_connect(out->db, &out->connection) == DuckDBSuccess;
+    advgp_status st = ok ? ADVGP_OK
+                         : gp_fail(err, ADVGP_ENOMEM, "DuckDB does not start: %.200s",
+                                   message ? message : "no reason given");
+    if (message) duckdb_free(message);
+    duckdb_destroy_config(&config);
+    gp_buffer_fini(&spill);
+    return st;
+}
+
+void gp_duckdb_disconnect(gp_duckdb *d)
+{
+    duckdb_disconnect(&d->connection);
+    duckdb_close(&d->db);
+}
