@@ -530,8 +530,7 @@ advgp_status gp_course_versions(gp_course *t, advgp_error *err)
     t->first_step = first;
     // After the one that was judged last, not after the version: a checkpoint may be of an evaluation version that
     // still waits for the verdict on the one before.
-    t->next_eval = t->state.judged_version + t->every - t->state.judged_version % t->every;
-    if (t->next_eval > t->steps) t->next_eval = t->steps;
+    t->next_eval = gp_run_next_eval(&t->state, t->state.judged_version);
     advgp_status st = ADVGP_OK;
     if (t->state.judging) { // again what a checkpoint had under judgement
         const size_t version = t->state.judged_version;
@@ -617,6 +616,7 @@ static advgp_status begin_run(gp_course *t, const char *checkpoint, advgp_error 
                               .components = t->components,
                               .batch = t->batch,
                               .steps = t->steps,
+                              .every = t->every,
                               .workers = t->workers,
                               .seed = t->options->seed,
                               .n_rows = t->n_train};
