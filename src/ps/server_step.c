@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
 // Of the bound as the pushes see it: how slowly its mean and spread follow, and what is far from the mean.
 static const double value_memory = 0.9, jump_deviations = 6;
 
@@ -160,9 +159,9 @@ static advgp_status advance(gp_server *s, advgp_error *err)
                                      .value = s->value,
                                      .rolled_back = bad,
                                      .held = held});
-    if (s->damping < ldexp(1, -MAX_ROLLED_BACK))
-        return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s", MAX_ROLLED_BACK,
-                       bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
+    if (s->damping < ldexp(1, -GP_MAX_ROLLED_BACK))
+        return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s",
+                       GP_MAX_ROLLED_BACK, bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
     return ADVGP_OK;
 }
 

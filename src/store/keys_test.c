@@ -203,7 +203,7 @@ static void another_worker_is_added(void **state)
         "allow", "a b", "a\nb",    "0123456789012345678901234567890123456789012345678901234567890123x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         SAYS(gp_keys_add_worker(dir, bad[i], &more, &said), ADVGP_EINVAL, "cannot name a worker's key");
-    SAYS(gp_keys_add_worker(scratch_path("nowhere"), "n", &more, &said), ADVGP_EFILE, "nowhere");
+    SAYS(gp_keys_add_worker(scratch_path("nowhere"), "n", &more, &said), ADVGP_EDATA, "nowhere");
     // A list that cannot be read is not added to, and the new key is not left behind.
     scratch_save(in_folder(dir, "allow"), "nonsense\n", 9);
     SAYS(gp_keys_add_worker(dir, "late", &more, &said), ADVGP_EFILE, "line 1");

@@ -42,6 +42,7 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
                               .components = t->components,
                               .batch = t->batch,
                               .steps = t->steps,
+                              .every = t->every,
                               .workers = t->workers,
                               .seed = t->options->seed,
                               .n_rows = t->n_train};
