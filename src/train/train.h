@@ -120,6 +120,7 @@ typedef struct gp_train_result {
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
     size_t workers;
     double waiting_share;
+    double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;
 } gp_train_result;
 extern const double gp_train_levels[5];    // 0.5, 0.8, 0.9, 0.95, 0.99
