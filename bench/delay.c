@@ -5,6 +5,7 @@
 //                                   PART: checks, 16, 1000 or threads; default all
 #include "base/clock.h"
 #include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "run/run.h"
 #include "study.h"
@@ -290,7 +291,7 @@ int main(int argc, char **argv)
     const char *part = argc == 2 || argc == 4 ? argv[argc - 1] : "all";
     snprintf(train, sizeof train, "%s/train.csv.gz", root);
     snprintf(test, sizeof test, "%s/test.csv.gz", root);
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     setup s = argc > 2 ? setup_of(argv[1], argv[2]) : setup_of(train, test);
     const int all = !strcmp(part, "all");
     printf("{\"bench\": \"delay\", \"version\": \"%s\", \"blas\": \"%s\", \"data\": \"%s\", \"m\": %d, ",

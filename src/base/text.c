@@ -1,4 +1,4 @@
-// text.c: growing text, numbers from text, UTF-8, edit distance.
+// text.c: growing text, numbers from text, UTF-8, text made safe to print, edit distance.
 #include "base/text.h"
 
 #include "base/alloc.h"
@@ -105,21 +105,80 @@ static size_t sequence_length(unsigned char byte, uint32_t *least)
     return 0;
 }
 
+// Bytes of the character at p, 0 where there is none in the n bytes; *code is its number.
+static size_t decode(const char *p, size_t n, uint32_t *code)
+{
+    uint32_t least = 0;
+    const size_t length = n ? sequence_length((unsigned char)p[0], &least) : 0;
+    if (!length || length > n) return 0;
+    *code = length == 1 ? (unsigned char)p[0] : (unsigned char)p[0] & (0x7fu >> length);
+    for (size_t k = 1; k < length; k++) {
+        if (((unsigned char)p[k] & 0xc0) != 0x80) return 0;
+        *code = *code << 6 | ((unsigned char)p[k] & 0x3f);
+    }
+    return *code < least || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : length;
+}
+
 bool gp_text_is_utf8(const char *p, size_t n)
 {
-    for (size_t i = 0; i < n;) {
-        uint32_t least = 0;
-        size_t length = sequence_length((unsigned char)p[i], &least);
-        if (!length || length > n - i) return false;
-        uint32_t code = length == 1 ? (unsigned char)p[i] : (unsigned char)p[i] & (0x7fu >> length);
-        for (size_t k = 1; k < length; k++) {
-            if (((unsigned char)p[i + k] & 0xc0) != 0x80) return false;
-            code = code << 6 | ((unsigned char)p[i + k] & 0x3f);
-        }
-        if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-        i += length;
-    }
+    uint32_t code;
+    for (size_t i = 0, length; i < n; i += length)
+        if (!(length = decode(p + i, n - i, &code))) return false;
     return true;
+}
+
+enum { ESCAPE_BYTES = 8 }; // \u202e and a zero
+
+// What obeys instead of being seen: the controls of ASCII, those of U+0080 to U+009F, which terminals obey as well, and
+// marks of direction, which let a text be read as another.
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || (code >= 0x200e && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+// How the character at p is shown, *shown bytes at *as; returns how many bytes of p that stands for.
+static size_t show(const char *p, size_t n, bool lines, char escape[ESCAPE_BYTES], const char **as, size_t *shown)
+{
+    uint32_t code = 0;
+    const size_t length = decode(p, n, &code);
+    *as = escape;
+    if (!length)
+        *shown = (size_t)snprintf(escape, ESCAPE_BYTES, "\\x%02x", (unsigned)(unsigned char)*p);
+    else if (!is_control(code) || (lines && code == '\n'))
+        *as = p, *shown = length;
+    else if (code == '\n' || code == '\t' || code == '\r')
+        *shown = (size_t)snprintf(escape, ESCAPE_BYTES, "\\%c", code == '\n' ? 'n' : code == '\t' ? 't' : 'r');
+    else
+        *shown = (size_t)snprintf(escape, ESCAPE_BYTES, code < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)code & 0xffff);
+    return length ? length : 1;
+}
+
+size_t gp_text_printable(char *out, size_t room, const char *p, size_t n)
+{
+    char escape[ESCAPE_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; i < n;) {
+        const char *as;
+        size_t shown;
+        i += show(p + i, n - i, false, escape, &as, &shown);
+        if (used + shown + 1 > room) break;
+        memcpy(out + used, as, shown);
+        used += shown;
+    }
+    if (room) out[used] = 0;
+    return used;
+}
+
+void gp_buffer_printable(gp_buffer *text, const char *p, size_t n, bool lines)
+{
+    char escape[ESCAPE_BYTES];
+    for (size_t i = 0; i < n && !text->failed;) {
+        const char *as;
+        size_t shown;
+        i += show(p + i, n - i, lines, escape, &as, &shown);
+        gp_buffer_bytes(text, as, shown);
+    }
 }
 
 enum { LONGEST = 47 }; // no name of ours is longer; what is typed may be anything

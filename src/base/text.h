@@ -1,4 +1,5 @@
-// text.h: text that grows, numbers read from text whatever the locale, and how far two words are apart.
+// text.h: text that grows, numbers read from text whatever the locale, text made safe to print, and how far two words
+// are apart.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,15 @@ bool gp_text_real(const char *text, double *out);
 bool gp_text_integer(const char *text, int64_t *out);
 
 bool gp_text_is_utf8(const char *p, size_t n); // RFC 3629: no overlong forms, no surrogates
+
+// How text is printed that came from a file: names, values, queries, messages with these inside. What would move a
+// terminal's cursor, change its colours, rename its window or turn the direction of reading is written out as \n, \x1b
+// or \u202e, and so are bytes that are no UTF-8; all other text stays as it is. Writes at most room bytes with the
+// final zero, no half of a character or escape; returns the length. Allocates nothing: it prints that there is no
+// memory, too.
+size_t gp_text_printable(char *out, size_t room, const char *p, size_t n);
+// The same at the end of a text; with `lines` line ends stay, for text that is a page of ours.
+void gp_buffer_printable(gp_buffer *text, const char *p, size_t n, bool lines);
 
 // Letters to insert, delete, change or swap with their neighbour to turn one word into the other; 1 where `typed` is a
 // beginning of `word` (two letters or more), for people shorten what they half remember. Looks at the first 47 letters.

@@ -1,4 +1,4 @@
-// text_test.c: growing text, numbers in any locale, UTF-8, and how far words are apart.
+// text_test.c: growing text, numbers in any locale, UTF-8, text made safe to print, and how far words are apart.
 #include "base/text.h"
 
 #include "base/alloc.h"
@@ -94,12 +94,48 @@ static void distance_counts_single_slips(void **state)
     assert_true(gp_text_distance(endless, "abc") <= 47);
 }
 
+static void what_a_terminal_would_obey_is_written_out(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"plain, caf\xc3\xa9 and \xe2\x82\xac 5 \\ %", "plain, caf\xc3\xa9 and \xe2\x82\xac 5 \\ %"},
+        {"\x1b[31mred\x1b]0;title\x07", "\\x1b[31mred\\x1b]0;title\\x07"},
+        {"two\nlines\r\tand\x7f", "two\\nlines\\r\\tand\\x7f"},
+        {"\xc2\x9b"
+         "2J is CSI too",
+         "\\u009b2J is CSI too"},
+        {"read \xe2\x80\xaeright to left", "read \\u202eright to left"},
+        {"half \xe2\x82", "half \\xe2\\x82"},
+        {"\xff\xc0\xaf", "\\xff\\xc0\\xaf"},
+    };
+    char out[80];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t n = gp_text_printable(out, sizeof out, cases[i][0], strlen(cases[i][0]));
+        assert_string_equal(out, cases[i][1]);
+        assert_int_equal(n, strlen(out));
+        gp_buffer t = {0};
+        gp_buffer_printable(&t, cases[i][0], strlen(cases[i][0]), false);
+        assert_string_equal(t.p, cases[i][1]);
+        gp_buffer_fini(&t);
+    }
+    gp_buffer page = {0};
+    gp_buffer_printable(&page, "a\nb\x1b\n", 5, true);
+    assert_string_equal(page.p, "a\nb\\x1b\n");
+    gp_buffer_fini(&page);
+    for (size_t room = 1; room < 12; room++) { // cut between what is whole
+        const size_t n = gp_text_printable(out, room, "a\x1b\xe2\x82\xac", 5);
+        assert_int_equal(n, room < 2 ? 0 : room < 6 ? 1 : room < 9 ? 5 : 8);
+    }
+    assert_int_equal(gp_text_printable(out, 0, "a", 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_grows_and_ends_with_a_zero),
         cmocka_unit_test(a_failed_allocation_sticks),
         cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
+        cmocka_unit_test(what_a_terminal_would_obey_is_written_out),
         cmocka_unit_test(a_decimal_comma_of_the_host_changes_nothing),
         cmocka_unit_test(utf8_is_told_from_other_bytes),
         cmocka_unit_test(distance_counts_single_slips),

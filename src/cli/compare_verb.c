@@ -1,10 +1,12 @@
 // compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
 // table and one log.
+#include "api/load.h"
+#include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/load.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
 #include "run/pslog.h"
@@ -130,7 +132,13 @@ static advgp_status fit(comparison *c, const gp_train_options *options, bool on_
     if (on_test) with_test.test = c->test;
     advgp_status st = copy_schema(c->data.schema, &schema, err);
     if (st == ADVGP_OK) {
-        st = c->method->train(c->data.shards, schema, c->data.sql, &with_test, &events, &notes, &model, result, err);
+        const gp_train_request request = {.shards = c->data.shards,
+                                          .schema = schema,
+                                          .sql = c->data.sql,
+                                          .options = &with_test,
+                                          .events = &events,
+                                          .notes = &notes};
+        st = c->method->train(&request, &model, result, err);
         if (st != ADVGP_OK) gp_schema_free(schema);
     }
     if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");
@@ -175,7 +183,7 @@ static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp
 
 static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
 {
-    *options = gp_cli_train_options(c->train);
+    *options = gp_request_train(c->train);
     if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
@@ -216,13 +224,13 @@ static bool has_delay(const comparison *c)
 
 static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
 {
-    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label,
-                     "inducing", (json_int_t)c->m, "max_delay",
-                     has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds", r->cpu,
-                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->rmse),
-                     "mnlp", gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]), "stopped", r->stopped,
-                     "versions", (json_int_t)r->versions, "held_out", r->scored != GP_SCORED_TRAINING, "scored_on",
-                     gp_cli_scored_word(r), "scored_rows", (json_int_t)r->n_scored);
+    return json_pack(
+        "{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label, "inducing",
+        (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds",
+        r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->rmse), "mnlp",
+        gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]), "stopped", gp_stop_reason_words(r->stopped),
+        "versions", (json_int_t)r->versions, "held_out", r->scored != GP_SCORED_TRAINING, "scored_on",
+        gp_cli_scored_word(r), "scored_rows", (json_int_t)r->n_scored);
 }
 
 static bool has_inducing(const comparison *c)
@@ -318,7 +326,7 @@ static advgp_status set_method(comparison *c, const char *label, advgp_error *er
 static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
 {
     advgp_status st = gp_options_set(c->train, "inducing", m, err);
-    const gp_train_options o = gp_cli_train_options(c->train);
+    const gp_train_options o = gp_request_train(c->train);
     gp_free(c->inducing);
     c->inducing = NULL;
     if (st == ADVGP_OK)
@@ -378,7 +386,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
 
 static advgp_status load(comparison *c, advgp_error *err)
 {
-    advgp_status st = gp_load_training(c->train, &c->data, err);
+    advgp_status st = gp_load_training(c->train, gp_cli_host(c->o), &c->data, err);
     if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
@@ -410,8 +418,8 @@ static void print_table(const comparison *c)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
         if (json_object_get(row, "failed")) {
-            printf("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
-                   json_string_value(json_object_get(row, "failed")));
+            gp_cli_print("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
+                         json_string_value(json_object_get(row, "failed")));
             continue;
         }
         char m[16] = "-", tau[16] = "-", bound[24] = "-";
@@ -447,9 +455,9 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
 {
     const char *log = gp_options_text(o, "log");
     comparison c = {.o = o, .rows = json_array()};
-    gp_blas_threads(1);
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");

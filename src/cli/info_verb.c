@@ -4,7 +4,7 @@
 #include "feature/map.h"
 #include "files/files.h"
 #include "kernel/kernel.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "linalg/simd.h"
 #include "transport/transport.h"
 

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "kernel/kernel.h"
+#include "linalg/blas.h"
 #include "store/form.h"
 #include "store/runlog.h"
 
@@ -143,18 +144,35 @@ static json_t *view_json(const view *v)
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
+// A name from the file, on one line whatever it holds, and padded to a width.
+static void add_name(gp_buffer *out, const char *name, size_t width)
+{
+    const size_t before = out->n;
+    gp_buffer_printable(out, name, strlen(name), false);
+    for (size_t used = out->n - before; used < width; used++) gp_buffer_bytes(out, " ", 1);
+}
+
 static void add_head(const view *v, gp_buffer *out)
 {
     const gp_model *m = v->model;
     const gp_schema *s = m->schema;
-    gp_buffer_add(out, "%s: a model of '%s'%s by %s, written by advgp %s\n", v->path, s->target,
-                  s->log_target ? " (its logarithm)" : "", m->method, m->writer);
-    gp_buffer_add(out, "%zu rows", s->n_rows);
-    if (s->weights) gp_buffer_add(out, ", weighted by '%s' (%s)", s->weights, gp_weights_are_name(s->weights_are));
+    gp_buffer_add(out, "%s: a model of '", v->path);
+    add_name(out, s->target, 0);
+    gp_buffer_add(out, "'%s by %s, written by advgp ", s->log_target ? " (its logarithm)" : "", m->method);
+    add_name(out, m->writer, 0);
+    gp_buffer_add(out, "\n%zu rows", s->n_rows);
+    if (s->weights) {
+        gp_buffer_add(out, ", weighted by '");
+        add_name(out, s->weights, 0);
+        gp_buffer_add(out, "' (%s)", gp_weights_are_name(s->weights_are));
+    }
     gp_buffer_add(out, ", missing inputs: %s\n", gp_missing_name(s->missing));
     gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g%s\n", s->y_mean, s->y_scale, noise(v),
                   s->log_target ? " (all of the logarithm)" : "");
-    if (m->sql) gp_buffer_add(out, "query: %s\n", m->sql);
+    if (!m->sql) return;
+    gp_buffer_add(out, "query: ");
+    add_name(out, m->sql, 0);
+    gp_buffer_add(out, "\n");
 }
 
 static void add_inputs(const view *v, gp_buffer *out)
@@ -163,7 +181,9 @@ static void add_inputs(const view *v, gp_buffer *out)
     gp_buffer_add(out, "\ninputs:\n");
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
-        gp_buffer_add(out, "  %-28s %-8s %s", in->name, gp_column_type_name(in->type), gp_encoding_name(in->encoding));
+        gp_buffer_add(out, "  ");
+        add_name(out, in->name, 28);
+        gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
         if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
@@ -191,8 +211,9 @@ static void add_columns(const view *v, gp_buffer *out)
                   "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "");
     for (size_t i = 0; i < s->d; i++) {
         const size_t k = v->order[i];
-        gp_buffer_add(out, "  %-28s %9.3g %10.4g %10.4g %10.3g ", s->x_names[k], v->relevance[k], s->x_mean[k],
-                      s->x_scale[k], v->slope[k]);
+        gp_buffer_add(out, "  ");
+        add_name(out, s->x_names[k], 28);
+        gp_buffer_add(out, " %9.3g %10.4g %10.4g %10.3g ", v->relevance[k], s->x_mean[k], s->x_scale[k], v->slope[k]);
         for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
         gp_buffer_add(out, "\n");
     }
@@ -218,7 +239,9 @@ static void add_tail(const view *v, gp_buffer *out)
     json_object_foreach(m->record, key, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        gp_buffer_add(out, "  %-20s %s\n", key, text ? text : "");
+        gp_buffer_add(out, "  ");
+        add_name(out, key, 20);
+        gp_buffer_add(out, " %s\n", text ? text : "");
         free(text);
     }
 }
@@ -238,7 +261,8 @@ static advgp_status show(view *v, const gp_options *options, advgp_error *err)
 advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err); // a model that is loaded proves itself by its golden rows
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     view v = {.path = options->operands[0], .model = model};
     const size_t d = model->spec.d;

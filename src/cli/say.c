@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Names and values come from files: what would move a terminal's cursor or change its colours is shown as a question
-// mark.
+// Names and values in it come from files, hence gp_text_printable.
 void gp_cli_complain(const char *text)
 {
-    char line[1200] = "advgp: "; // at once: several processes may share the terminal
-    size_t n = strlen(line);
-    for (const char *p = text; *p && n < sizeof line - 1; p++)
-        line[n++] = (char)((unsigned char)*p < ' ' || *p == 127 ? '?' : *p);
-    line[n++] = '\n';
-    fwrite(line, 1, n, stderr);
+    char line[4096] = "advgp: "; // at once: several processes may share the terminal
+    const size_t head = strlen(line);
+    const size_t n = head + gp_text_printable(line + head, sizeof line - head - 1, text, strlen(text));
+    line[n] = '\n';
+    fwrite(line, 1, n + 1, stderr);
 }
 
 void gp_cli_say(const gp_options *options, const char *format, ...)
@@ -37,16 +35,42 @@ void gp_cli_notes(const gp_options *options, const gp_notes *notes)
     for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
 }
 
-void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows)
+typedef struct voice {
+    const gp_options *options;
+    double began, next; // of the rows done
+} voice;
+
+static void say(void *ctx, const char *text)
 {
+    const voice *v = ctx;
+    gp_cli_say(v->options, "%s", text);
+}
+
+static void tell_rows(void *ctx, size_t rows)
+{
+    voice *v = ctx;
     const double now = gp_clock_wall();
-    if (progress->next == 0) {
-        progress->began = now;
-        progress->next = now + 2;
+    if (v->next == 0) {
+        v->began = now;
+        v->next = now + 2;
     }
-    if (now < progress->next) return;
-    progress->next = now + 5;
-    gp_cli_say(options, "%zu rows, %.0f a second", rows, (double)rows / (now - progress->began));
+    if (now < v->next) return;
+    v->next = now + 5;
+    gp_cli_say(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
+}
+
+static int stop(void *ctx)
+{
+    (void)ctx;
+    return gp_cli_stopped();
+}
+
+const gp_host *gp_cli_host(const gp_options *options)
+{
+    static voice own;
+    static const gp_host host = {.ctx = &own, .say = say, .rows = tell_rows, .stop = stop};
+    own.options = options;
+    return &host;
 }
 
 advgp_status gp_cli_flush(advgp_error *err)
@@ -62,21 +86,40 @@ static advgp_status print(const char *text, size_t n, advgp_error *err)
     return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
+// A page: its line ends are ours, what stands inside may come from a file.
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err)
 {
-    advgp_status st = text->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
-                                   : print(text->p ? text->p : "", text->n, err);
+    gp_buffer page = {0};
+    gp_buffer_printable(&page, text->p, text->n, true);
+    advgp_status st = text->failed || page.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
+                                                  : print(page.p ? page.p : "", page.n, err);
     gp_buffer_fini(text);
+    gp_buffer_fini(&page);
     return st;
+}
+
+void gp_cli_print(const char *format, ...)
+{
+    gp_buffer text = {0};
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (n > 0) gp_buffer_printable(&text, line, strlen(line), true);
+    if (!text.failed && text.n) fwrite(text.p, 1, text.n, stdout);
+    gp_buffer_fini(&text);
 }
 
 advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err)
 {
-    char *line = object ? json_dumps(object, JSON_REAL_PRECISION(17)) : NULL;
+    char *line = object ? json_dumps(object, JSON_REAL_PRECISION(17)) : NULL; // JSON has escapes of its own
     json_decref(object);
     gp_buffer text = {0};
     if (line) gp_buffer_add(&text, "%s\n", line);
-    text.failed |= !line;
+    const advgp_status st = line && !text.failed ? print(text.p, text.n, err)
+                                                 : gp_fail(err, ADVGP_ENOMEM, "no memory for the answer");
     free(line);
-    return gp_cli_print_take(&text, err);
+    gp_buffer_fini(&text);
+    return st;
 }

@@ -1,7 +1,7 @@
 // training.h: a training as `train` does it, for the verbs that do it again.
 #pragma once
+#include "api/load.h"
 #include "base/option.h"
-#include "cli/load.h"
 #include "run/replay.h"
 #include "train/train.h"
 
@@ -11,10 +11,6 @@
 // *bits (may be NULL): a hash of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
-// What the options of `train` ask for, as far as that does not depend on the data.
-gp_train_options gp_cli_train_options(const gp_options *train);
-// An option that a method does not know, given all the same, is EINVAL.
-advgp_status gp_cli_check_method(const gp_options *train, advgp_error *err);
 // Nothing that is written may be something that is read, and it must have a place: EINVAL or what else is wrong with
 // `path`, given by --option. Asked before the work; nothing changes.
 advgp_status gp_cli_check_written(const gp_options *options, const char *option, const char *path, advgp_error *err);
@@ -35,5 +31,3 @@ json_t *gp_cli_delay_json(size_t max_delay);
 bool gp_cli_same_file(const char *a, const char *b); // both are there, and the same by name or by link
 
 json_t *gp_cli_cpu_json(void); // names of the CPU's features that matter
-// An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.
-json_t *gp_cli_file_json(const char *path);

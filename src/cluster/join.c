@@ -471,8 +471,8 @@ static advgp_status work(visit *v, advgp_error *err)
         tell(v, "the lead has been started again: asks what the work is now");
         return ADVGP_OK;
     }
-    if (end.refused == GP_REFUSED_FULL) {
-        tell(v, "the run has all the workers it can take: asks again in %.0f s", full_pause);
+    if (end.refused == GP_REFUSED_FULL || end.refused == GP_REFUSED_TAKEN) {
+        tell(v, "%s: asks again in %.0f s", gp_refusal_text(end.refused), full_pause);
         const double until = gp_clock_wall() + full_pause;
         st = ADVGP_OK;
         while (st == ADVGP_OK && !v->over && !on_stop(v) && gp_clock_wall() < until) st = listen(v, look_up, NULL, err);

@@ -394,7 +394,7 @@ advgp_status gp_run_split_new(const gp_run_options *o, gp_run **out, advgp_error
     split_run *s = gp_alloc(1, sizeof *s);
     if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
     advgp_status st = gp_cluster_run_init(&s->r, &split_ops, o, err);
-    if (st == ADVGP_OK && s->r.base.turning)
+    if (st == ADVGP_OK && s->r.base.rotation)
         st = gp_fail(err, ADVGP_EINVAL,
                      "--servers: features of eigenvectors turn with every step and need all "
                      "parameters in one place; use --map cholesky");

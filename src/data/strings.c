@@ -53,10 +53,7 @@ const char *gp_nearest_name(const char *wanted, const char *const *names, size_t
 const char *gp_show_text(char *out, size_t capacity, const char *text, size_t n)
 {
     size_t used = 0;
-    for (size_t i = 0; i < n && used + 4 < capacity; i++) {
-        unsigned char c = (unsigned char)text[i];
-        out[used++] = (char)(c < 32 || c == 127 ? '?' : c);
-    }
+    for (size_t i = 0; i < n && used + 4 < capacity; i++) out[used++] = text[i];
     while (used && n > used && ((unsigned char)out[used - 1] & 0x80))
         used--; // no half of a UTF-8 letter before the dots
     if (n > used)

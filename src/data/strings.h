@@ -11,5 +11,5 @@ size_t gp_utf8_whole(const unsigned char *p, size_t n);
 // The name with the fewest edits to `wanted` (letter case costs nothing), or NULL if none is close enough to be meant.
 const char *gp_nearest_name(const char *wanted, const char *const *names, size_t n_names);
 
-// Copies UTF-8 text for a message: cut at `capacity`, control bytes shown as '?'. Returns out.
+// Copies UTF-8 text for a message: cut at `capacity`, with dots. Returns out.
 const char *gp_show_text(char *out, size_t capacity, const char *text, size_t n);

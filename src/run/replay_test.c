@@ -317,7 +317,7 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     assert_int_equal(p->checkpoint != 0, k > 0);
     if (!k) return;
     assert_true(p->checkpoint == d->id[k - 1]);
-    d->parts[k - 1] = (gp_replay_part){p->version, p->checkpoint, p->judged, p->judging};
+    d->parts[k - 1] = (gp_replay_part){p->version, p->checkpoint, p->evaluated, p->evaluating};
 }
 
 static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
@@ -352,7 +352,9 @@ static gp_model *train_part(const gp_train_options *o, const gp_train_events *ev
     advgp_error err;
     gp_model *model;
     make_table(4000, seed, "0.2");
-    must(gp_train(t.shards, t.schema, NULL, o, events, notes, &model, r, &err), &err);
+    const gp_train_request request = {
+        .shards = t.shards, .schema = t.schema, .options = o, .events = events, .notes = notes};
+    must(gp_train(&request, &model, r, &err), &err);
     t.schema = NULL; // the model's now
     free_table();
     return model;

@@ -85,7 +85,9 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
         if (st == ADVGP_OK && m.kind != GP_BYE) st = gp_server_on_message(run->server, gp_clock_wall(), peer, &m, err);
         if (st == ADVGP_OK) st = say_all(t, err);
     }
-    return st == ADVGP_OK ? failure(t, err) : st;
+    // What ended a worker explains whatever else has gone wrong since.
+    const advgp_status of_worker = failure(t, err);
+    return of_worker == ADVGP_OK ? st : of_worker;
 }
 
 static advgp_status team_say(gp_run *run, advgp_error *err)
@@ -184,8 +186,10 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
     if (st == ADVGP_OK) {
         const size_t size = t->base.layout.size,
                      push = gp_row_computer_push_size(t->base.layout, o->rule, gp_range_all(t->base.layout));
-        t->limits = (gp_message_limits){
-            .values = push > size ? push : size, .masked = size, .shards = o->shards->n_train};
+        t->limits = (gp_message_limits){.values = push > size ? push : size,
+                                        .masked = size,
+                                        .shards = o->shards->n_train,
+                                        .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
         t->bytes = gp_alloc(bytes, 1);
         t->mates = gp_alloc(o->workers, sizeof *t->mates);

@@ -227,13 +227,14 @@ static gp_train_result train_with(const gp_train_options *o, diary *d)
     gp_train_result r;
     const gp_train_events events = {.ctx = d, .eval = on_eval, .begin = on_begin};
     *d = (diary){0};
-    must(gp_train(t.shards, t.schema, NULL, o, &events, NULL, &model, &r, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = &events};
+    must(gp_train(&request, &model, &r, &err), &err);
     t.schema = NULL;
     gp_model_free(model);
     return r;
 }
 
-static void a_verdict_takes_effect_at_the_next_evaluation_version(void **state)
+static void a_score_takes_effect_at_the_next_evaluation_version(void **state)
 {
     (void)state;
     for (size_t tau = 0; tau <= 8; tau += 8) {
@@ -242,7 +243,7 @@ static void a_verdict_takes_effect_at_the_next_evaluation_version(void **state)
         o.patience = 1, o.batch = 32, o.max_delay = tau; // noisy enough to lose a little soon
         diary d;
         const gp_train_result r = train_with(&o, &d);
-        assert_string_equal(r.stopped, "no gain on held-out rows");
+        assert_int_equal(r.stopped, GP_STOPPED_NO_GAIN);
         double best = INFINITY;
         for (size_t i = 0; i < d.n; i++) {
             assert_int_equal(d.version[i], (i + 1) * d.every);
@@ -263,7 +264,7 @@ static void time_ends_a_run_at_an_evaluation_version(void **state)
     o.seconds = 1e-6;
     diary d;
     const gp_train_result r = train_with(&o, &d);
-    assert_string_equal(r.stopped, "time is up");
+    assert_int_equal(r.stopped, GP_STOPPED_TIME);
     assert_true(d.every > 1);
     assert_int_equal(r.versions, d.every);
     assert_int_equal(d.version[d.n - 1], r.versions); // the log has it as its last evaluation
@@ -276,7 +277,7 @@ int main(void)
         cmocka_unit_test(threads_without_delay_give_the_bits_of_a_serial_loop),
         cmocka_unit_test(a_collection_is_the_sum_over_all_rows_for_any_number_of_workers),
         cmocka_unit_test(waiting_uses_no_cpu),
-        cmocka_unit_test(a_verdict_takes_effect_at_the_next_evaluation_version),
+        cmocka_unit_test(a_score_takes_effect_at_the_next_evaluation_version),
         cmocka_unit_test(time_ends_a_run_at_an_evaluation_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,13 +3,17 @@
 #include "base/alloc.h"
 #include "linalg/dense.h"
 
+#include <math.h>
 #include <string.h>
+
+static const double absurd_times = 1e9; // a row of it is so much larger than any of the others'
 
 typedef struct place {
     uint32_t incarnation;
     bool has_push, has_used;
     uint64_t sequence, version; // of the newest push that was taken
     uint64_t used;              // sequence of the push that was used last
+    double size;                // of its largest value, a row
     bool *shards;               // [n_shards], of the newest push
 } place;
 
@@ -21,7 +25,8 @@ struct gp_watch {
     uint64_t checked; // version whose parameters were looked at
     gp_law law;
     place *places;
-    bool *shards; // [n_shards x (workers_max + 1)]: of the places, and those of one step
+    double *weight; // [n_shards]
+    bool *shards;   // [n_shards x (workers_max + 1)]: of the places, and those of one step
 };
 
 const char *gp_law_name(gp_law law)
@@ -48,6 +53,7 @@ void gp_watch_free(gp_watch *watch)
 {
     if (!watch) return;
     gp_free(watch->places);
+    gp_free(watch->weight);
     gp_free(watch->shards);
     gp_free(watch);
 }
@@ -66,12 +72,14 @@ advgp_status gp_watch_new(const gp_server_options *o, size_t n_parameters, bool 
                     .reassigned = o->on_loss == GP_LOSS_REASSIGN,
                     .checked = UINT64_MAX,
                     .places = gp_alloc(o->workers_max, sizeof *w->places),
+                    .weight = gp_alloc(o->n_shards, sizeof *w->weight),
                     .shards = gp_alloc(o->n_shards * (o->workers_max + 1), sizeof *w->shards)};
-    if (!w->places || !w->shards) {
+    if (!w->places || !w->weight || !w->shards) {
         gp_watch_free(w);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a watch over %zu workers", o->workers_max);
     }
     for (size_t k = 0; k < w->workers_max; k++) w->places[k].shards = w->shards + (k + 1) * w->n_shards;
+    memcpy(w->weight, o->shard_weight, o->n_shards * sizeof *w->weight);
     *out = w;
     return ADVGP_OK;
 }
@@ -102,8 +110,26 @@ static void on_push(gp_watch *w, const gp_message *push)
     p->version = push->version;
     p->has_push = true;
     memset(p->shards, 0, w->n_shards * sizeof *p->shards);
+    p->size = 0;
     if (push->flags & GP_FLAG_FAILED) return;
-    for (size_t i = 0; i < push->n_shards; i++) p->shards[push->shards[i]] = true;
+    double weight = 0;
+    for (size_t i = 0; i < push->n_shards; i++) {
+        p->shards[push->shards[i]] = true;
+        weight += w->weight[push->shards[i]];
+    }
+    if (!(fabs(push->shard_weight - weight) <= 1e-6 * weight)) gp_watch_broken(w, GP_LAW_WEIGHTS);
+    for (size_t i = 0; i < push->n_values; i++) p->size = fmax(p->size, fabs(push->values[i]) / push->batch_weight);
+}
+
+static void check_sizes(gp_watch *w, const gp_ps_event *event)
+{
+    double largest = 0, next = 0;
+    for (size_t i = 0; i < event->n_used; i++) {
+        const double size = w->places[event->used[i].worker].size;
+        next = fmax(next, fmin(size, largest));
+        largest = fmax(largest, size);
+    }
+    if (event->n_used > 1 && largest > absurd_times * fmax(next, 1)) gp_watch_broken(w, GP_LAW_ABSURD);
 }
 
 static void on_used(gp_watch *w, const gp_used_push *used, bool *rows)
@@ -133,6 +159,7 @@ void gp_watch_event(gp_watch *w, const gp_ps_event *event)
     case GP_EVENT_ADVANCE:
         memset(w->shards, 0, w->n_shards * sizeof *w->shards);
         for (size_t i = 0; i < event->n_used; i++) on_used(w, &event->used[i], w->shards);
+        check_sizes(w, event);
         if (event->version != ++w->version) gp_watch_broken(w, GP_LAW_VERSION);
         break;
     case GP_EVENT_COLLECT:
@@ -141,6 +168,7 @@ void gp_watch_event(gp_watch *w, const gp_ps_event *event)
     case GP_EVENT_COLLECTED:
         memset(w->shards, 0, w->n_shards * sizeof *w->shards);
         for (size_t i = 0; i < event->n_used; i++) on_used(w, &event->used[i], w->shards);
+        check_sizes(w, event);
         w->collected = true;
         break;
     default:

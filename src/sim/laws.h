@@ -3,17 +3,19 @@
 #pragma once
 #include "ps/server.h"
 
-#define GP_LAWS(X)                                                      \
-    X(DELAY, "a gradient older than the delay bound was used")          \
-    X(TWICE, "a push counted twice")                                    \
-    X(ROWS, "the same rows counted twice in one step")                  \
-    X(ALL, "a sum over all rows lacks some")                            \
-    X(STALE, "a push of a former incarnation was used")                 \
-    X(VERSION, "versions did not grow by one")                          \
-    X(SHARD, "a shard belongs to no live worker")                       \
-    X(FINITE, "a parameter is not finite")                              \
-    X(COPY, "a push was computed from parameters that were never sent") \
-    X(PROGRESS, "nothing was done for too long")                        \
+#define GP_LAWS(X)                                                       \
+    X(DELAY, "a gradient older than the delay bound was used")           \
+    X(TWICE, "a push counted twice")                                     \
+    X(ROWS, "the same rows counted twice in one step")                   \
+    X(ALL, "a sum over all rows lacks some")                             \
+    X(WEIGHTS, "a push counted for other rows than those of its shards") \
+    X(ABSURD, "a push that is absurd beside the others was used")        \
+    X(STALE, "a push of a former incarnation was used")                  \
+    X(VERSION, "versions did not grow by one")                           \
+    X(SHARD, "a shard belongs to no live worker")                        \
+    X(FINITE, "a parameter is not finite")                               \
+    X(COPY, "a push was computed from parameters that were never sent")  \
+    X(PROGRESS, "nothing was done for too long")                         \
     X(FAREWELL, "a worker did not hear that the run is over")
 typedef enum gp_law {
     GP_LAW_NONE,

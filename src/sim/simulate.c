@@ -145,7 +145,8 @@ static advgp_status no_gradient(void *ctx, const gp_work *work, double *push, gp
     (void)err;
     const size_t n = s->p->rule->push_size(s->layout, gp_range_all(s->layout));
     memset(push, 0, n * sizeof *push);
-    const double rows = s->weight[work->worker];
+    double rows = 0;
+    for (size_t i = 0; i < work->n_shards; i++) rows += s->weight[work->shards[i]];
     *done = (gp_work_done){.shard_weight = rows, .batch_weight = rows, .rows = 1, .n_values = n};
     return ADVGP_OK;
 }

@@ -210,7 +210,8 @@ static gp_law law_of(const gp_ps_event *events, size_t n)
 {
     advgp_error err = {0};
     gp_watch *watch;
-    const gp_server_options o = {.n_shards = 4, .workers_max = 2, .max_delay = 1};
+    static const double weight[] = {10, 10, 10, 10};
+    const gp_server_options o = {.n_shards = 4, .shard_weight = weight, .workers_max = 2, .max_delay = 1};
     CHECK_OK(gp_watch_new(&o, SIZE, true, &watch, &err), "a watch");
     for (size_t i = 0; i < n; i++) gp_watch_event(watch, &events[i]);
     const gp_law law = gp_watch_law(watch);
@@ -222,10 +223,21 @@ static void every_law_is_broken_by_what_breaks_it(void **state)
 {
     (void)state;
     const uint32_t shards[] = {0, 1, 2, 3};
-    const gp_message a = {.worker = 0, .incarnation = 1, .sequence = 4, .n_shards = 2, .shards = shards};
-    const gp_message b = {.worker = 1, .incarnation = 1, .sequence = 4, .n_shards = 2, .shards = shards + 2};
-    gp_message overlap = b, stale = b;
-    overlap.shards = shards + 1, stale.incarnation = 0;
+    const double one = 1, huge = 1e300;
+    const gp_message a = {.worker = 0,
+                          .incarnation = 1,
+                          .sequence = 4,
+                          .n_shards = 2,
+                          .shards = shards,
+                          .shard_weight = 20,
+                          .batch_weight = 5,
+                          .n_values = 1,
+                          .values = &one};
+    gp_message b = a, absurd;
+    b.worker = 1, b.shards = shards + 2;
+    gp_message overlap = b, stale = b, heavy = b;
+    overlap.shards = shards + 1, stale.incarnation = 0, heavy.shard_weight = 40;
+    absurd = b, absurd.values = &huge;
     const gp_used_push both[] = {{0, 4, 0}, {1, 4, 0}};
     const gp_ps_event join_a = {.kind = GP_EVENT_JOINED, .worker = 0, .incarnation = 1};
     const gp_ps_event join_b = {.kind = GP_EVENT_JOINED, .worker = 1, .incarnation = 1};
@@ -244,6 +256,8 @@ static void every_law_is_broken_by_what_breaks_it(void **state)
                      GP_LAW_TWICE);
     assert_int_equal(LAW_OF(join_a, join_b, {.kind = GP_EVENT_PUSH, .push = &stale}), GP_LAW_STALE);
     assert_int_equal(LAW_OF(join_a, join_b, push_a, {.kind = GP_EVENT_PUSH, .push = &overlap}, step), GP_LAW_ROWS);
+    assert_int_equal(LAW_OF(join_a, join_b, push_a, {.kind = GP_EVENT_PUSH, .push = &heavy}), GP_LAW_WEIGHTS);
+    assert_int_equal(LAW_OF(join_a, join_b, push_a, {.kind = GP_EVENT_PUSH, .push = &absurd}, step), GP_LAW_ABSURD);
     assert_int_equal(LAW_OF(none2), GP_LAW_VERSION);
     assert_int_equal(
         LAW_OF(join_a, join_b, push_a, push_b, {.kind = GP_EVENT_ADVANCE, .version = 1}, none2, none3, late),

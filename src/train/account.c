@@ -110,9 +110,10 @@ static json_t *real_or_null(double x)
 static advgp_status write_record(gp_model *model, const gp_train_result *r, advgp_error *err)
 {
     json_t *record = json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:f, s:f}", "rmse", real_or_null(r->rmse), "mnlp",
-                               real_or_null(r->mnlp), "neg_elbo", real_or_null(r->neg_elbo), "stopped", r->stopped,
-                               "rows", (json_int_t)r->n_train, "versions", (json_int_t)r->versions, "held_out",
-                               r->scored == GP_SCORED_HELD_OUT, "wall_seconds", r->wall, "cpu_seconds", r->cpu);
+                               real_or_null(r->mnlp), "neg_elbo", real_or_null(r->neg_elbo), "stopped",
+                               gp_stop_reason_words(r->stopped), "rows", (json_int_t)r->n_train, "versions",
+                               (json_int_t)r->versions, "held_out", r->scored == GP_SCORED_HELD_OUT, "wall_seconds",
+                               r->wall, "cpu_seconds", r->cpu);
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);
     return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
@@ -128,7 +129,7 @@ advgp_status gp_account(gp_model *model, gp_reader *reader, const gp_shards *tes
     r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = gp_linear_fit(reader, true, NULL, NULL, &fit, err);
+    if (st == ADVGP_OK) st = gp_linear_line(reader, &fit, err);
     if (st == ADVGP_OK) st = score_all(model, predictor, &fit, reader, part, r, err);
     model->baseline_mean = r->baseline_mean, model->baseline_linear = r->baseline_linear;
     r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;

@@ -1,5 +1,5 @@
 // fingerprint.c: does a folder of --cache hold what these files and options would give?
-#include "cli/load.h"
+#include "api/load.h"
 #include "data/split.h"
 
 #include <dirent.h>

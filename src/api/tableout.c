@@ -1,5 +1,5 @@
 // tableout.c: cells into text, text into a file.
-#include "cli/tableout.h"
+#include "api/tableout.h"
 
 #include "base/alloc.h"
 #include "base/text.h"

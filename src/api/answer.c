@@ -1,8 +1,8 @@
 // answer.c: rows in, answers out, a chunk at a time.
-#include "cli/answer.h"
+#include "api/answer.h"
 
+#include "api/load.h"
 #include "base/alloc.h"
-#include "cli/load.h"
 #include "data/packed.h"
 #include "files/files.h"
 

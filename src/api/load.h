@@ -1,6 +1,7 @@
-// load.h: from what the command line names to rows that training can read: files through schema and split into memory,
+// load.h: from what options name to rows that training can read: files through schema and split into memory,
 // packed folders as they are, and tables larger than memory by way of a packed folder.
 #pragma once
+#include "api/host.h"
 #include "base/option.h"
 #include "data/shards.h"
 #include "data/split.h"
@@ -14,10 +15,10 @@ typedef struct gp_loaded {
 
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options
 // that contradict it are EINVAL.
-advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *err);
+advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err);
 // Rows with a known target, encoded by a schema that exists: all of them as GP_STOP.
 advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
-                           gp_notes *notes, gp_shards **out, advgp_error *err);
+                           const gp_host *host, gp_notes *notes, gp_shards **out, advgp_error *err);
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
 // A name for what operands and options give, from what decides it: files, data options, seed, and the version of advgp,
@@ -29,4 +30,4 @@ uint64_t gp_fingerprint(const gp_options *o, bool *steady);
 size_t gp_reader_memory(void);
 
 // The data of pack: reads the operands and writes the folder of --output.
-advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err);
+advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *notes, size_t *n_rows, advgp_error *err);

@@ -1,5 +1,4 @@
 // file_json.c: what a log remembers of an input, to tell whether it is still the same.
-#include "cli/training.h"
 #include "store/runlog.h"
 
 #include <fcntl.h>
@@ -25,7 +24,7 @@ static bool hash_end(int fd, off_t from, size_t n, char *buffer, uint64_t *hash)
     return true;
 }
 
-json_t *gp_cli_file_json(const char *path)
+json_t *gp_json_file(const char *path)
 {
     struct stat s;
     char hex[20], *buffer = NULL;

@@ -1,9 +1,8 @@
 // load.c: the data side of train and pack.
-#include "cli/load.h"
+#include "api/load.h"
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
@@ -47,17 +46,12 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
 
 // ---- progress -------------------------------------------------------------------------------------------------------
 
-// The context of a pass over a source: it tells the rows done, and stops when the program is asked to.
-typedef struct teller {
-    const gp_options *options; // NULL: silent
-    gp_cli_progress progress;
-} teller;
-
+// A pass over a source tells the host the rows done, and stops when it is asked to.
 static int tell(void *ctx, size_t rows)
 {
-    teller *t = ctx;
-    if (t->options) gp_cli_rows_done(&t->progress, t->options, rows);
-    return gp_cli_stopped();
+    const gp_host *host = *(const gp_host *const *)ctx;
+    if (host && host->rows) host->rows(host->ctx, rows);
+    return gp_host_stops(host);
 }
 
 size_t gp_reader_memory(void)
@@ -79,7 +73,8 @@ static void opened_fini(opened *x)
     gp_schema_free(x->schema);
 }
 
-static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes, opened *out, advgp_error *err)
+static advgp_status open_and_fit(const gp_options *o, const gp_host *host, gp_notes *notes, opened *out,
+                                 advgp_error *err)
 {
     *out = (opened){0};
     gp_schema_options options;
@@ -91,7 +86,7 @@ static advgp_status open_and_fit(const gp_options *o, teller *t, gp_notes *notes
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
     if (st == ADVGP_OK) st = gp_source_files_open(&files, notes, &out->source, err);
-    if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, t, &out->schema, err);
+    if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, &host, &out->schema, err);
     if (st != ADVGP_OK) opened_fini(out);
     return st;
 }
@@ -122,30 +117,31 @@ static advgp_status add_halves(void *ctx, const gp_rows *rows, advgp_error *err)
 }
 
 static advgp_status encode_into(gp_source *source, const gp_schema *schema, gp_encode_mode mode, const gp_split *split,
-                                gp_rows_sink sink, void *sink_ctx, teller *t, gp_notes *notes, advgp_error *err)
+                                gp_rows_sink sink, void *sink_ctx, const gp_host *host, gp_notes *notes,
+                                advgp_error *err)
 {
     gp_encoder *encoder = NULL;
     advgp_status st = gp_encoder_new(schema, source, mode, split, &encoder, err);
-    if (st == ADVGP_OK) st = gp_encode_all(encoder, source, sink, sink_ctx, tell, t, err);
+    if (st == ADVGP_OK) st = gp_encode_all(encoder, source, sink, sink_ctx, tell, &host, err);
     if (st == ADVGP_OK) st = gp_encoder_notes(encoder, notes, err);
     gp_encoder_free(encoder);
     return st;
 }
 
-static advgp_status add_validation_file(const opened *x, gp_memory_builder *builder, teller *t, gp_notes *notes,
-                                        advgp_error *err)
+static advgp_status add_validation_file(const opened *x, gp_memory_builder *builder, const gp_host *host,
+                                        gp_notes *notes, advgp_error *err)
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
     const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
-    if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, t, notes, err);
+    if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, host, notes, err);
     gp_free(h.part);
     gp_source_free(source);
     return st;
 }
 
-static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_error *err)
+static advgp_status into_memory(opened *x, const gp_host *host, gp_loaded *out, advgp_error *err)
 {
     gp_memory_builder *builder = NULL;
     const gp_schema *schema = x->schema;
@@ -154,9 +150,9 @@ static advgp_status into_memory(opened *x, teller *t, gp_loaded *out, advgp_erro
     advgp_status st = gp_memory_builder_new(schema->d, gp_shards_suggest(schema->n_rows), schema->weights != NULL,
                                             float64, x->split.seed, &builder, err);
     if (st == ADVGP_OK)
-        st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, t, &out->notes,
-                         err);
-    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(x, builder, t, &out->notes, err);
+        st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, host,
+                         &out->notes, err);
+    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(x, builder, host, &out->notes, err);
     if (st == ADVGP_OK)
         out->shards = gp_memory_shards_take(builder);
     else
@@ -203,7 +199,7 @@ static advgp_status try_cache(const char *cache, const char *dir, advgp_error *e
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--cache");
 }
 
-static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, teller *t, gp_loaded *out,
+static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, const gp_host *host, gp_loaded *out,
                              advgp_error *err)
 {
     const char *cache = gp_options_text(o, "cache");
@@ -217,7 +213,7 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, te
                                   .validation = gp_options_text(o, "validation"),
                                   .sql = gp_options_text(o, "sql"),
                                   .held_out = held_out};
-    if (st == ADVGP_OK) st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, t, err);
+    if (st == ADVGP_OK) st = gp_pack(x->source, x->schema, &x->split, &pack, &out->notes, tell, &host, err);
     if (st != ADVGP_OK && made) (void)rmdir(cache);
     if (st == ADVGP_OK) st = open_packed(dir, out, err);
     gp_source_free(held_out);
@@ -241,10 +237,9 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
     return ADVGP_OK;
 }
 
-advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *err)
+advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err)
 {
     *out = (gp_loaded){0};
-    teller t = {.options = o};
     char dir[4096];
     opened x;
     advgp_status st;
@@ -261,7 +256,7 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
         if (st == ADVGP_OK && !found) st = try_cache(cache, dir, err); // before the first pass, which may be long
         if (st != ADVGP_OK || found) return st;
     }
-    st = open_and_fit(o, &t, &out->notes, &x, err);
+    st = open_and_fit(o, host, &out->notes, &x, err);
     if (st != ADVGP_OK) return st;
     const double bytes = (double)x.schema->n_rows * (double)(x.schema->d + 2) * sizeof(float);
     if (!cache && bytes > 0.5 * gp_memory_bytes()) {
@@ -271,9 +266,9 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
             "folder with --cache DIR, where they are packed once, or use advgp pack",
             x.schema->n_rows, x.schema->d, bytes / 1e9, gp_memory_bytes() / 1e9);
     } else if (cache) {
-        st = by_cache(o, dir, &x, &t, out, err);
+        st = by_cache(o, dir, &x, host, out, err);
     } else {
-        st = into_memory(&x, &t, out, err);
+        st = into_memory(&x, host, out, err);
         const char *sql = gp_options_text(o, "sql");
         if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql))))
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for the query");
@@ -284,17 +279,16 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
 }
 
 advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
-                           gp_notes *notes, gp_shards **out, advgp_error *err)
+                           const gp_host *host, gp_notes *notes, gp_shards **out, advgp_error *err)
 {
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
-    teller t = {0};
     const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);
     if (st == ADVGP_OK)
-        st = encode_into(source, schema, GP_ENCODE_EVALUATE, NULL, gp_memory_builder_add, builder, &t, notes, err);
+        st = encode_into(source, schema, GP_ENCODE_EVALUATE, NULL, gp_memory_builder_add, builder, host, notes, err);
     if (st == ADVGP_OK)
         *out = gp_memory_shards_take(builder);
     else
@@ -314,9 +308,8 @@ void gp_loaded_fini(gp_loaded *loaded)
 
 // ---- pack -----------------------------------------------------------------------------------------------------------
 
-advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, advgp_error *err)
+advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *notes, size_t *n_rows, advgp_error *err)
 {
-    teller t = {.options = o};
     opened x;
     gp_split asked;
     const char *validation = gp_options_text(o, "validation"), *dir = gp_options_text(o, "output");
@@ -328,7 +321,7 @@ advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, 
                      "--validation %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
                      asked.name);
     if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
-    if (st == ADVGP_OK) st = open_and_fit(o, &t, notes, &x, err);
+    if (st == ADVGP_OK) st = open_and_fit(o, host, notes, &x, err);
     if (st != ADVGP_OK) return st;
     const gp_pack_options pack = {.dir = dir,
                                   .n_shards = gp_options_given(o, "shards") ? (size_t)gp_options_int(o, "shards") : 0,
@@ -336,7 +329,7 @@ advgp_status gp_load_pack(const gp_options *o, gp_notes *notes, size_t *n_rows, 
                                   .seed = x.split.seed,
                                   .validation = validation,
                                   .sql = gp_options_text(o, "sql")};
-    st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &t, err);
+    st = gp_pack(x.source, x.schema, &x.split, &pack, notes, tell, &host, err);
     *n_rows = x.schema->n_rows;
     opened_fini(&x);
     return st;

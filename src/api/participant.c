@@ -1,10 +1,10 @@
-// entry.c: from options and environment to an endpoint.
-#include "cli/entry.h"
+// participant.c: from options and environment to an endpoint.
+#include "api/participant.h"
 #include "base/alloc.h"
 #include "base/machine.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "cluster/join.h"
+#include "cluster/role.h"
 #include "data/packed.h"
 #include "store/keys.h"
 #include "store/rendezvous.h"
@@ -29,8 +29,9 @@ static const double worker_wait_least = 60;
 static const double probe_seconds = 5; // for a lead to show that it lives
 static const double knock_seconds = 2; // or for anybody to open where it was
 
-struct gp_entry {
+struct gp_participant {
     const gp_options *o;
+    const gp_host *host;
     gp_launch launch; // by whom it was started; size negative: not told
     bool several;     // hosts take part
     const char *job;  // what Slurm calls it; NULL: it is none of its
@@ -59,21 +60,21 @@ struct gp_entry {
 
 static void on_say(void *ctx, const char *text)
 {
-    const gp_entry *e = ctx;
+    const gp_participant *e = ctx;
     if (e->worker)
-        gp_cli_say(e->o, "%s: %s", e->name, text);
+        gp_host_say(e->host, "%s: %s", e->name, text);
     else
-        gp_cli_say(e->o, "%s", text);
+        gp_host_say(e->host, "%s", text);
 }
 
 static int on_stop(void *ctx)
 {
-    (void)ctx;
-    return gp_cli_stopped();
+    const gp_participant *e = ctx;
+    return gp_host_stops(e->host);
 }
 
 // What transport/launch.h knows, and Kubernetes, whose indexed jobs count their pods.
-static void read_launch(gp_entry *e)
+static void read_launch(gp_participant *e)
 {
     int64_t n;
     const char *index = getenv("JOB_COMPLETION_INDEX"), *step = getenv("SLURM_STEP_NUM_NODES"),
@@ -84,7 +85,7 @@ static void read_launch(gp_entry *e)
     e->job = getenv("SLURM_STEP_ID") ? getenv("SLURM_JOB_ID") : NULL;
 }
 
-static void name_self(gp_entry *e)
+static void name_self(gp_participant *e)
 {
     char host[64] = "host";
     (void)gethostname(host, sizeof host - 1);
@@ -94,7 +95,7 @@ static void name_self(gp_entry *e)
 // ---- where the lead is ----------------------------------------------------------------------------------------------
 
 // The file of --rendezvous, or the one that tasks of a Slurm job agree on.
-static void find_rendezvous(gp_entry *e)
+static void find_rendezvous(gp_participant *e)
 {
     const char *given = gp_options_text(e->o, "rendezvous");
     if (given)
@@ -105,7 +106,7 @@ static void find_rendezvous(gp_entry *e)
 
 static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
 {
-    const gp_entry *e = ctx;
+    const gp_participant *e = ctx;
     const char *server = gp_options_text(e->o, "server");
     *known = true;
     *out = (gp_zmq_target){0};
@@ -124,7 +125,7 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
 
 // Somebody else who is connected to.
 typedef struct way {
-    gp_entry *entry;
+    gp_participant *self;
     gp_zmq_target target;
     bool known; // whole; else its keys are those with which the lead is talked to
 } way;
@@ -134,7 +135,7 @@ static advgp_status find_way(void *ctx, bool *known, gp_zmq_target *out, advgp_e
     way *w = ctx;
     if (!w->known) {
         gp_zmq_target lead;
-        const advgp_status st = find_lead(w->entry, known, &lead, err);
+        const advgp_status st = find_lead(w->self, known, &lead, err);
         if (st != ADVGP_OK || !*known) return st; // a file that is being replaced is there again soon
         w->target.keys = lead.keys;
         w->known = true;
@@ -148,7 +149,7 @@ static advgp_status find_way(void *ctx, bool *known, gp_zmq_target *out, advgp_e
 // so.
 static void doubt_lead(void *ctx, char *out, size_t room)
 {
-    const gp_entry *e = ctx;
+    const gp_participant *e = ctx;
     bool known;
     gp_zmq_target target;
     gp_address at;
@@ -162,7 +163,7 @@ static void doubt_lead(void *ctx, char *out, size_t room)
     if (st != ADVGP_OK) snprintf(out, room, "%s", err.text);
 }
 
-static advgp_status read_worker_keys(gp_entry *e, advgp_error *err)
+static advgp_status read_worker_keys(gp_participant *e, advgp_error *err)
 {
     const char *dir = gp_options_text(e->o, "keys");
     if (!dir) return ADVGP_OK;
@@ -170,7 +171,7 @@ static advgp_status read_worker_keys(gp_entry *e, advgp_error *err)
     return gp_keys_read_worker(dir, &e->keys, err);
 }
 
-static advgp_status connect_zmq(gp_entry *e, advgp_error *err)
+static advgp_status connect_zmq(gp_participant *e, advgp_error *err)
 {
     const gp_zmq_connect_options o = {.find = find_lead, .ctx = e, .message_max = GP_JOIN_MESSAGE_MAX};
     return gp_zmq_connect(&o, &e->endpoint, err);
@@ -178,7 +179,7 @@ static advgp_status connect_zmq(gp_entry *e, advgp_error *err)
 
 // Does the lead of a rendezvous live? It may have died and left the file behind. Who cannot talk to it, since a lead's
 // folder of keys need not have a worker's or may be another run's, sees whether anybody listens there.
-static bool lead_lives(const gp_entry *e, const gp_rendezvous *r)
+static bool lead_lives(const gp_participant *e, const gp_rendezvous *r)
 {
     const char *dir = gp_options_text(e->o, "keys");
     const bool bring_keys = r->lead_key[0] && !r->worker.secret_key[0];
@@ -206,7 +207,7 @@ static bool lead_lives(const gp_entry *e, const gp_rendezvous *r)
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
 
-static size_t workers_expected(const gp_entry *e)
+static size_t workers_expected(const gp_participant *e)
 {
     const gp_options *o = e->o;
     if (gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"))
@@ -215,7 +216,7 @@ static size_t workers_expected(const gp_entry *e)
     return (size_t)gp_options_int(o, "min-workers");
 }
 
-static advgp_status check_counts(const gp_entry *e, size_t max, advgp_error *err)
+static advgp_status check_counts(const gp_participant *e, size_t max, advgp_error *err)
 {
     const size_t min = (size_t)gp_options_int(e->o, "min-workers");
     if (min > e->workers)
@@ -231,7 +232,7 @@ static advgp_status check_counts(const gp_entry *e, size_t max, advgp_error *err
     return ADVGP_OK;
 }
 
-static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_error *err)
+static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, advgp_error *err)
 {
     const gp_options *o = e->o;
     size_t max = 2 * e->workers + SPARE_WORKERS;
@@ -260,8 +261,8 @@ static advgp_status make_cluster(gp_entry *e, gp_endpoint *endpoint_take, advgp_
 
 // Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones. Of a
 // lead that was started again the workers' key stays: servers of ranges, which have outlived it, let in no other.
-static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_keys *keys, gp_zmq_identity *worker,
-                              advgp_error *err)
+static advgp_status find_keys(const gp_participant *e, const gp_address *at, gp_lead_keys *keys,
+                              gp_zmq_identity *worker, advgp_error *err)
 {
     const char *dir = gp_options_text(e->o, "keys");
     *keys = (gp_lead_keys){0};
@@ -278,8 +279,8 @@ static advgp_status find_keys(const gp_entry *e, const gp_address *at, gp_lead_k
     return st;
 }
 
-static advgp_status publish(gp_entry *e, const char *endpoint, const gp_lead_keys *keys, const gp_zmq_identity *worker,
-                            advgp_error *err)
+static advgp_status publish(gp_participant *e, const char *endpoint, const gp_lead_keys *keys,
+                            const gp_zmq_identity *worker, advgp_error *err)
 {
     gp_rendezvous *r = &e->published;
     if (!e->rendezvous[0]) return ADVGP_OK;
@@ -292,7 +293,7 @@ static advgp_status publish(gp_entry *e, const char *endpoint, const gp_lead_key
     return st;
 }
 
-static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
+static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
 {
     const gp_options *o = e->o;
     const char *listen = gp_options_text(o, "listen");
@@ -322,18 +323,24 @@ static advgp_status listen_zmq(gp_entry *e, advgp_error *err)
         if (endpoint) endpoint->transport->close(endpoint);
         return st;
     }
-    gp_cli_say(o, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
-               e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
-               e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
-               e->workers == 1 ? "" : "s");
+    gp_host_say(e->host, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
+                e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
+                e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
+                e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
 // ---- roles ----------------------------------------------------------------------------------------------------------
 
-static void take_rank(gp_entry *e, size_t rank);
+static void take_role(gp_participant *e, gp_role role)
+{
+    e->worker = role.kind != GP_IS_LEAD;
+    e->serves = role.kind == GP_IS_SERVER;
+    e->wish = role.place;
+    e->yields = role.yields;
+}
 
-static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
+static advgp_status enter_mpi(gp_participant *e, advgp_error *err)
 {
     gp_endpoint *endpoint = NULL;
     gp_mpi_place place;
@@ -343,9 +350,8 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
     e->mpi = true;
     e->give_up = gp_options_real(e->o, "lost-after"); // nobody starts another lead for these processes
     e->launch.rank = (int64_t)place.rank, e->launch.size = (int64_t)place.size;
-    e->worker = place.rank > 0;
+    take_role(e, gp_role_of_rank(place.rank, e->servers));
     if (e->worker) {
-        take_rank(e, place.rank);
         e->endpoint = endpoint;
         e->service = (gp_join_service){endpoint, e->address, e->key};
         snprintf(e->address, sizeof e->address, "%zu", place.rank);
@@ -357,55 +363,45 @@ static advgp_status enter_mpi(gp_entry *e, advgp_error *err)
                        e->servers);
     }
     e->workers = place.size - 1 - e->servers;
-    gp_cli_say(e->o, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size, place.host,
-               e->workers, e->workers == 1 ? "" : "s");
+    gp_host_say(e->host, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size,
+                place.host, e->workers, e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
-// The launcher's tasks: the lead, then the servers, then the workers.
-static void take_rank(gp_entry *e, size_t rank)
-{
-    e->serves = rank <= e->servers;
-    if (!e->serves) e->wish = (uint32_t)(rank - 1 - e->servers), e->yields = true;
-}
-
-// Rank 0 of the launcher leads. A task that Slurm added to a running job is of rank 0 again: where a lead lives it is a
-// worker.
-static advgp_status settle_role(gp_entry *e, advgp_error *err)
+// Looks at the rendezvous file where that decides.
+static advgp_status settle_role(gp_participant *e, advgp_error *err)
 {
     const gp_options *o = e->o;
-    const bool named = !gp_options_is(o, "role", "auto");
-    e->worker = named ? gp_options_is(o, "role", "worker")
-                      : gp_options_text(o, "server") || (e->launch.by && e->launch.rank > 0);
-    if (e->worker && e->launch.by && e->launch.rank > 0) take_rank(e, (size_t)e->launch.rank);
-    if (e->worker && !gp_options_text(o, "server") && !e->rendezvous[0])
-        return gp_fail(err, ADVGP_EINVAL,
-                       "a worker must find its lead: name it with --server HOST:PORT, or a file on a "
-                       "shared disk with --rendezvous FILE");
-    if (!e->worker && gp_options_text(o, "server"))
-        return gp_fail(err, ADVGP_EINVAL, "--server is for workers: a server says with --listen where it is");
-    if (e->worker || !e->rendezvous[0]) return ADVGP_OK;
-    gp_rendezvous r;
-    bool there;
-    const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
-    if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
-    if (st != ADVGP_OK || !there) return st;
-    if (!lead_lives(e, &r)) {
-        e->former = r.worker;
-        return ADVGP_OK;
+    gp_role_facts facts = {.wish = gp_options_is(o, "role", "worker") ? GP_ROLE_WORKER
+                                   : gp_options_is(o, "role", "auto") ? GP_ROLE_AUTO
+                                                                      : GP_ROLE_LEAD,
+                           .server_named = gp_options_text(o, "server") != NULL,
+                           .launched = e->launch.by != NULL,
+                           .rank = e->launch.rank,
+                           .servers = e->servers,
+                           .meeting = e->rendezvous[0] ? GP_MEETING_OPEN : GP_MEETING_NONE};
+    gp_role role;
+    if (gp_role_needs_meeting(&facts)) {
+        gp_rendezvous r;
+        bool there;
+        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
+        if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
+        if (st != ADVGP_OK) return st;
+        if (there && lead_lives(e, &r))
+            facts.meeting = GP_MEETING_TAKEN;
+        else if (there)
+            e->former = r.worker;
     }
-    if (named || !e->launch.by)
-        return gp_fail(err, ADVGP_EINVAL,
-                       "%s: a lead lives there already; join it with advgp work --rendezvous, or name another file",
-                       e->rendezvous);
-    e->worker = true;
-    e->wish = GP_ANY_WORKER;
-    gp_cli_say(o, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
+    const advgp_status st = gp_role_decide(&facts, &role, err);
+    if (st != ADVGP_OK) return facts.meeting == GP_MEETING_TAKEN ? gp_wrap(err, st, "%s", e->rendezvous) : st;
+    take_role(e, role);
+    if (role.late)
+        gp_host_say(e->host, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
     return ADVGP_OK;
 }
 
 // A server of a range listens, with the lead's keys, or with new ones that its workers hear of by the lead.
-static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *err)
+static advgp_status offer_service(gp_participant *e, const char *listen, advgp_error *err)
 {
     const char *dir = gp_options_text(e->o, "keys");
     char host[256] = "127.0.0.1";
@@ -419,8 +415,9 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
     if (dir) st = gp_keys_read_lead(dir, &keys, err);
     if (!dir && !at.loopback) { // who is let in, the lead says
         const struct timespec pause = {.tv_nsec = 200000000};
-        gp_cli_say(e->o, "%s: waits for the lead's rendezvous file", e->name);
-        for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_cli_stopped(); waited += 0.2) {
+        gp_host_say(e->host, "%s: waits for the lead's rendezvous file", e->name);
+        for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_host_stops(e->host);
+             waited += 0.2) {
             st = find_lead(e, &known, &lead, err);
             if (st == ADVGP_OK && !known) (void)nanosleep(&pause, NULL);
         }
@@ -454,7 +451,7 @@ static advgp_status offer_service(gp_entry *e, const char *listen, advgp_error *
 static advgp_status reach_server(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                                  advgp_error *err)
 {
-    gp_entry *e = ctx;
+    gp_participant *e = ctx;
     *peer = 0;
     if (e->mpi) {
         *endpoint = e->endpoint;
@@ -463,14 +460,14 @@ static advgp_status reach_server(void *ctx, const char *address, const char *key
     }
     way *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
-    w->entry = e;
+    w->self = e;
     snprintf(w->target.address, sizeof w->target.address, "%s", address);
     snprintf(w->target.lead_key, sizeof w->target.lead_key, "%.40s", key);
     const gp_zmq_connect_options z = {.find = find_way, .done = gp_free, .ctx = w, .message_max = GP_JOIN_MESSAGE_MAX};
     return gp_zmq_connect(&z, endpoint, err);
 }
 
-static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
+static advgp_status enter_zmq(gp_participant *e, advgp_error *err)
 {
     find_rendezvous(e);
     advgp_status st = settle_role(e, err);
@@ -484,11 +481,12 @@ static advgp_status enter_zmq(gp_entry *e, advgp_error *err)
     return st == ADVGP_OK && e->serves ? offer_service(e, NULL, err) : st;
 }
 
-static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *err)
+static advgp_status participant_new(const gp_options *o, const gp_host *host, gp_participant **out, advgp_error *err)
 {
-    gp_entry *e = *out = gp_alloc(1, sizeof *e);
+    gp_participant *e = *out = gp_alloc(1, sizeof *e);
     if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
     e->o = o;
+    e->host = host;
     read_launch(e);
     e->wish = GP_ANY_WORKER;
     e->give_up = worker_wait;
@@ -496,36 +494,37 @@ static advgp_status entry_new(const gp_options *o, gp_entry **out, advgp_error *
     return ADVGP_OK;
 }
 
-advgp_status gp_entry_open(const gp_options *o, gp_entry **out, advgp_error *err)
+advgp_status gp_participant_open(const gp_options *o, const gp_host *host, gp_participant **out, advgp_error *err)
 {
     *out = NULL;
     if (gp_options_is(o, "transport", "inproc")) return ADVGP_OK;
-    advgp_status st = entry_new(o, out, err);
+    advgp_status st = participant_new(o, host, out, err);
     if (st != ADVGP_OK) return st;
-    gp_entry *e = *out;
+    gp_participant *e = *out;
     // As long as the lead waits for them, where somebody said how long; it may start later than they.
     if (gp_options_given(o, "wait")) e->give_up = fmax(gp_options_real(o, "wait"), worker_wait_least);
     e->message_max = gp_cluster_message_max((size_t)gp_options_int(o, "inducing"), INPUTS_MAX, GP_SHARDS_MAX);
     if (gp_options_int(o, "servers") > 1) e->servers = (size_t)gp_options_int(o, "servers");
     if (e->servers && !gp_options_is(o, "optimizer", "prox")) {
         st = gp_fail(err, ADVGP_EINVAL, "--servers %zu: parameters are split for --optimizer prox alone", e->servers);
-        gp_entry_close(e, NULL);
+        gp_participant_close(e, NULL);
         *out = NULL;
         return st;
     }
     st = gp_options_is(o, "transport", "mpi") ? enter_mpi(e, err) : enter_zmq(e, err);
     if (st != ADVGP_OK) {
-        gp_entry_close(e, err ? err->text : NULL);
+        gp_participant_close(e, err ? err->text : NULL);
         *out = NULL;
     }
     return st;
 }
 
-advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_error *err)
+advgp_status gp_participant_open_worker(const gp_options *o, const gp_host *host, gp_participant **out,
+                                        advgp_error *err)
 {
-    advgp_status st = entry_new(o, out, err);
+    advgp_status st = participant_new(o, host, out, err);
     if (st != ADVGP_OK) return st;
-    gp_entry *e = *out;
+    gp_participant *e = *out;
     e->worker = true;
     e->launch = (gp_launch){.rank = -1, .size = -1}; // who is started as a worker is one, whatever its rank
     e->give_up = gp_options_real(o, "wait");
@@ -541,7 +540,7 @@ advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_err
     if (st == ADVGP_OK) st = connect_zmq(e, err);
     if (st == ADVGP_OK && e->serves) st = offer_service(e, gp_options_text(o, "serve"), err);
     if (st != ADVGP_OK) {
-        gp_entry_close(e, NULL);
+        gp_participant_close(e, NULL);
         *out = NULL;
     }
     return st;
@@ -549,22 +548,22 @@ advgp_status gp_entry_open_worker(const gp_options *o, gp_entry **out, advgp_err
 
 // ---- use ------------------------------------------------------------------------------------------------------------
 
-bool gp_entry_is_worker(const gp_entry *e)
+bool gp_participant_is_worker(const gp_participant *e)
 {
     return e->worker;
 }
 
-gp_cluster *gp_entry_cluster(gp_entry *e)
+gp_cluster *gp_participant_cluster(gp_participant *e)
 {
     return e->cluster;
 }
 
-size_t gp_entry_workers(const gp_entry *e)
+size_t gp_participant_workers(const gp_participant *e)
 {
     return e->workers;
 }
 
-advgp_status gp_entry_data(gp_entry *e, const gp_shards *shards, size_t m, advgp_error *err)
+advgp_status gp_participant_data(gp_participant *e, const gp_shards *shards, size_t m, advgp_error *err)
 {
     const char *dir = gp_packed_dir(shards);
     if (!dir)
@@ -577,7 +576,7 @@ advgp_status gp_entry_data(gp_entry *e, const gp_shards *shards, size_t m, advgp
     return ADVGP_OK;
 }
 
-advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
+advgp_status gp_participant_work(gp_participant *e, advgp_error *err)
 {
     gp_join_result result;
     const gp_join_options j = {.endpoint = e->endpoint,
@@ -594,16 +593,16 @@ advgp_status gp_entry_work(gp_entry *e, advgp_error *err)
                                .stop = on_stop,
                                .say = on_say,
                                .ctx = e};
-    gp_cli_say(e->o, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker", e->launch.by ? " started by " : "",
-               e->launch.by ? e->launch.by : "");
+    gp_host_say(e->host, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker",
+                e->launch.by ? " started by " : "", e->launch.by ? e->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
     e->service.endpoint = NULL; // it was taken
-    gp_cli_say(e->o, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
-               result.runs, result.runs == 1 ? "" : "s", result.resends);
+    gp_host_say(e->host, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
+                result.runs, result.runs == 1 ? "" : "s", result.resends);
     return st;
 }
 
-void gp_entry_close(gp_entry *e, const char *why)
+void gp_participant_close(gp_participant *e, const char *why)
 {
     if (!e) return;
     if (e->cluster) gp_cluster_free(e->cluster, why);
