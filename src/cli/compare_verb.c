@@ -2,6 +2,7 @@
 // table and one log.
 #include "api/load.h"
 #include "api/request.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -459,7 +460,7 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
+    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         st = load(&c, err);
