@@ -365,7 +365,7 @@ static advgp_status run_all(comparison *c, advgp_error *err)
 
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
-// What `train` knows too, as it was given.
+// What `train` knows too, where it was given: else train has the same default.
 static advgp_status share_options(comparison *c, advgp_error *err)
 {
     advgp_status st = gp_options_new("train", &c->train, err);
@@ -375,7 +375,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
                          v->option->command_line_only;
-        if (!v->present || own) continue;
+        if (!v->present || v->origin == GP_FROM_DEFAULT || own) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }
     if (st != ADVGP_OK) return st;
