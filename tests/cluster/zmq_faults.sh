@@ -101,16 +101,19 @@ case_worker_term() {
   says lead.err 'worker' 'has left' 'its shards go to the others'
   says_not lead.err 'is lost after'
 }
-case_same_id() { # a second process of the same number takes the first one's place
+case_same_id() { # a second process of the same number waits while the first one lives, and takes the place of one that stands still
   lead
   work 1 --id 0; work 2 --id 1; work 3 --id 2
   await_version 30 || return
   work 4 --id 1
+  await work4.err "the place that this worker wishes for is another's, who lives: asks again" || return
+  kill -STOP "$w2"
+  await work4.err 'is worker 1 from now on, its incarnation 2' || return
+  kill -CONT "$w2"
   ends work2 "$w2" 6
   says work2.err "another worker has taken this one's place"
   ends_well
   ends work4 "$w4" 0
-  says work4.err 'is worker 1 from now on, its incarnation 2'
 }
 case_full() { # one more than there are places for: it waits, and takes the place of one that is lost
   lead --max-workers 3; team
