@@ -84,6 +84,7 @@ interrupt() { # NAME ARGUMENTS: SIGINT once the user is told that advgp runs
   local name=$1 pid code
   shift
   n_cases=$((n_cases + 1))
+  : >said.err # what the case before was told is not this one's
   "$advgp" compare in/many.csv "${y[@]}" --methods mean,advgp,linear -m 30 --epochs 100000 --patience inf "$@" >said.out 2>said.err &
   pid=$!
   for ((i = 0; i < 300; i++)); do
