@@ -53,6 +53,15 @@ for pair in HUP:129 TERM:143; do
   [[ -s out/m && -s out/c ]] && grep -q -- '--resume out/c' said.err || tell "$name: no model or checkpoint: $(cat said.err)"
   rm -f out/m out/c
 done
+name='a checkpoint without a folder, and --quiet'
+mkdir out/gone
+begin train in/rows.csv "${long[@]}" --epochs 100000 -o out/m --checkpoint out/gone/c
+wait_for '[[ -s out/gone/c ]]'
+rm -rf out/gone
+wait_for "grep -q 'the state could not be saved, training goes on: .*out/gone/c' said.err"
+kill -INT $pid; ended 130
+grep -q 'the state to go on from is lost' said.err || tell "$name: $(cat said.err)"
+rm -f out/m
 name='a hang-up that nohup ignores'
 (trap '' HUP; exec "$advgp" train in/rows.csv "${long[@]}" --epochs 6 -o out/m >said.out 2>said.err) & pid=$!
 sleep 1; kill -HUP $pid; ended 0
@@ -90,4 +99,4 @@ name='head has seen enough'
 codes=("${PIPESTATUS[@]}")
 [[ ${codes[0]} == 141 && ! -s said.err && $(wc -l <said.out) == 2 ]] || tell "$name: ${codes[*]}: $(cat said.err)"
 n_cases=$((n_cases + 1))
-end_report 20
+end_report 21
