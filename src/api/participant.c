@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
+enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, PEERS_MAX = 8192 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
@@ -257,7 +257,7 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
     const gp_options *o = e->o;
     size_t max = 2 * e->workers + SPARE_WORKERS;
     if (!gp_options_is(o, "max-workers", "auto")) max = (size_t)gp_options_int(o, "max-workers");
-    if (e->mpi || max > WORKERS_MAX) max = e->mpi ? e->workers : WORKERS_MAX; // MPI: nobody can join
+    if (e->mpi || max > GP_WORKERS_MAX) max = e->mpi ? e->workers : GP_WORKERS_MAX; // MPI: nobody can join
     advgp_status st = check_counts(e, max, err);
     if (st != ADVGP_OK) {
         endpoint_take->transport->close(endpoint_take);

@@ -17,6 +17,8 @@ typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_l
 
 #define GP_DELAY_ANY SIZE_MAX
 
+enum { GP_WORKERS_MAX = 4096 }; // of a run: the one limit, wherever workers are counted
+
 // Deliberate mistakes, for the test that shows that the net of invariants holds.
 typedef enum gp_ps_bug {
     GP_BUG_NONE,

@@ -4,6 +4,8 @@
 #pragma once
 #include "ps/server.h"
 
+enum { GP_MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
+
 typedef struct member {
     gp_member seen; // what others may look at
     uint64_t token;

@@ -176,8 +176,8 @@ case_refused() {
   refused 2 'tcp://0.0.0.0:0 is open to other machines, so workers need keys: make them with `advgp keygen DIR`' "${run[@]}" --listen 0.0.0.0:0
   refused 2 'the lead at tcp://10.1.1.1:4000 is on another machine, so this worker needs keys' work --server 10.1.1.1:4000
   refused 2 "'nonsense' is no address: HOST:PORT" work --server nonsense
-  refused 4 'there is no key file nosuch/server.key: make it with `advgp keygen DIR`' "${run[@]}" --keys nosuch
-  refused 4 'there is no key file nosuch: make it with `advgp keygen DIR`' work --server localhost:4000 --keys nosuch
+  refused 3 'there is no key file nosuch/server.key: make it with `advgp keygen DIR`' "${run[@]}" --keys nosuch
+  refused 3 'there is no key file nosuch: make it with `advgp keygen DIR`' work --server localhost:4000 --keys nosuch
   refused 1 'cannot write /nosuch/rv: No such file or directory' "${run[@]}" --rendezvous /nosuch/rv
   refused 2 'workers in other processes read packed rows: pack the table with advgp pack' train ../rows.csv --target y --transport zmq -o model
   refused 2 '--transport has no meaning for --method svigp' "${run[@]}" --method svigp
