@@ -276,13 +276,27 @@ advgp_status gp_load_training(const gp_options *o, gp_loaded *out, advgp_error *
     return st;
 }
 
+advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err)
+{
+    char dir[4096];
+    bool steady;
+    gp_loaded rows = {0};
+    snprintf(dir, sizeof dir, "%s/advgp-%016llx", gp_options_text(o, "cache"),
+             (unsigned long long)gp_fingerprint(o, &steady));
+    *found = false;
+    const advgp_status st = steady ? from_cache(dir, &rows, found, err) : ADVGP_OK;
+    gp_loaded_fini(&rows);
+    return st;
+}
+
 advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
                            gp_notes *notes, gp_shards **out, advgp_error *err)
 {
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
     teller t = {0};
-    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = {
+        .paths = paths, .n_paths = n_paths, .sql = sql, .stored = true, .memory_bytes = gp_reader_memory()};
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);
