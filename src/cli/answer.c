@@ -158,12 +158,17 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     files.sql = a->model->sql;
     files.memory_bytes = gp_reader_memory();
     files.stored = true;
+    const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
+    if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
+    for (size_t i = 0; i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
+    files.needed = needed, files.n_needed = schema->n_inputs;
     if (mode == GP_ENCODE_PREDICT) {
         files.unknown = unknown, files.n_unknown = schema->weights ? 2 : 1;
         files.in_order = true;
         a->tell_dropped = a->model->sql != NULL;
     }
     advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
+    gp_free(needed);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
         (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
         if (err) err->status = ADVGP_EDATA;
@@ -264,12 +269,13 @@ static advgp_status note_dropped(gp_answers *a, advgp_error *err)
     const char *shown = NULL;
     advgp_error none;
     advgp_status st = gp_files_first_table(a->source, &n, &shown, &none);
-    if (st == ADVGP_EINVAL || (st == ADVGP_OK && n == a->n_rows)) return ADVGP_OK; // a query without tables
+    if (st == ADVGP_EINVAL) return ADVGP_OK; // a query without tables
     if (st != ADVGP_OK) {
         if (err) *err = none;
         return st;
     }
     a->n_input = n;
+    if (n == a->n_rows) return ADVGP_OK;
     if (!a->n_rows)
         return gp_fail(
             err, ADVGP_EDATA,
@@ -298,7 +304,7 @@ advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
 
 size_t gp_answers_input_rows(const gp_answers *a)
 {
-    return a->n_input ? a->n_input : a->n_rows;
+    return a->n_input;
 }
 
 const gp_notes *gp_answers_all_notes(const gp_answers *a)

@@ -34,7 +34,7 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
 
 // What was done to the data, once all of it was read.
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
-size_t gp_answers_input_rows(const gp_answers *a); // after gp_answers_notes; of the first table, where there is a query
+size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query
 const gp_notes *gp_answers_all_notes(const gp_answers *a);
 
 // One answer in the target's own units. For a logarithmic target: mean and sds of the lognormal variable, and the

@@ -135,10 +135,11 @@ static advgp_status tell(job *j, advgp_error *err)
                        "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
                        j->keep[i]);
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
-    return gp_cli_print_json_take(
-        json_pack("{s:o, s:I, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
-                  (json_int_t)j->n_rows, "input_rows", (json_int_t)gp_answers_input_rows(j->in)),
-        err);
+    json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
+                               (json_int_t)j->n_rows);
+    const size_t input_rows = gp_answers_input_rows(j->in);
+    if (input_rows) json_object_set_new(result, "input_rows", json_integer((json_int_t)input_rows));
+    return gp_cli_print_json_take(result, err);
 }
 
 static advgp_status predict(job *j, advgp_error *err)

@@ -26,10 +26,10 @@ typedef struct file_source {
     char **exact;  // names of columns to be read as text too
     bool *as_text; // n_exact: the query reads them as text, which becomes a number only here
     size_t n_exact;
-    char *sql;             // the user's, or NULL
-    bool stored, in_order; // as in gp_file_options
-    char **unknown;        // the same
-    size_t n_unknown;
+    char *sql;                // the user's, or NULL
+    bool stored, in_order;    // as in gp_file_options
+    char **unknown, **needed; // the same
+    size_t n_unknown, n_needed;
     char *written;                // a file that may be written, or NULL
     size_t first;                 // the table that the query names first, in inputs; n_tables: none
     size_t memory_bytes, threads; // as in gp_file_options
@@ -301,6 +301,13 @@ static size_t lacking(const file_source *s, const gp_query *query, const table_v
     return s->first;
 }
 
+static bool is_needed(const file_source *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_needed; i++)
+        if (strcasecmp(s->needed[i], name) == 0) return true;
+    return false;
+}
+
 // What is to be predicted is not known yet: columns for it alone are NULL where the files do not have them.
 static advgp_status supply(file_source *s, gp_query *query, table_view *views, bool *changed, advgp_error *err)
 {
@@ -312,11 +319,11 @@ static advgp_status supply(file_source *s, gp_query *query, table_view *views, b
     json_object_foreach(columns, name, qualifier)
     {
         const size_t i = lacking(s, query, views, name, json_string_value(qualifier));
-        if (i == s->inputs.n_tables) continue;
+        if (i == s->inputs.n_tables || is_needed(s, name)) continue;
         gp_buffer_add(&views[i].more, ", NULL AS ");
         gp_buffer_quoted(&views[i].more, name, '"');
         const size_t n = gp_query_forget(query, name);
-        if (n && st == ADVGP_OK)
+        if (n && st == ADVGP_OK && !s->query) // not again when a pass is started over
             st = gp_notes_add(s->notes, err, n, "%s has no column '%s': conditions of the query on it are left out",
                               s->inputs.files[s->inputs.tables[i].first].shown, name);
         *changed |= n > 0;
@@ -563,6 +570,20 @@ static advgp_status file_rewind(gp_source *source, advgp_error *err)
     return ADVGP_OK;
 }
 
+static bool copy_list(const char *const *list, size_t n, char ***out, size_t *n_out) // false: no memory
+{
+    *out = gp_alloc(n, sizeof **out);
+    for (*n_out = 0; *out && *n_out < n; ++*n_out)
+        if (!((*out)[*n_out] = gp_copy_text(list[*n_out]))) return false;
+    return *out != NULL;
+}
+
+static void free_list(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) gp_free(list[i]);
+    gp_free(list);
+}
+
 static void file_free(gp_source *source)
 {
     file_source *s = (file_source *)source;
@@ -572,11 +593,10 @@ static void file_free(gp_source *source)
         if (s->numbers) gp_free(s->numbers[i]);
         if (s->texts) gp_free(s->texts[i]);
     }
-    for (size_t i = 0; i < s->n_exact; i++) gp_free(s->exact[i]);
-    for (size_t i = 0; i < s->n_unknown; i++) gp_free(s->unknown[i]);
-    gp_free(s->unknown);
+    free_list(s->exact, s->n_exact);
+    free_list(s->unknown, s->n_unknown);
+    free_list(s->needed, s->n_needed);
     gp_free(s->written);
-    gp_free(s->exact);
     gp_free(s->as_text);
     gp_free(s->casts);
     gp_free(s->numbers);
@@ -655,22 +675,12 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
     s->threads = options->threads;
     s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
     s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
-    s->exact = gp_alloc(options->n_exact, sizeof *s->exact);
     s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);
     s->stored = options->stored, s->in_order = options->in_order;
-    s->unknown = gp_alloc(options->n_unknown, sizeof *s->unknown);
-    bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->exact && s->as_text &&
-              s->unknown;
-    for (size_t i = 0; ok && i < options->n_unknown; i++) {
-        s->unknown[i] = gp_copy_text(options->unknown[i]);
-        s->n_unknown = i + 1;
-        ok = s->unknown[i] != NULL;
-    }
-    for (size_t i = 0; ok && i < options->n_exact; i++) {
-        s->exact[i] = gp_copy_text(options->exact[i]);
-        s->n_exact = i + 1;
-        ok = s->exact[i] != NULL;
-    }
+    bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->as_text;
+    ok = ok && copy_list(options->exact, options->n_exact, &s->exact, &s->n_exact);
+    ok = ok && copy_list(options->unknown, options->n_unknown, &s->unknown, &s->n_unknown);
+    ok = ok && copy_list(options->needed, options->n_needed, &s->needed, &s->n_needed);
     return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
 }
 

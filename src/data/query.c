@@ -282,23 +282,26 @@ static bool is_made(const gp_query *query, const char *column)
 }
 
 typedef struct division {
-    json_t *mine, *others; // columns in what gives the results, and in what gives others
+    json_t *named;         // the results that were asked for
+    json_t *mine, *others; // columns in what gives them, and in what gives other results
+    const json_t *top;     // the outermost query: its results are results; those of inner ones are columns to it
     bool failed;
 } division;
 
 static bool divide(void *ctx, json_t *node)
 {
     division *d = ctx;
+    const json_t *wanted = node == d->top ? d->named : d->mine;
     size_t i, k;
     json_t *item, *entry;
     json_array_foreach(json_object_get(node, "select_list"), i, item)
     {
         const char *name = result_name(item);
         if (!is_of_type(item, "STAR"))
-            d->failed |= !walk(item, collect, name && has(d->mine, name) ? d->mine : d->others);
+            d->failed |= !walk(item, collect, name && has(wanted, name) ? d->mine : d->others);
         json_array_foreach(json_object_get(item, "replace_list"), k, entry) // SELECT * REPLACE (log(y) AS y)
         {
-            const bool is_mine = has(d->mine, text_of(entry, "key"));
+            const bool is_mine = has(wanted, text_of(entry, "key"));
             d->failed |= !walk(json_object_get(entry, "value"), collect, is_mine ? d->mine : d->others);
         }
     }
@@ -308,8 +311,10 @@ static bool divide(void *ctx, json_t *node)
 // A column may be a result of an inner query under its own name: again, until nothing is added.
 json_t *gp_query_only_for(const gp_query *query, const char *const *results, size_t n)
 {
-    division d = {.mine = json_object()};
-    for (size_t i = 0; i < n; i++) d.failed |= !put(d.mine, results[i], json_null());
+    const json_t *statement = json_array_get(json_object_get(query->tree, "statements"), 0);
+    division d = {.named = json_object(), .mine = json_object(), .top = json_object_get(statement, "node")};
+    for (size_t i = 0; i < n; i++)
+        d.failed |= !put(d.named, results[i], json_null()) || !put(d.mine, results[i], json_null());
     for (size_t before = 0; !d.failed && d.mine && before != json_object_size(d.mine);) {
         before = json_object_size(d.mine);
         json_decref(d.others);
@@ -323,6 +328,7 @@ json_t *gp_query_only_for(const gp_query *query, const char *const *results, siz
     {
         if (has(d.others, key) || !speaks_of(query->tree, key) || is_made(query, key)) json_object_del(d.mine, key);
     }
+    json_decref(d.named);
     json_decref(d.others);
     if (d.failed) json_decref(d.mine);
     return d.failed ? NULL : d.mine;

@@ -111,6 +111,8 @@ typedef struct gp_file_options {
     // has are NULL, and conditions on them in WHERE are left out.
     const char *const *unknown;
     size_t n_unknown;
+    const char *const *needed; // results that must be there: no column of such a name is made
+    size_t n_needed;
     bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
     const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
     size_t n_exact;
