@@ -4,9 +4,11 @@
 //     delay [TRAIN TEST] [PART]     two CSV files with a target y, default ../shared/data/kin40k, else generated rows;
 //                                   PART: checks, 16, 1000 or threads; default all
 #include "base/clock.h"
+#include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
+#include "run/run.h"
 #include "study.h"
-#include "train/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -219,7 +221,7 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .delays = delays,
                               .n_delays = 4};
     must(gp_reader_new(s->base.shards, 4096, &reader, &err), &err);
-    must(gp_run_new(&o, &run, &err), &err);
+    must(gp_run_team_new(&o, &run, &err), &err);
     must(gp_run_start(run, &err), &err);
     const double start = gp_clock_wall(), every = seconds / 100;
     uint64_t judged = 0;
@@ -289,7 +291,7 @@ int main(int argc, char **argv)
     const char *part = argc == 2 || argc == 4 ? argv[argc - 1] : "all";
     snprintf(train, sizeof train, "%s/train.csv.gz", root);
     snprintf(test, sizeof test, "%s/test.csv.gz", root);
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     setup s = argc > 2 ? setup_of(argv[1], argv[2]) : setup_of(train, test);
     const int all = !strcmp(part, "all");
     printf("{\"bench\": \"delay\", \"version\": \"%s\", \"blas\": \"%s\", \"data\": \"%s\", \"m\": %d, ",

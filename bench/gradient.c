@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "bench.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "model/pass.h"
 
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: gradient [ROWS] [REPEATS]\n");
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     gp_rng rng = gp_rng_seeded(1, 0);
     double *X = doubles(n * D), *y = doubles(n), *square = doubles(3 * (size_t)GEMM * GEMM);
     for (size_t i = 0; i < n * D; i++) X[i] = gp_rng_normal(&rng);

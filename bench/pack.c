@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "bench.h"
 #include "data/packed.h"
+#include "files/files.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // paper's figure 3): costs are measured on this machine, the cluster is simulated (train/simulate.h). Verifies first:
 // the same simulation twice gives the same result. Prints one JSON object; the tables of docs/scaling.md go to stderr.
 //     scaling [ROWS=700000] [ROWS_OF_EACH=5469] [COLUMNS=8]
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "study.h"
 
 #include <math.h>
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: scaling [ROWS >= 1024] [ROWS_OF_EACH] [COLUMNS]\n");
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     printf("{\"bench\": \"scaling\", \"version\": \"%s\", \"blas\": \"%s\", \"d\": %zu, \"latency\": %g, "
            "\"bandwidth\": %g, "
            "\"spread\": %g, \"max_delay\": %zu, \"quorum\": %g, \"sizes\": [",

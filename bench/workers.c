@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "bench.h"
 #include "data/encode.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -105,7 +105,8 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .quorum = 1};
     o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
-    must(gp_train(r->shards, schema_of(r), NULL, &o, &events, NULL, &model, &result, &err), &err);
+    const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .events = &events};
+    must(gp_train(&request, &model, &result, &err), &err);
     if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.rmse) ||
         !(result.rmse < model->baseline_mean)) {
         fprintf(stderr, "workers: %zu versions, RMSE %g, mean %g: not a run to be timed\n", result.versions,
@@ -154,7 +155,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: workers [ROWS from 50000] [ROUNDS, 1 to %d]\n", ROUNDS_MAX);
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     rows r = make_rows(n);
     encode(&r);
     printf("{\"bench\": \"workers\", \"rows\": %zu, \"d\": %d, \"versions\": %d, \"rounds\": %zu, \"cores\": %zu, "

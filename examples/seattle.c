@@ -3,6 +3,7 @@
 // a table against the mean and linear regression.
 //     seattle FILE
 #include "base/rng.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "model/predict.h"
 #include "model/qw.h"
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: seattle FILE       (seattle-weather.csv of vega-datasets)\n");
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     read_days(argv[1]);
     double mean, y_mean;
     for (size_t k = 0; k < D; k++) (void)standardise(train.X + k, test.X + k, D, &mean);
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
     must(gp_predict_work_new(model, 0, &work, &err), &err);
 
     printf("%zu days to learn from, %zu to predict; %d inducing inputs, %zu iterations (%s), -ELBO %.1f\n\n", train.n,
-           test.n, INDUCING, fit.iterations, fit.stopped, fit.value);
+           test.n, INDUCING, fit.iterations, gp_stop_reason_words(fit.stopped), fit.value);
     printf("highest temperature of the day     test RMSE\n");
     printf("  mean of the training days         %5.2f C\n", rmse(prediction, scale)); // all zero: the mean
     linear(prediction);

@@ -1,9 +1,9 @@
 // fuzz_job.c: any bytes as what a lead tells its workers of a job, and as a portion of the parameters that travels
 // between it and a server; what is accepted says the same when it is told again.
 #include "base/alloc.h"
+#include "cluster/job.h"
+#include "cluster/portion.h"
 #include "fuzz.h"
-#include "train/job.h"
-#include "train/portion.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // fuzz_pslog.c: any bytes as the log of a run whose events of the server are read back, as a replay does.
 #include "base/alloc.h"
 #include "fuzz.h"
+#include "run/pslog.h"
 #include "store/runlog.h"
-#include "train/pslog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "data/encode.h"
 #include "data/packed.h"
+#include "files/files.h"
 #include "model/qw.h"
 #include "store/modelfile.h"
 

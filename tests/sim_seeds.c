@@ -6,7 +6,7 @@
 //     build/tests/sim_seeds bugs                                each deliberate mistake is caught by its law
 #include "fixture.h"
 #include "model/qw.h"
-#include "transport/world.h"
+#include "sim/world.h"
 
 #include <inttypes.h>
 
@@ -88,6 +88,7 @@ typedef struct cluster {
     double weight[MAX_SHARDS], slowness[MAX_WORKERS];
     bool whole;                 // a push is of all rows of the worker, else of one of its shards
     double failing, not_finite; // share of computations that fail, and of pushes with a value that is not finite
+    double lying;               // and of pushes with an absurd value or of other rows, also in the last act
     uint64_t computed;
     bool quiet_workers; // nobody dies or is cut off: at tau = 0 nothing else may show
     gp_fault faults[MAX_FAULTS];
@@ -117,6 +118,12 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
     if (luck < c->failing + c->not_finite) push[luck * 1e6 - floor(luck * 1e6) < 0.5] = NAN;
+    c->computed += all;
+    const double honesty = gp_hash_uniform(~c->o.seed, c->computed);
+    if (honesty < c->lying / 2)
+        push[0] = 1e200;
+    else if (honesty < c->lying)
+        done->shard_weight *= 2;
     return ADVGP_OK;
 }
 
@@ -221,12 +228,13 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
         .stall = 400,
         .check_copies = true};
     if (!c->quiet_workers && pick(&rng, 8) == 0) c->failing = 0.003, c->not_finite = 0.003;
+    if (!c->quiet_workers && pick(&rng, 8) == 0) c->lying = 0.01;
     if (horizon > 0) {
         random_faults(c, &rng, horizon);
         return;
     }
     c->o.costs.link.loss = c->o.costs.link.duplication = c->o.costs.link.reorder = 0;
-    c->failing = c->not_finite = 0;
+    c->failing = c->not_finite = c->lying = 0;
     c->o.any_place = false;
     c->o.resend = c->o.heartbeat = c->o.server.lost_after = 0; // nothing needs to be said twice
 }
@@ -348,6 +356,8 @@ static int run_bugs(setting *settings, uint64_t count)
                 {GP_BUG_DOUBLE_COUNT, GP_LAW_TWICE, "double count"},
                 {GP_BUG_LOST_SHARD, GP_LAW_SHARD, "lost shard"},
                 {GP_BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"},
+                {GP_BUG_BELIEVES, GP_LAW_ABSURD, "an absurd push believed"},
+                {GP_BUG_BELIEVES, GP_LAW_WEIGHTS, "weights of other rows believed"},
                 {GP_BUG_LACKING_SHARD, GP_LAW_ALL, "sum without a shard that moved"}};
     int missed = 0;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {

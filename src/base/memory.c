@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,22 +29,4 @@ double gp_memory_bytes(void)
     bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory.max"));
     bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     return fmin(bytes, fmin(limit_of(RLIMIT_DATA), limit_of(RLIMIT_AS)));
-}
-
-// A line "Name:  123 kB" of the process's status, in bytes; 0 where there is none.
-static double status_of(const char *name)
-{
-    char line[256];
-    double kilobytes = 0;
-    const size_t n = strlen(name);
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, name, n)) kilobytes = strtod(line + n, NULL);
-    if (f) fclose(f);
-    return 1024 * kilobytes;
-}
-
-double gp_memory_address_room(void)
-{
-    return fmin(limit_of(RLIMIT_DATA) - status_of("VmData:"), limit_of(RLIMIT_AS) - status_of("VmSize:"));
 }

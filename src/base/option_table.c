@@ -37,9 +37,8 @@ const gp_verb gp_verbs[] = {
      .bit = PREDICT,
      .summary = "mean, standard deviations and interval for every row of a table",
      .operands = "MODEL DATA...",
-     .operand_help = "a model file, then data as for train; every input row gives one output row, in order; a query in "
-                     "the model is "
-                     "applied first, rows that it drops are counted",
+     .operand_help = "a model file, then data as for train; every input row gives one output row, in order, but those "
+                     "that a query in the model drops, which are counted",
      .operands_min = 2,
      .operands_max = SIZE_MAX,
      .example = "advgp predict flights.safetensors tomorrow.csv --interval 0.9 --keep flight -o forecast.csv",
@@ -290,6 +289,13 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_DATA,
      .value = "COL",
      .help = "the column of row weights, 0 or more"},
+    {.name = "weights-are",
+     .kind = GP_OPTION_CHOICE,
+     .verbs = TRAIN | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .fallback = "importance",
+     .words = "importance|counts",
+     .help = "weights say how much a row matters, and are scaled to mean 1, or how many rows it stands for"},
     {.name = "missing",
      .kind = GP_OPTION_CHOICE,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

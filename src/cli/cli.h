@@ -2,6 +2,7 @@
 // status and a sentence, and main.c alone turns these into a message and an exit code. Data go to stdout or to the file
 // of -o, everything else to stderr.
 #pragma once
+#include "api/host.h"
 #include "base/option.h"
 #include "base/status.h"
 #include "data/notes.h"
@@ -39,11 +40,9 @@ void gp_cli_complain(const char *text); // the last line of a program that faile
 // What was printed has arrived; EIO where nobody takes it.
 advgp_status gp_cli_flush(advgp_error *err);
 
-// Rows done, on stderr: after 2 seconds, then every 5, unless --quiet. Start from {0}.
-typedef struct gp_cli_progress {
-    double began, next;
-} gp_cli_progress;
-void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows);
+// The program as the host of its one piece of work: sentences as above, rows done after 2 seconds and then every 5,
+// stopped by a signal.
+const gp_host *gp_cli_host(const gp_options *options);
 
 // The result of a verb on stdout, its control characters written out (gp_text_printable); EIO where nobody takes it.
 // The two take what they are given; a text that failed and an object that is NULL are ENOMEM.

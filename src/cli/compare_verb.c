@@ -1,15 +1,17 @@
 // compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
 // table and one log.
+#include "api/load.h"
+#include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/load.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
+#include "method/method.h"
+#include "run/pslog.h"
 #include "store/runlog.h"
 #include "train/inducing.h"
-#include "train/method.h"
-#include "train/pslog.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +43,8 @@ typedef struct comparison {
     double *inducing; // the start of all methods at this m
     size_t n_inducing;
     double next_line;
-    bool silent; // a trial
+    bool silent;           // a trial
+    gp_scored_text scored; // which rows the figures are of: the same for all methods
 } comparison;
 
 // "svigp, m = 50", or "linear".
@@ -125,14 +128,21 @@ static advgp_status fit(comparison *c, const gp_train_options *options, bool on_
     gp_schema *schema = NULL;
     gp_model *model = NULL;
     gp_notes notes = {0};
+    gp_train_options with_test = *options;
+    if (on_test) with_test.test = c->test;
     advgp_status st = copy_schema(c->data.schema, &schema, err);
     if (st == ADVGP_OK) {
-        st = c->method->train(c->data.shards, schema, c->data.sql, options, &events, &notes, &model, result, err);
+        const gp_train_request request = {.shards = c->data.shards,
+                                          .schema = schema,
+                                          .sql = c->data.sql,
+                                          .options = &with_test,
+                                          .events = &events,
+                                          .notes = &notes};
+        st = c->method->train(&request, &model, result, err);
         if (st != ADVGP_OK) gp_schema_free(schema);
     }
     if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");
     if (st == ADVGP_OK) st = tell_once(c, &notes, err);
-    if (st == ADVGP_OK && on_test && c->test) st = gp_cli_score_test(c->test, model, result, err);
     gp_notes_fini(&notes);
     gp_model_free(model);
     return st;
@@ -173,7 +183,7 @@ static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp
 
 static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
 {
-    *options = gp_cli_train_options(c->train);
+    *options = gp_request_train(c->train);
     if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
@@ -214,11 +224,13 @@ static bool has_delay(const comparison *c)
 
 static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
 {
-    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b}", "method", c->label, "inducing",
-                     (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(),
-                     "cpu_seconds", r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
-                     gp_json_real(r->rmse), "mnlp", gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]),
-                     "stopped", r->stopped, "versions", (json_int_t)r->versions, "held_out", r->held_out);
+    return json_pack(
+        "{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label, "inducing",
+        (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds",
+        r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->rmse), "mnlp",
+        gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]), "stopped", gp_stop_reason_words(r->stopped),
+        "versions", (json_int_t)r->versions, "held_out", r->scored != GP_SCORED_TRAINING, "scored_on",
+        gp_cli_scored_word(r), "scored_rows", (json_int_t)r->n_scored);
 }
 
 static bool has_inducing(const comparison *c)
@@ -268,7 +280,7 @@ static advgp_status run_one(comparison *c, advgp_error *err)
                        c->n_done ? "the table has what was finished before" : "no method was finished");
     }
     if (st != ADVGP_OK) return gp_fail(err, st, "%s: %.400s", name_of(c).text, why.text);
-    c->n_done++;
+    if (!c->n_done++) c->scored = gp_cli_scored(&r);
     return add_row(c, "done", row_of(c, &options, &r), err);
 }
 
@@ -314,7 +326,7 @@ static advgp_status set_method(comparison *c, const char *label, advgp_error *er
 static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
 {
     advgp_status st = gp_options_set(c->train, "inducing", m, err);
-    const gp_train_options o = gp_cli_train_options(c->train);
+    const gp_train_options o = gp_request_train(c->train);
     gp_free(c->inducing);
     c->inducing = NULL;
     if (st == ADVGP_OK)
@@ -374,7 +386,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
 
 static advgp_status load(comparison *c, advgp_error *err)
 {
-    advgp_status st = gp_load_training(c->train, &c->data, err);
+    advgp_status st = gp_load_training(c->train, gp_cli_host(c->o), &c->data, err);
     if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
@@ -399,12 +411,9 @@ static void print_table(const comparison *c)
 {
     size_t i;
     json_t *row;
-    bool held_out = false;
-    json_array_foreach(c->rows, i, row) held_out |= json_is_true(json_object_get(row, "held_out"));
     if (c->n_done)
-        printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n",
-               c->test ? "the rows of --test" : gp_cli_scored_rows(held_out), "method", "m", "delay", "CPU s", "wall s",
-               "-ELBO", "RMSE", "MNLP", "90 % in");
+        printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n", c->scored.p, "method", "m", "delay",
+               "CPU s", "wall s", "-ELBO", "RMSE", "MNLP", "90 % in");
     json_array_foreach(c->rows, i, row)
     {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
@@ -446,9 +455,9 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
 {
     const char *log = gp_options_text(o, "log");
     comparison c = {.o = o, .rows = json_array()};
-    gp_blas_threads(1);
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");

@@ -1,8 +1,10 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
+#include "api/answer.h"
 #include "base/alloc.h"
-#include "cli/answer.h"
 #include "cli/cli.h"
+#include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "store/runlog.h"
@@ -107,13 +109,13 @@ static void add_row(figures *f, const gp_answer_block *b, size_t i)
 
 static advgp_status add_all(figures *f, gp_answers *in, const gp_options *options, advgp_error *err)
 {
-    gp_cli_progress progress = {0};
+    const gp_host *host = gp_cli_host(options);
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(in, &block, err)) == ADVGP_OK && block.chunk) {
         for (size_t i = 0; i < block.rows.n; i++) add_row(f, &block, i);
         if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->n_rows);
-        gp_cli_rows_done(&progress, options, f->n_rows);
+        host->rows(host->ctx, f->n_rows);
     }
     if (st == ADVGP_OK && !f->n_rows)
         st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s' to compare with",
@@ -222,8 +224,8 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    gp_blas_threads(1);
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     figures f = {.model = model};
     st = evaluate(&f, options, err);

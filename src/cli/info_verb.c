@@ -1,10 +1,10 @@
 // info_verb.c: advgp info: what this program is made of and what it found on this machine.
 #include "cli/cli.h"
 #include "cli/training.h"
-#include "data/source.h"
 #include "feature/map.h"
+#include "files/files.h"
 #include "kernel/kernel.h"
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 #include "linalg/simd.h"
 #include "transport/transport.h"
 

@@ -1,7 +1,7 @@
 // pack_verb.c: `advgp pack`: any source to a folder of packed shards.
+#include "api/load.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ advgp_status gp_cli_pack(const gp_options *o, advgp_error *err)
     gp_notes notes = {0};
     size_t n_rows = 0;
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-    advgp_status st = gp_load_pack(o, &notes, &n_rows, err);
+    advgp_status st = gp_load_pack(o, gp_cli_host(o), &notes, &n_rows, err);
     if (st == ADVGP_OK) {
         const double seconds = gp_clock_wall() - start;
         gp_cli_notes(o, &notes);

@@ -1,10 +1,12 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
 // memory.
+#include "api/answer.h"
+#include "api/tableout.h"
 #include "base/alloc.h"
-#include "cli/answer.h"
 #include "cli/cli.h"
-#include "cli/tableout.h"
 #include "data/strings.h"
+#include "files/files.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "store/runlog.h"
 
@@ -114,14 +116,14 @@ static advgp_status write_block(job *j, const gp_answer_block *b, advgp_error *e
 
 static advgp_status stream(job *j, advgp_error *err)
 {
-    gp_cli_progress progress = {0};
+    const gp_host *host = gp_cli_host(j->options);
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(j->in, &block, err)) == ADVGP_OK && block.chunk) {
         st = write_block(j, &block, err);
         if (st != ADVGP_OK) return st;
         if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
-        gp_cli_rows_done(&progress, j->options, j->n_rows);
+        host->rows(host->ctx, j->n_rows);
     }
     return st;
 }
@@ -162,11 +164,11 @@ static advgp_status predict(job *j, advgp_error *err)
 
 advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
 {
-    gp_blas_threads(1); // blocks are small: more would wait for each other
     if (gp_options_flag(options, "json") && strcmp(gp_options_text(options, "output"), "-") == 0)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
-    advgp_status st = gp_model_load(options->operands[0], &model, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};
     j.n_answers = gp_options_flag(options, "mean-only") ? 1 : N_ANSWERS;

@@ -2,9 +2,10 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/training.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
+#include "method/method.h"
 #include "store/runlog.h"
-#include "train/method.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -113,12 +114,12 @@ static advgp_status note_begin(story *s, const json_t *places, json_t *event, ad
     next->at = (size_t)json_integer_value(json_array_get(place, 1));
     next->part = (gp_replay_part){.version = (uint64_t)version,
                                   .checkpoint = strtoull(id, NULL, 16),
-                                  .judged = (size_t)json_integer_value(json_object_get(event, "judged")),
-                                  .judging = json_is_true(json_object_get(event, "judging"))};
+                                  .evaluated = (size_t)json_integer_value(json_object_get(event, "judged")),
+                                  .evaluating = json_is_true(json_object_get(event, "judging"))};
     return ADVGP_OK;
 }
 
-static advgp_status read_once(story *s, const char *path, size_t *judged, advgp_error *err)
+static advgp_status read_once(story *s, const char *path, size_t *evaluated, advgp_error *err)
 {
     json_t *places = json_object();
     advgp_status st = places ? gp_runlog_open(path, &s->reader, err)
@@ -129,7 +130,7 @@ static advgp_status read_once(story *s, const char *path, size_t *judged, advgp_
         st = gp_runlog_next(s->reader, &event, err);
         if (st != ADVGP_OK || !event) break;
         const char *name = event_of(event);
-        if (!strcmp(name, "eval")) *judged = (size_t)json_integer_value(json_object_get(event, "version"));
+        if (!strcmp(name, "eval")) *evaluated = (size_t)json_integer_value(json_object_get(event, "version"));
         if (!strcmp(name, "checkpoint")) note_checkpoint(s, places, event);
         if (!strcmp(name, "begin")) st = note_begin(s, places, event, err);
         if (!strcmp(name, "begin") || !strcmp(name, "done")) { // an end before another beginning is none
@@ -167,8 +168,8 @@ static advgp_status find_route(story *s, const char *path, advgp_error *err)
 
 static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
 {
-    size_t judged = 0;
-    advgp_status st = read_once(s, path, &judged, err);
+    size_t evaluated = 0;
+    advgp_status st = read_once(s, path, &evaluated, err);
     if (st != ADVGP_OK) return st;
     const char *command = json_string_value(json_object_get(s->manifest, "command"));
     const gp_method *method = method_of(s);
@@ -188,8 +189,8 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
                                .parts = s->parts,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
-                               .stopped = json_string_value(json_object_get(s->done, "stopped")),
-                               .judged = judged};
+                               .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
+                               .evaluated = evaluated};
     s->line = 0;
     return gp_runlog_open(path, &s->reader, err);
 }
@@ -272,6 +273,10 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
                          : gp_options_set(train, key, text.p ? text.p : "", err);
         gp_buffer_fini(&text);
     }
+    const json_t *options = json_object_get(s->manifest, "options");
+    if (st == ADVGP_OK && json_is_string(json_object_get(options, "weights")) &&
+        !json_object_get(options, "weights-are"))
+        st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
@@ -293,7 +298,7 @@ static advgp_status check_input(const json_t *input, advgp_error *err)
     if (!name) return gp_fail(err, ADVGP_EFILE, "the log has an input without a name");
     if (!strcmp(name, "-"))
         return gp_fail(err, ADVGP_EDATA, "the run read its rows from standard input: they cannot be read again");
-    json_t *now = gp_cli_file_json(name);
+    json_t *now = gp_json_file(name);
     const bool same = json_equal(input, now);
     json_decref(now);
     return same ? ADVGP_OK : gp_fail(err, ADVGP_EDATA, "%s is not the file it was when the log was written", name);

@@ -35,16 +35,42 @@ void gp_cli_notes(const gp_options *options, const gp_notes *notes)
     for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
 }
 
-void gp_cli_rows_done(gp_cli_progress *progress, const gp_options *options, size_t rows)
+typedef struct voice {
+    const gp_options *options;
+    double began, next; // of the rows done
+} voice;
+
+static void say(void *ctx, const char *text)
 {
+    const voice *v = ctx;
+    gp_cli_say(v->options, "%s", text);
+}
+
+static void tell_rows(void *ctx, size_t rows)
+{
+    voice *v = ctx;
     const double now = gp_clock_wall();
-    if (progress->next == 0) {
-        progress->began = now;
-        progress->next = now + 2;
+    if (v->next == 0) {
+        v->began = now;
+        v->next = now + 2;
     }
-    if (now < progress->next) return;
-    progress->next = now + 5;
-    gp_cli_say(options, "%zu rows, %.0f a second", rows, (double)rows / (now - progress->began));
+    if (now < v->next) return;
+    v->next = now + 5;
+    gp_cli_say(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
+}
+
+static int stop(void *ctx)
+{
+    (void)ctx;
+    return gp_cli_stopped();
+}
+
+const gp_host *gp_cli_host(const gp_options *options)
+{
+    static voice own;
+    static const gp_host host = {.ctx = &own, .say = say, .rows = tell_rows, .stop = stop};
+    own.options = options;
+    return &host;
 }
 
 advgp_status gp_cli_flush(advgp_error *err)

@@ -1,13 +1,14 @@
 // simulate_verb.c: `advgp simulate`: the cluster in virtual time, every number of workers with every delay bound, and
 // what to conclude from it.
+#include "api/load.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "cli/cli.h"
-#include "cli/load.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
+#include "sim/simulate.h"
 #include "train/inducing.h"
-#include "train/simulate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -112,7 +113,7 @@ static advgp_status load_rows(study *s, advgp_error *err)
     const gp_options *o = s->o;
     if (o->n_operands) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-        return gp_load_training(o, &s->data, err);
+        return gp_load_training(o, gp_cli_host(o), &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");
     const size_t n = s->gradients ? (size_t)rows : CALIBRATION_ROWS;
@@ -461,8 +462,8 @@ static void study_fini(study *s)
 advgp_status gp_cli_simulate(const gp_options *o, advgp_error *err)
 {
     study s = {.o = o, .gradients = o->n_operands > 0 || gp_options_given(o, "rmse")};
-    gp_blas_threads(1);
-    advgp_status st = prepare(&s, err);
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = prepare(&s, err);
     if (st == ADVGP_OK) st = simulate_all(&s, err);
     if (st == ADVGP_OK) st = gp_options_flag(o, "json") ? print_json(&s, err) : print_table(&s, err);
     study_fini(&s);

@@ -1,21 +1,24 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
+#include "api/load.h"
+#include "api/participant.h"
+#include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "cli/cli.h"
-#include "cli/entry.h"
-#include "cli/load.h"
 #include "cli/training.h"
 #include "data/packed.h"
+#include "linalg/blas.h"
 #include "linalg/dense.h"
+#include "method/method.h"
+#include "run/pslog.h"
+#include "score/calibrate.h"
 #include "store/atomicfile.h"
+#include "store/form.h"
 #include "store/runlog.h"
 #include "train/account.h"
-#include "train/calibrate.h"
 #include "train/learner.h"
 #include "train/map_choice.h"
-#include "train/method.h"
-#include "train/pslog.h"
 #include "train/warmstart.h"
 
 #include <inttypes.h>
@@ -42,22 +45,20 @@ typedef struct report {
     uint64_t bits;  // of the model
     double *delays; // --delay-worker
     size_t n_delays;
-    gp_entry *entry;   // NULL: all workers are threads of this process
-    char resume[4096]; // checkpoint to go on from; empty: none
-    bool saved;        // this run has written one
+    gp_participant *part; // NULL: all workers are threads of this process
+    char resume[4096];    // checkpoint to go on from; empty: none
+    bool saved;           // this run has written one
 } report;
 
 // ---- log ------------------------------------------------------------------------------------------------------------
 
-static const char *start_path(const gp_options *o);
-
 static void add_read(json_t *files, const char *path)
 {
     char manifest[4096];
-    json_array_append_new(files, gp_cli_file_json(path));
+    json_array_append_new(files, gp_json_file(path));
     if (!gp_packed_is(path)) return;
     snprintf(manifest, sizeof manifest, "%s/manifest.json", path); // has the hash of every shard's head
-    json_array_append_new(files, gp_cli_file_json(manifest));
+    json_array_append_new(files, gp_json_file(manifest));
 }
 
 // Files that are read beside the operands, and what tells a packed operand from another.
@@ -71,7 +72,7 @@ static json_t *read_files(const gp_options *o)
     if (validation && gp_split_parse(validation, 0, &split, NULL) == ADVGP_OK && split.kind == GP_SPLIT_FILE)
         add_read(files, validation);
     if (test) add_read(files, test);
-    if (start_path(o)) add_read(files, start_path(o));
+    if (gp_request_start(o)) add_read(files, gp_request_start(o));
     return files;
 }
 
@@ -88,7 +89,7 @@ static json_t *given_options(const gp_options *o)
 json_t *gp_cli_manifest(const gp_options *o, const char *command)
 {
     json_t *files = json_array();
-    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_cli_file_json(o->operands[i]));
+    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
                      "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
                      read_files(o), "options", gp_json_options(o), "given", given_options(o));
@@ -178,8 +179,8 @@ static void on_begin(void *ctx, const gp_train_plan *p)
                                gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
     if (fields && p->checkpoint) { // a line before tells of it, and its id
         json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
-        json_object_set_new(fields, "judged", json_integer((json_int_t)p->judged));
-        json_object_set_new(fields, "judging", json_boolean(p->judging));
+        json_object_set_new(fields, "judged", json_integer((json_int_t)p->evaluated));
+        json_object_set_new(fields, "judging", json_boolean(p->evaluating));
     }
     log_event(r, "begin", fields);
     char delay[24] = "any";
@@ -277,23 +278,36 @@ static json_t *coverage_json(const double *coverage)
     return object;
 }
 
-static json_t *result_json(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
+static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
 {
     const gp_server_counts *c = &t->counts;
     return json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "model",
-        path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp), "coverage",
-        coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
-        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(model->baseline_mean), "linear",
-        gp_json_real(model->baseline_linear), "stopped", t->stopped, "wall_seconds", t->wall, "cpu_seconds", t->cpu,
-        "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->held_out, "workers_joined", (json_int_t)c->joined,
-        "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
-        "refused", (json_int_t)c->refused);
+        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
+        "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
+        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->baseline_mean), "linear",
+        gp_json_real(t->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
+        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->scored != GP_SCORED_TRAINING,
+        "scored_on", gp_cli_scored_word(t), "scored_rows", (json_int_t)t->n_scored, "workers_joined",
+        (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
+        (json_int_t)c->dropped, "refused", (json_int_t)c->refused);
 }
 
-const char *gp_cli_scored_rows(bool held_out)
+const char *gp_cli_scored_word(const gp_train_result *r)
 {
-    return held_out ? "held-out rows" : "training rows: too few to hold some out";
+    static const char *const words[] = {
+        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
+    return words[r->scored];
+}
+
+gp_scored_text gp_cli_scored(const gp_train_result *r)
+{
+    static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
+                                        [GP_SCORED_TRAINING] = "training rows: too few to hold some out",
+                                        [GP_SCORED_TEST] = "rows of --test"};
+    gp_scored_text text;
+    snprintf(text.p, sizeof text.p, "%zu %s", r->n_scored, words[r->scored]);
+    return text;
 }
 
 static void print_result(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
@@ -302,16 +316,16 @@ static void print_result(const report *r, const char *path, const gp_model *mode
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
     printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
-           t->stopped);
+           gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           gp_cli_scored_rows(t->held_out), model->baseline_mean, model->baseline_linear, t->rmse);
-    printf("MNLP %.4f", t->mnlp);
+           gp_cli_scored(t).p, t->baseline_mean, t->baseline_linear, t->rmse);
+    printf("MNLP %.4f", t->mnlp); // of the same rows, as the intervals are
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->entry ? " of the lead" : "");
+    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->part ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
                t->step_seconds, t->finish_seconds, t->last_seconds);
@@ -324,128 +338,6 @@ static void print_result(const report *r, const char *path, const gp_model *mode
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
-
-static const gp_method *method_of(const gp_options *o)
-{
-    return gp_method_named(gp_options_text(o, "method"));
-}
-
-// An option that the method does not know, given all the same, would be a wish that nobody hears.
-advgp_status gp_cli_check_method(const gp_options *o, advgp_error *err)
-{
-    const gp_method *method = method_of(o);
-    for (size_t i = 0; i < o->n_values; i++) {
-        const gp_option_value *v = &o->values[i];
-        const gp_option_group group = v->option->group;
-        const bool cluster = group == GP_GROUP_CLUSTER;
-        const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN || cluster;
-        const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
-        if (its && !general && v->origin != GP_FROM_DEFAULT &&
-            !gp_method_takes(method, cluster ? "workers" : v->option->name))
-            return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
-                           v->option->name, method->name, gp_methods[0]->name);
-    }
-    if (gp_options_given(o, "step") && gp_options_is(o, "optimizer", "prox"))
-        return gp_fail(err, ADVGP_EINVAL,
-                       "--step is of the natural optimizer, --optimizer prox finds its own: leave one out");
-    if (!gp_method_takes(method, "map")) return ADVGP_OK;
-    const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
-                                  .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
-                                  .groups = (size_t)gp_options_int(o, "groups")}; // auto too
-    return gp_map_choice_check(choice, (size_t)gp_options_int(o, "inducing"), (size_t)gp_options_int(o, "components"),
-                               err);
-}
-
-static const char *const trends[] = {
-    [GP_TREND_NONE] = "none", [GP_TREND_CONSTANT] = "constant", [GP_TREND_LINEAR] = "linear"};
-
-gp_train_options gp_cli_train_options(const gp_options *o)
-{
-    const bool patient = gp_options_is(o, "patience", "inf");
-    // compare has no processes to lose
-    const char *on_loss = strcmp(o->verb->name, "train") == 0 ? gp_options_text(o, "on-loss") : NULL;
-    gp_train_options t = {
-        .m = (size_t)gp_options_int(o, "inducing"),
-        .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
-        .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
-        .map = gp_map_named(gp_options_text(o, "map")),
-        .rank = (size_t)gp_options_int(o, "rank"),
-        .groups = (size_t)gp_options_int(o, "groups"),
-        .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
-                 : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
-                                                         : GP_TREND_NONE,
-        .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
-                 : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
-                                                       : GP_START_KMEANS,
-        .start_rows = (size_t)gp_options_int(o, "start-rows"),
-        .batch = (size_t)gp_options_int(o, "batch"),
-        .epochs = (double)gp_options_int(o, "epochs"),
-        .step = gp_options_real(o, "step"),
-        .seconds = gp_options_real(o, "time"),
-        .patience = patient ? SIZE_MAX : (size_t)gp_options_int(o, "patience"),
-        .seed = (uint64_t)gp_options_int(o, "seed"),
-        .rule = gp_rule_named(gp_options_text(o, "optimizer")),
-        .workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers"),
-        .workers_asked = gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"),
-        .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
-        .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
-        .filter = gp_options_real(o, "filter"),
-        .on_loss = !on_loss || !strcmp(on_loss, "reassign") ? GP_LOSS_REASSIGN
-                   : !strcmp(on_loss, "drop")               ? GP_LOSS_DROP
-                                                            : GP_LOSS_STOP,
-        .checkpoint = gp_options_text(o, "checkpoint"),
-        .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
-    };
-    return t;
-}
-
-// ---- starting from a model ------------------------------------------------------------------------------------------
-
-// The file of --start, or NULL where it names a way.
-static const char *start_path(const gp_options *o)
-{
-    static const char *const ways[] = {"kmeans", "greedy", "random"};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (gp_options_is(o, "start", ways[i])) return NULL;
-    return gp_options_text(o, "start");
-}
-
-static advgp_status contradicts(const gp_options *o, const char *key, const char *has, advgp_error *err)
-{
-    return gp_fail(err, ADVGP_EINVAL,
-                   "--%s %s: the model of --start %.200s has %s; leave the option out, or start another way", key,
-                   gp_options_text(o, key), start_path(o), has);
-}
-
-// What the user did not say is as in the model; what he said must be.
-static advgp_status adopt(const gp_options *o, const gp_model *model, gp_train_options *t, advgp_error *err)
-{
-    const size_t J = model->spec.n_components;
-    const gp_component_spec *c = model->components;
-    size_t m = 0;
-    for (size_t b = 0; b < J; b++) m += c[b].shape.m;
-    bool usual = strcmp(model->method, "advgp") == 0 && J >= 1 && J <= GP_COMPONENTS_MAX;
-    for (size_t b = 0; usual && b < J; b++)
-        usual = c[b].kernel == c->kernel && c[b].map == &gp_map_cholesky && c[b].shape.m == m / J + (b < m % J);
-    if (!usual) // the features of other maps are eigenvectors, which change with any number
-        return gp_fail(
-            err, ADVGP_EINVAL,
-            "--start %.200s: only a model of the method advgp with the map cholesky can be gone on from; start "
-            "another way",
-            start_path(o));
-    char has[64];
-    snprintf(has, sizeof has, "%zu inducing inputs", m);
-    if (gp_options_given(o, "inducing") && t->m != m) return contradicts(o, "inducing", has, err);
-    snprintf(has, sizeof has, "%zu component%s", J, J == 1 ? "" : "s");
-    if (gp_options_given(o, "components") && t->components && t->components != J)
-        return contradicts(o, "components", has, err);
-    if (gp_options_given(o, "kernel") && t->kernel != c->kernel) return contradicts(o, "kernel", c->kernel->name, err);
-    if (gp_options_given(o, "map") && t->map != c->map) return contradicts(o, "map", c->map->name, err);
-    if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
-        return contradicts(o, "trend", trends[model->spec.trend], err);
-    t->m = m, t->components = J, t->kernel = c->kernel, t->map = c->map, t->trend = model->spec.trend;
-    return ADVGP_OK;
-}
 
 static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
@@ -461,13 +353,13 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     char m[24], components[24] = "auto";
     snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
-    const gp_method *method = method_of(o);
+    const gp_method *method = gp_request_method(o);
     printf("would train with the method %s", method->name);
     const char *const said[][2] = {{"inducing", m},
                                    {"components", components},
                                    {"kernel", t->kernel->name},
                                    {"map", gp_options_text(o, "map")},
-                                   {"trend", trends[t->trend]},
+                                   {"trend", gp_trend_name(t->trend)},
                                    {"start", gp_options_text(o, "start")}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (gp_method_takes(method, said[i][0])) printf(", %s: %s", said[i][0], said[i][1]);
@@ -487,28 +379,10 @@ advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **
     if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
     paths[0] = path;
     for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
-    advgp_status st = gp_load_known(paths, n, data->sql, data->schema, &data->notes, rows, err);
+    advgp_status st = gp_load_known(paths, n, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
     gp_free(paths);
     if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
-    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
-}
-
-// Final figures on these rows take the place of those on held-out rows.
-advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err)
-{
-    gp_reader reader = {0};
-    gp_score score;
-    gp_predictor *predictor = NULL;
-    advgp_status st = gp_reader_new(rows, 4096, &reader, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = gp_score_rows(predictor, &reader, GP_STOP, 0, model->schema, &score, err);
-    gp_predictor_free(predictor);
-    if (st == ADVGP_OK)
-        st = gp_coverage(model, &reader, GP_STOP, 5, gp_train_levels, result->coverage, result->coverage_gaussian, err);
-    if (st == ADVGP_OK)
-        result->rmse = gp_score_rmse(&score), result->mnlp = gp_score_mnlp(&score), result->held_out = true;
-    gp_reader_fini(&reader);
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
 }
 
@@ -519,7 +393,7 @@ static advgp_status show(const report *r, const char *path, const gp_model *mode
         print_result(r, path, model, result);
         return ADVGP_OK;
     }
-    return gp_cli_print_json_take(result_json(r, path, model, result), err);
+    return gp_cli_print_json_take(result_json(r, path, result), err);
 }
 
 // Where the state is saved: interrupted or killed, a run can always go on.
@@ -593,15 +467,21 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
                                     .checkpoint = on_checkpoint};
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
+    options.test = test;
     options.resume = r->resume[0] ? r->resume : NULL;
-    if (r->entry) options.cluster = gp_entry_cluster(r->entry);
-    if (r->entry && gp_options_is(o, "max-delay", "auto"))
+    if (r->part) options.cluster = gp_participant_cluster(r->part);
+    if (r->part && gp_options_is(o, "max-delay", "auto"))
         options.max_delay = options.rule == &gp_rule_prox ? CLUSTER_DELAY_PROX : CLUSTER_DELAY_NATURAL;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
-    advgp_status st = method_of(o)->train(data->shards, data->schema, data->sql, &options, &events, &notes, &model,
-                                          &result, err);
+    const gp_train_request request = {.shards = data->shards,
+                                      .schema = data->schema,
+                                      .sql = data->sql,
+                                      .options = &options,
+                                      .events = &events,
+                                      .notes = &notes};
+    advgp_status st = gp_request_method(o)->train(&request, &model, &result, err);
     if (st != ADVGP_OK) {
         gp_notes_fini(&notes);
         if (st != ADVGP_ECLUSTER || !r->saved) return st; // what lies there may be of another run
@@ -613,17 +493,16 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    if (test) st = gp_cli_score_test(test, model, &result, err);
-    if (st == ADVGP_OK) st = gp_model_save(model, path, err);
+    st = gp_model_save(model, path, err);
     gp_cli_notes(o, &notes);
     note_memory(r);
     if (st == ADVGP_OK) st = show(r, path, model, &result, err);
     if (st == ADVGP_OK) {
-        json_t *done = result_json(r, path, model, &result);
+        json_t *done = result_json(r, path, &result);
         if (done) json_object_set_new(done, "bits", id_json(r->bits));
         log_event(r, "done", done);
         const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
-        if (interrupted && !method_of(o)->resumes)
+        if (interrupted && !gp_request_method(o)->resumes)
             st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
         else if (interrupted && result.unsaved[0])
             st = gp_fail(err, ADVGP_ESTOPPED,
@@ -645,42 +524,20 @@ static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **te
                             double **theta, advgp_error *err)
 {
     gp_model *start = NULL;
-    advgp_status st = start_path(o) ? gp_model_load(start_path(o), &start, err) : ADVGP_OK;
+    advgp_status st = gp_request_start(o) ? gp_model_load(gp_request_start(o), &start, err) : ADVGP_OK;
     if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start is neither kmeans, greedy nor random, and as a model");
-    *options = gp_cli_train_options(o);
-    if (st == ADVGP_OK && start) st = adopt(o, start, options, err); // before the data, which may take long
-    if (st == ADVGP_OK) st = gp_load_training(o, data, err);
+    *options = gp_request_train(o);
+    if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
+    if (st == ADVGP_OK) st = gp_load_training(o, gp_cli_host(o), data, err);
     if (st == ADVGP_OK) st = gp_cli_load_test(o, data, test, err);
     if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
     if (st == ADVGP_OK && start) {
-        st = gp_warmstart(start, start_path(o), data->schema, theta, err);
+        st = gp_warmstart(start, gp_request_start(o), data->schema, theta, err);
         options->theta = *theta;
         if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start");
     }
     gp_model_free(start);
     return st;
-}
-
-// --delay-worker K:SECONDS,... as one number a worker.
-static advgp_status read_delays(report *r, advgp_error *err)
-{
-    char *const *items;
-    const size_t n = gp_options_list(r->o, "delay-worker", &items);
-    for (size_t i = 0; i < n; i++) {
-        const size_t worker = (size_t)strtoul(items[i], NULL, 10);
-        if (worker >= r->n_delays) r->n_delays = worker + 1;
-    }
-    const size_t workers = r->entry                                 ? gp_entry_workers(r->entry)
-                           : gp_options_is(r->o, "workers", "auto") ? gp_cores()
-                                                                    : (size_t)gp_options_int(r->o, "workers");
-    if (r->n_delays > workers)
-        return gp_fail(err, ADVGP_EINVAL, "--delay-worker names worker %zu, there are %zu, counted from 0",
-                       r->n_delays - 1, workers);
-    r->delays = gp_alloc(r->n_delays, sizeof *r->delays);
-    if (!r->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for the delays");
-    for (size_t i = 0; i < n; i++)
-        (void)gp_text_real(strchr(items[i], ':') + 1, &r->delays[strtoul(items[i], NULL, 10)]);
-    return ADVGP_OK;
 }
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
@@ -710,9 +567,12 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = dry ? ADVGP_OK : check_outputs(o, r->replay != NULL, err);
-    if (st == ADVGP_OK) st = read_delays(r, err);
+    const size_t workers = r->part                               ? gp_participant_workers(r->part)
+                           : gp_options_is(o, "workers", "auto") ? gp_cores()
+                                                                 : (size_t)gp_options_int(o, "workers");
+    if (st == ADVGP_OK) st = gp_request_delays(o, workers, &r->delays, &r->n_delays, err);
     if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
-    if (st == ADVGP_OK && r->entry) st = gp_entry_data(r->entry, data.shards, options.m, err);
+    if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
         print_plan(o, &options, &data);
@@ -736,16 +596,17 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
 advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {
     report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
-    gp_blas_threads(1);
-    advgp_status st = gp_cli_check_method(o, err);
-    if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run")) st = gp_entry_open(o, &r.entry, err);
+    advgp_status st = gp_request_check(o, err);
+    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run"))
+        st = gp_participant_open(o, gp_cli_host(o), &r.part, err);
     if (st != ADVGP_OK) return st;
     if (!replay) find_resume(&r);
-    if (r.entry && gp_entry_is_worker(r.entry))
-        st = gp_entry_work(r.entry, err);
+    if (r.part && gp_participant_is_worker(r.part))
+        st = gp_participant_work(r.part, err);
     else
         st = lead(&r, bits, err);
     (void)fflush(stdout); // a launcher may end this process when its workers have ended
-    gp_entry_close(r.entry, st == ADVGP_OK || !err ? NULL : err->text);
+    gp_participant_close(r.part, st == ADVGP_OK || !err ? NULL : err->text);
     return st;
 }

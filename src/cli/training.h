@@ -1,8 +1,8 @@
 // training.h: a training as `train` does it, for the verbs that do it again.
 #pragma once
+#include "api/load.h"
 #include "base/option.h"
-#include "cli/load.h"
-#include "train/replay.h"
+#include "run/replay.h"
 #include "train/train.h"
 
 #include <jansson.h>
@@ -11,19 +11,18 @@
 // *bits (may be NULL): a hash of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
-// What the options of `train` ask for, as far as that does not depend on the data.
-gp_train_options gp_cli_train_options(const gp_options *train);
-// An option that a method does not know, given all the same, is EINVAL.
-advgp_status gp_cli_check_method(const gp_options *train, advgp_error *err);
 // Nothing that is written may be something that is read, and it must have a place: EINVAL or what else is wrong with
 // `path`, given by --option. Asked before the work; nothing changes.
 advgp_status gp_cli_check_written(const gp_options *options, const char *option, const char *path, advgp_error *err);
 // The rows of --test (all GP_STOP); NULL without the option.
 advgp_status gp_cli_load_test(const gp_options *options, gp_loaded *data, gp_shards **rows, advgp_error *err);
-// Figures on these rows (all GP_STOP) take the place of those on held-out rows.
-advgp_status gp_cli_score_test(const gp_shards *rows, const gp_model *model, gp_train_result *result, advgp_error *err);
 
-const char *gp_cli_scored_rows(bool held_out); // which rows the figures are of, in words
+// Which rows the figures of a result are of, and how many: a word for machines, a text for people.
+typedef struct gp_scored_text {
+    char p[80];
+} gp_scored_text;
+const char *gp_cli_scored_word(const gp_train_result *result);
+gp_scored_text gp_cli_scored(const gp_train_result *result);
 
 // What a log has of a run: its first line, the fields of its "eval" lines, a delay.
 json_t *gp_cli_manifest(const gp_options *options, const char *command);
@@ -32,5 +31,3 @@ json_t *gp_cli_delay_json(size_t max_delay);
 bool gp_cli_same_file(const char *a, const char *b); // both are there, and the same by name or by link
 
 json_t *gp_cli_cpu_json(void); // names of the CPU's features that matter
-// An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.
-json_t *gp_cli_file_json(const char *path);

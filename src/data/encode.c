@@ -272,7 +272,9 @@ static void mark_rows(gp_encoder *e, const gp_chunk *chunk)
 {
     const gp_usable *u = &e->usable;
     double scale = 1 / e->schema->y_scale;
+    double weight = e->roles.weights >= 0 ? gp_schema_weight_factor(e->schema) : 1;
     for (size_t k = 0; k < u->n; k++) {
+        u->w[k] *= weight;
         e->y[k] = (u->y[k] - e->schema->y_mean) * scale;
         e->source_row[k] = chunk->first_row + u->rows[k];
         bool split = e->mode == GP_ENCODE_TRAIN && e->split;

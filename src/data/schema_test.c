@@ -4,6 +4,7 @@
 #include "data/encode.h"
 #include "data/schema.h"
 #include "data/table_test.h"
+#include "files/files.h"
 
 #include <math.h>
 

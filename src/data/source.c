@@ -7,9 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-const gp_source_ops *const gp_source_family[] = {&gp_source_duckdb, &gp_source_memory, &gp_source_packed,
-                                                 &gp_source_synthetic, NULL};
-
 advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
 {
     return source->ops->next(source, chunk, err);

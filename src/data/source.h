@@ -1,6 +1,6 @@
 // source.h: a table of named, typed columns that arrives in chunks, wherever it comes from. The table of functions
-// below is the contract; duckdb.c (files and SQL), memory.c (a caller's arrays), packed_source.c and synthetic.c keep
-// it, and source_test.c asks it of each.
+// below is the contract; memory.c (a caller's arrays), packed_source.c, synthetic.c and files/duckdb.c (files and SQL)
+// keep it, and source_test.c asks it of each.
 #pragma once
 #include "base/status.h"
 
@@ -60,9 +60,7 @@ struct gp_source {
     bool unnamed; // there is no header line: columns are called c1, c2, ...
 };
 
-// The members of the family, for tests and `advgp info`; ends with NULL.
-extern const gp_source_ops *const gp_source_family[];
-extern const gp_source_ops gp_source_duckdb, gp_source_memory, gp_source_packed, gp_source_synthetic;
+extern const gp_source_ops gp_source_memory, gp_source_packed, gp_source_synthetic;
 
 advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_error *err);
 advgp_status gp_source_rewind(gp_source *source, advgp_error *err);
@@ -95,37 +93,3 @@ advgp_status gp_source_memory_open(const gp_array *arrays, size_t n_arrays, size
 // ---- synthetic: a smooth function of d inputs with noise, for benchmarks --------------------------------------------
 // Columns x1..xd and y; a pure function of (seed, row), so any number of rows costs no memory.
 advgp_status gp_source_synthetic_open(size_t n_rows, size_t d, uint64_t seed, gp_source **out, advgp_error *err);
-
-// ---- duckdb: files, folders, globs, stdin, SQL ----------------------------------------------------------------------
-typedef struct gp_notes gp_notes;
-typedef struct gp_file_options {
-    const char *const *paths; // files, folders, globs, "-" for stdin
-    size_t n_paths;
-    const char *sql; // NULL: all paths are one table. Else one SELECT over them (query.h), each named by its stem, a
-                     // single one also "data"
-    const char *const *names; // the names of these tables where they are not the stems: one a path, NULL: the stem
-    // The query came with a model and its files may have other names: a path is the table of its name, and what is left
-    // of both goes together in order, tables in the order in which the query names them first.
-    bool stored;
-    // Results of a stored query that may be unknown, such as the target: columns that only they need and that no file
-    // has are NULL, and conditions on them in WHERE are left out.
-    const char *const *unknown;
-    size_t n_unknown;
-    const char *const *needed; // results that must be there: no column of such a name is made
-    size_t n_needed;
-    bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
-    const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
-    size_t n_exact;
-    size_t memory_bytes;   // DuckDB's own limit; 0: 1 GiB
-    size_t threads;        // 0: 1
-    const char *temporary; // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
-} gp_file_options;
-// notes (may be NULL) gets what was decided about encodings.
-advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err);
-// Writes the same table to a file: Parquet, CSV or JSON lines by its ending (.parquet, .csv, .jsonl, with .gz for the
-// last two). Written beside and renamed: a failure leaves nothing and an existing file untouched.
-advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err);
-// How many rows the table has that the query names first, and how messages call it; EINVAL where there is none. Between
-// passes.
-advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char **shown, advgp_error *err);
-const char *gp_files_reader(void); // "DuckDB v1.4.4"

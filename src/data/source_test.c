@@ -3,6 +3,7 @@
 #include "data/packed.h"
 #include "data/source.h"
 #include "data/table_test.h"
+#include "files/files.h"
 
 #include <math.h>
 

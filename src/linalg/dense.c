@@ -107,15 +107,3 @@ bool gp_all_finite(size_t n, const double *x)
     for (size_t i = 0; i < n; i++) probe += 0 * x[i];
     return probe == 0;
 }
-
-int gp_blas_threads(int n)
-{
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(n);
-    return before;
-}
-
-const char *gp_blas_name(void)
-{
-    return openblas_get_config();
-}

@@ -1,4 +1,5 @@
-// dense.h: the products of dense algebra that advgp needs, on CBLAS. The only place, with factor.c, that knows BLAS.
+// dense.h: the products of dense algebra that advgp needs, on CBLAS. With blas.h and factor.h the only place that knows
+// BLAS; whoever computes has reserved room for it (blas.h).
 // Views must not overlap unless a comment says so. Any dimension may be 0. Nothing here allocates or fails.
 #pragma once
 #include "linalg/mat.h"
@@ -26,7 +27,3 @@ void gp_mat_zero(gp_mat A);
 void gp_mat_mirror_upper(gp_mat A); // lower(A) = upper(A)^T
 double gp_dot(size_t n, const double *x, const double *y);
 bool gp_all_finite(size_t n, const double *x);
-
-// BLAS threads of this process: programs that run workers of their own set 1. Returns the number in force before.
-int gp_blas_threads(int n);
-const char *gp_blas_name(void); // library, version and the CPU core it was tuned for

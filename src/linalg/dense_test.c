@@ -203,15 +203,6 @@ static void finite_means_every_entry(void **state)
     assert_true(gp_dot(3, (double[]){1, 2, 3}, (double[]){4, 5, 6}) == 32);
 }
 
-static void the_number_of_blas_threads_is_set_and_told(void **state)
-{
-    (void)state;
-    const int before = gp_blas_threads(1);
-    assert_true(before >= 1);
-    assert_int_equal(gp_blas_threads(before), 1);
-    assert_true(strlen(gp_blas_name()) > 3);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,7 +212,6 @@ int main(void)
         cmocka_unit_test(triangular_products_and_solves_equal_loops),
         cmocka_unit_test(copies_zeros_and_mirrors_stay_in_their_view),
         cmocka_unit_test(finite_means_every_entry),
-        cmocka_unit_test(the_number_of_blas_threads_is_set_and_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

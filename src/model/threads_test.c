@@ -1,6 +1,7 @@
 // threads_test.c: threads with workspaces of their own give the same bits as one after the other. Under the thread
 // sanitizer this also says that nothing is shared by accident.
 #include "fixture.h"
+#include "linalg/blas.h"
 #include "model/predict.h"
 #include "model/qw.h"
 
@@ -76,7 +77,7 @@ static void task_fini(task *t)
 static void steps_in_two_threads_give_the_bits_of_one_after_the_other(void **state)
 {
     (void)state;
-    (void)gp_blas_threads(1);
+    assert_int_equal(gp_blas_reserve(THREADS, NULL), ADVGP_OK);
     for (uint64_t seed = 0; seed < 4; seed++) {
         task together[THREADS], alone[THREADS];
         for (int i = 0; i < THREADS; i++) {
@@ -100,7 +101,7 @@ static void steps_in_two_threads_give_the_bits_of_one_after_the_other(void **sta
 static void two_threads_may_share_a_predictor(void **state)
 {
     (void)state;
-    (void)gp_blas_threads(1);
+    assert_int_equal(gp_blas_reserve(THREADS, NULL), ADVGP_OK);
     for (uint64_t seed = 0; seed < 4; seed++) {
         advgp_error err = {0};
         task together[THREADS], alone;

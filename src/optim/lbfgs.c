@@ -81,17 +81,17 @@ static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatva
     return r->settled || r->status != ADVGP_OK;
 }
 
-static const char *reason(int code)
+static gp_stop_reason reason(int code)
 {
     switch (code) { // libLBFGS's own list of outcomes
     case LBFGS_SUCCESS:
     case LBFGS_STOP:
     case LBFGS_ALREADY_MINIMIZED:
-        return "converged";
+        return GP_STOPPED_CONVERGED;
     case LBFGSERR_MAXIMUMITERATION:
-        return "iteration limit";
+        return GP_STOPPED_ITERATION_LIMIT;
     default:
-        return "no further descent";
+        return GP_STOPPED_NO_DESCENT;
     }
 }
 
@@ -136,7 +136,7 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
         *result = (gp_lbfgs_result){.value = r.best_value,
                                     .iterations = r.iterations,
                                     .evaluations = r.evaluations,
-                                    .stopped = r.settled ? "converged" : reason(code)};
+                                    .stopped = r.settled ? GP_STOPPED_CONVERGED : reason(code)};
 done:
     gp_free(r.best_x);
     lbfgs_free(at);

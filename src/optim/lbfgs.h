@@ -1,6 +1,7 @@
 // lbfgs.h: minimisation of a smooth function by L-BFGS (libLBFGS). For the collapsed bound and the exact evidence.
 #pragma once
 #include "base/status.h"
+#include "optim/stop_reason.h"
 
 #include <stddef.h>
 
@@ -19,7 +20,7 @@ typedef struct gp_lbfgs_options {
 typedef struct gp_lbfgs_result {
     double value;
     size_t iterations, evaluations;
-    const char *stopped; // why, in words: "converged", "iteration limit", "no further descent"
+    gp_stop_reason stopped; // CONVERGED, ITERATION_LIMIT or NO_DESCENT
 } gp_lbfgs_result;
 
 // x is the start on entry and the best point found on return, also when the run ends by a failure of the objective.

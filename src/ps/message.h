@@ -52,7 +52,11 @@ enum {
     X(OTHER_RUN, "this is a worker of another run: check the run id and the address")               \
     X(OTHER_DATA, "the worker has other data or another model than the server: use the same files") \
     X(NOT_FINITE, "the push had a value that is not finite")                                        \
-    X(FULL, "the run has all the workers it can take")
+    X(FULL, "the run has all the workers it can take")                                              \
+    X(TAKEN, "the place that this worker wishes for is another's, who lives")                       \
+    X(WEIGHTS, "its sums are not of the rows of its shards")                                        \
+    X(ABSURD, "its sums are absurd beside those of the others")                                     \
+    X(AGAIN, "it has answered wrongly again and again: look at its messages, its memory, its program")
 typedef enum gp_refusal {
     GP_NOT_REFUSED,
 #define X(name, text) GP_REFUSED_##name,
@@ -75,7 +79,7 @@ typedef struct gp_message {
     gp_refusal reason;    // REFUSE
     uint64_t sequence;    // of the push that is made, answered or asked for
     uint64_t version;     // of the parameters
-    uint64_t token;       // HELLO and WELCOME: a number that pairs them
+    uint64_t token;       // HELLO and WELCOME: a number that pairs them, and that all else of the worker is known by
     uint64_t fingerprint; // HELLO: hash of data and model, which must agree
     double shard_weight;  // PUSH: sum of weights of the rows in the shards, N_k
     double batch_weight;  // PUSH: and of those in the batch, B_k

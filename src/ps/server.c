@@ -289,10 +289,11 @@ static bool is_gone(const gp_server *s, uint64_t token)
     return false;
 }
 
-static advgp_status lose(gp_server *s, uint32_t worker, const char *why, advgp_error *err)
+static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, bool put_out, advgp_error *err)
 {
     if (worker >= s->o.workers_max || !s->live[worker] || s->ended) return ADVGP_OK;
     member *m = &s->members[worker];
+    gp_server_note_stay(s, m, put_out);
     m->seen.live = m->seen.waiting = false;
     gp_server_void_push(m);
     forget_token(s, m);
@@ -318,6 +319,26 @@ static advgp_status lose(gp_server *s, uint32_t worker, const char *why, advgp_e
     return gp_server_try_advance(s, err);
 }
 
+static advgp_status lose(gp_server *s, uint32_t worker, const char *why, advgp_error *err)
+{
+    return end_stay(s, worker, why, false, err);
+}
+
+// Its own fault, and it is told so.
+static advgp_status put_out(gp_server *s, uint32_t worker, gp_refusal reason, advgp_error *err)
+{
+    static const char *const why[GP_N_REFUSALS] = {
+        [GP_REFUSED_NOT_FINITE] = "has sent numbers that cannot be and is not listened to",
+        [GP_REFUSED_WEIGHTS] = "has sent sums of other rows than its own, is put out",
+        [GP_REFUSED_ABSURD] = "has sent sums absurd beside the others', is put out",
+        [GP_REFUSED_AGAIN] = "answers wrongly again and again and is put out"};
+    gp_message m = message_for(s, GP_REFUSE, worker);
+    m.reason = reason;
+    s->counts.refused++;
+    say(s, s->members[worker].seen.peer, &m);
+    return end_stay(s, worker, why[reason], true, err);
+}
+
 advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
 {
     return lose(s, worker, NULL, err);
@@ -325,18 +346,33 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
 
 // ---- hello ----------------------------------------------------------------------------------------------------------
 
-// The place a worker gets: the one it wishes for, or the first that nobody has. Who comes for the first time takes its
-// wish from whoever is there, as it was started in its stead, unless it yields. Who comes back takes what is free
-// first, since another may have been given its place in the meantime.
-static uint32_t place_for(const gp_server *s, const gp_message *hello)
+// Not a place: the one it wishes for is that of another, who lives; and: it asks too soon, as others have come and gone
+// there in vain. It will ask again.
+enum { TAKEN = GP_NOBODY - 1, TOO_SOON = GP_NOBODY - 2 };
+
+// The place a worker gets: the one it has, the one it wishes for, or the first that nobody has. Who comes for the first
+// time takes its wish from whoever is there and silent, as it was started in its stead, unless it yields. Who comes
+// back takes what is free first, since another may have been given its place in the meantime.
+static uint32_t place_for(const gp_server *s, double now, size_t peer, const gp_message *hello)
 {
-    for (uint32_t k = 0; k < s->o.workers_max; k++)
-        if (s->live[k] && s->members[k].token == hello->token) return k; // it says hello again
-    const bool wishes = hello->worker < s->o.workers_max, yields = hello->flags & GP_FLAG_YIELDS;
-    if (wishes && ((!hello->incarnation && !yields) || !s->live[hello->worker])) return hello->worker;
-    for (uint32_t k = 0; k < s->o.workers_max; k++)
-        if (!s->live[k]) return k;
-    return wishes && !yields ? hello->worker : GP_NOBODY;
+    const uint32_t wish = hello->worker;
+    const bool wishes = wish < s->o.workers_max, yields = hello->flags & GP_FLAG_YIELDS;
+    uint32_t own = GP_NOBODY, unused = GP_NOBODY, closed = GP_NOBODY;
+    for (uint32_t k = s->o.workers_max; k-- > 0;) {
+        const member *m = &s->members[k];
+        if (s->live[k] && m->token == hello->token) return k; // it says hello again
+        const bool is_open = !gp_server_may_be_deceived(s) || now >= m->closed;
+        if (s->live[k] && m->seen.peer == peer) own = is_open ? k : TOO_SOON; // started again behind one connection
+        if (!s->live[k]) *(is_open ? &unused : &closed) = k;
+    }
+    if (own != GP_NOBODY) return own;
+    if (wishes && !s->live[wish]) return now >= s->members[wish].closed ? wish : TOO_SOON;
+    const bool may_take = wishes && !yields && !gp_server_lives(s, wish, now);
+    if (may_take && !hello->incarnation) return wish;
+    if (wishes && !yields && !hello->incarnation) return TAKEN;
+    if (unused != GP_NOBODY) return unused;
+    if (may_take) return wish;
+    return closed != GP_NOBODY ? TOO_SOON : GP_NOBODY;
 }
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
@@ -354,7 +390,7 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
     member *m = &s->members[k];
     advgp_status st = make_room(s, m, err);
     if (st != ADVGP_OK) return st;
-    if (s->live[k]) forget_token(s, m);
+    if (s->live[k]) gp_server_note_stay(s, m, false), forget_token(s, m);
     s->n_live += !s->live[k];
     s->live[k] = true;
     gp_server_void_push(m);
@@ -379,16 +415,16 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
 {
     const bool any_run = hello->run[0] == 0 && hello->run[1] == 0; // it will learn which from the welcome
     const bool this_run = hello->run[0] == s->o.run[0] && hello->run[1] == s->o.run[1];
-    const uint32_t k = place_for(s, hello);
+    const uint32_t k = place_for(s, now, peer, hello);
     if (!any_run && !this_run)
         refuse(s, peer, hello, GP_REFUSED_OTHER_RUN);
     else if (hello->fingerprint != s->o.fingerprint)
         refuse(s, peer, hello, GP_REFUSED_OTHER_DATA);
     else if (is_gone(s, hello->token))
         refuse(s, peer, hello, GP_REFUSED_UNKNOWN); // if it is still there, it says hello by another token
-    else if (k == GP_NOBODY)
-        refuse(s, peer, hello, GP_REFUSED_FULL);
-    else {
+    else if (k == GP_NOBODY || k == TAKEN)
+        refuse(s, peer, hello, k == TAKEN ? GP_REFUSED_TAKEN : GP_REFUSED_FULL);
+    else if (k != TOO_SOON) {
         member *m = &s->members[k];
         const bool again = s->live[k] && m->token == hello->token;
         advgp_status st = again ? ADVGP_OK : take_place(s, k, now, peer, hello, err);
@@ -445,16 +481,34 @@ static const char *why_dropped(const gp_server *s, const gp_message *push)
     return NULL;
 }
 
-static bool is_sound(const gp_server *s, const gp_message *push)
+// In the last act others compute the same rows once more: who is at fault shows.
+static advgp_status take_failure(gp_server *s, const gp_message *push, advgp_error *err)
 {
-    if (push->version > s->version || push->n_shards > s->o.n_shards || !push->n_shards) return false;
-    for (size_t i = 0; i < push->n_shards; i++)
-        if (push->shards[i] >= s->o.n_shards || (i && push->shards[i] <= push->shards[i - 1])) return false;
-    if (push->flags & GP_FLAG_FAILED) return true;
-    const bool statistics = push->flags & GP_FLAG_STATISTICS;
-    const size_t n_values = statistics ? gp_statistics_size(s->o.rule->options.layout.M) : s->push_size;
-    return push->n_values == n_values && push->batch_weight > 0 && push->shard_weight >= 0 &&
-           isfinite(push->shard_weight / push->batch_weight) && gp_all_finite(push->n_values, push->values);
+    member *m = &s->members[push->worker];
+    if (!s->collecting) {
+        if (!gp_server_note_failure(s, push->worker)) return ADVGP_OK;
+        s->trouble = "a worker could not compute";
+        m->failed = true;
+        m->push_sequence = push->sequence;
+        return ADVGP_OK;
+    }
+    if (s->put_out_for_failing || !gp_server_may_be_deceived(s) || s->n_live < 2 || s->o.on_loss != GP_LOSS_REASSIGN)
+        return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
+                       push->worker);
+    s->put_out_for_failing = true;
+    return put_out(s, push->worker, GP_REFUSED_AGAIN, err);
+}
+
+// Whose answers stand in the way of the others, after one of them.
+static advgp_status put_out_the_worst(gp_server *s, uint32_t pusher, advgp_error *err)
+{
+    const uint32_t absurd = gp_server_absurd(s), failing = gp_server_failing(s);
+    advgp_status st = ADVGP_OK;
+    if (absurd != GP_NOBODY) st = put_out(s, absurd, GP_REFUSED_ABSURD, err);
+    if (st == ADVGP_OK && failing != GP_NOBODY) st = put_out(s, failing, GP_REFUSED_AGAIN, err);
+    if (st == ADVGP_OK && s->live[pusher] && gp_server_is_useless(s, &s->members[pusher]))
+        st = put_out(s, pusher, GP_REFUSED_AGAIN, err);
+    return st;
 }
 
 static advgp_status take_push(gp_server *s, member *m, double now, const gp_message *push, advgp_error *err)
@@ -475,17 +529,18 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
         memcpy(m->push, push->values, push->n_values * sizeof(double));
         m->seen.pushes++;
         m->seen.rows += push->rows;
+        m->good++;
+        m->has_size = true, m->size = gp_server_size_of(push);
     }
+    m->useless = dropped ? m->useless + 1 : 0;
+    if (!failed) gp_server_note_computed(s, push->worker);
     gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_PUSH, .worker = push->worker, .push = push, .dropped = dropped});
-    if (failed && !dropped && s->collecting)
-        return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
-                       push->worker);
     if (failed && !dropped) {
-        s->trouble = "a worker could not compute";
-        m->failed = true;
-        m->push_sequence = push->sequence;
+        const advgp_status st = take_failure(s, push, err);
+        if (st != ADVGP_OK) return st;
     }
-    return gp_server_try_advance(s, err);
+    const advgp_status st = put_out_the_worst(s, push->worker, err);
+    return st == ADVGP_OK ? gp_server_try_advance(s, err) : st;
 }
 
 static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, const gp_message *push, advgp_error *err)
@@ -502,14 +557,19 @@ static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, co
         refuse(s, peer, push, GP_REFUSED_UNKNOWN);
         return ADVGP_OK;
     }
-    if (!is_sound(s, push)) {
-        refuse(s, peer, push, GP_REFUSED_NOT_FINITE);
-        return lose(s, push->worker, "has sent numbers that cannot be and is not listened to", err);
-    }
+    const gp_refusal fault = gp_server_fault_of(s, push);
+    if (fault != GP_NOT_REFUSED) return put_out(s, push->worker, fault, err);
     return take_push(s, m, now, push, err);
 }
 
 // ---- being told -----------------------------------------------------------------------------------------------------
+
+// A connection that was mended is another peer: who comes by it proves by its token that it is the same. Nobody else
+// knows that number.
+static bool is_sender(const member *m, size_t peer, const gp_message *message)
+{
+    return m->seen.peer == peer || m->token == message->token;
+}
 
 // The live member a message is of; NULL and a refusal otherwise.
 static member *member_of(gp_server *s, size_t peer, const gp_message *message)
@@ -517,7 +577,8 @@ static member *member_of(gp_server *s, size_t peer, const gp_message *message)
     const uint32_t k = message->worker;
     const bool known = k < s->o.workers_max && s->live[k] && message->epoch == s->o.epoch &&
                        message->run[0] == s->o.run[0] && message->run[1] == s->o.run[1];
-    if (known && (message->incarnation == s->members[k].seen.incarnation || s->o.bug == GP_BUG_STALE_AFTER_REJOIN))
+    if (known && (message->incarnation == s->members[k].seen.incarnation || s->o.bug == GP_BUG_STALE_AFTER_REJOIN) &&
+        is_sender(&s->members[k], peer, message))
         return &s->members[k];
     if (message->kind != GP_BYE && message->kind != GP_REFUSE)
         refuse(s, peer, message,

@@ -24,6 +24,7 @@ typedef enum gp_ps_bug {
     GP_BUG_DOUBLE_COUNT,       // takes a repeated push as a new one
     GP_BUG_LOST_SHARD,         // forgets the last shard of a lost worker
     GP_BUG_STALE_AFTER_REJOIN, // takes a push of a worker's former incarnation
+    GP_BUG_BELIEVES,           // takes a push however absurd it is beside the others, and whatever its weights
     GP_BUG_LACKING_SHARD // takes a push into a sum over all rows that was begun before its worker got another shard
 } gp_ps_bug;
 

@@ -1,6 +1,6 @@
 // server_state.h: what the parts of the server share, and nobody else includes: its state, and the few functions that
 // one part has and another calls. server.c: members and messages; server_step.c: from pushes to versions;
-// server_image.c: what others see of it, and checkpoints.
+// server_trust.c: what a worker is believed; server_image.c: what others see of it, and checkpoints.
 #pragma once
 #include "ps/server.h"
 
@@ -22,6 +22,15 @@ typedef struct member {
     double asked;  // when
     double *sent;  // [count]: its copy of the parameters; NULL without a filter, or where it never came
     bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
+    // What it is believed (server_trust.c).
+    bool has_size;
+    double size;       // the largest value of its newest push, a row
+    unsigned failures; // pushes in a row that say it could not compute
+    bool computed;     // it could, since somebody else began to say that
+    unsigned useless;  // pushes in a row that were dropped
+    uint64_t good;     // pushes of this stay that were taken
+    unsigned vain;     // stays in a row at this place that brought nothing
+    double closed;     // until then nobody is given this place
 } member;
 
 // Welcomes, refusals and farewells that wait to be sent. When there are too many the oldest is forgotten: whoever
@@ -38,8 +47,9 @@ struct gp_server {
     size_t expected;  // values of a push as things are
     size_t buffer;    // values of the largest push
     bool collecting, collected;
-    unsigned wanted;      // flags of what is collected
-    uint64_t wanted_rows; // of each worker
+    bool put_out_for_failing; // in this collection: the next one who cannot compute ends it
+    unsigned wanted;          // flags of what is collected
+    uint64_t wanted_rows;     // of each worker
     uint64_t version, allowed;
     uint64_t oldest; // pushes of versions before this are void: there was a roll-back
     bool begun, ended, held;
@@ -86,3 +96,18 @@ void gp_server_weigh_rows(gp_server *s);
 void gp_server_void_push(member *m);
 // One version, if the pushes that are there make one.
 advgp_status gp_server_try_advance(gp_server *s, advgp_error *err);
+
+// ---- server_trust.c -------------------------------------------------------------------------------------------------
+
+bool gp_server_may_be_deceived(const gp_server *s);                    // workers are processes of their own
+bool gp_server_lives(const gp_server *s, uint32_t worker, double now); // it was heard lately
+// GP_NOT_REFUSED: it can be of a worker that has computed what it was told to.
+gp_refusal gp_server_fault_of(const gp_server *s, const gp_message *push);
+double gp_server_size_of(const gp_message *push);
+uint32_t gp_server_absurd(const gp_server *s); // whose push nobody can believe beside those of the others; GP_NOBODY
+// It could not compute. True: a roll-back is due; else it waits until others have shown what they can.
+bool gp_server_note_failure(gp_server *s, uint32_t worker);
+void gp_server_note_computed(gp_server *s, uint32_t worker);
+uint32_t gp_server_failing(const gp_server *s); // who cannot compute what others can; GP_NOBODY
+bool gp_server_is_useless(const gp_server *s, const member *m);
+void gp_server_note_stay(gp_server *s, member *m, bool put_out); // it ends

@@ -201,6 +201,7 @@ void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64
     if (!s->collecting) s->steps_version = s->version, s->steps_oldest = s->oldest;
     memcpy(s->collect, theta, s->range.count * sizeof(double));
     s->collecting = true, s->collected = false, s->held = false;
+    s->put_out_for_failing = false;
     s->trouble = NULL;
     s->wanted = flags & (GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS);
     s->wanted_rows = max_rows ? (max_rows + n - 1) / n : 0;
@@ -210,6 +211,7 @@ void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64
     for (size_t k = 0; k < s->o.workers_max; k++) {
         gp_server_void_push(&s->members[k]);
         s->members[k].full = true;
+        s->members[k].has_size = false; // sums of another kind follow
     }
     gp_server_tell(
         s, &(gp_ps_event){.kind = GP_EVENT_COLLECT, .version = s->version, .flags = s->wanted, .rows = s->wanted_rows});

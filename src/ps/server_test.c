@@ -62,6 +62,7 @@ typedef struct rig {
     size_t n_answers;
     uint32_t incarnation[MAX_WORKERS];
     uint64_t sequence[MAX_WORKERS];
+    unsigned flags; // of the pushes
     // of the events
     size_t advances, n_used, moved;
     gp_used_push used[MAX_WORKERS];
@@ -182,10 +183,10 @@ static void push_as(rig *r, uint32_t k, uint64_t version, double value, uint64_t
     double values[PUSH];
     for (size_t i = 0; i < PUSH; i++) values[i] = value;
     gp_message m = from(r, GP_PUSH, k);
-    m.sequence = sequence, m.version = version;
+    m.sequence = sequence, m.version = version, m.flags = r->flags;
     m.n_values = PUSH, m.values = values;
     m.n_shards = gp_shard_table_list(gp_server_shards(r->server), k, shards), m.shards = shards;
-    m.shard_weight = 10.0 * (double)m.n_shards, m.batch_weight = 5, m.rows = 5;
+    m.shard_weight = 10.0 * (double)m.n_shards, m.batch_weight = r->flags ? m.shard_weight : 5, m.rows = 5;
     r->dropped = NULL;
     tell(r, k + 1, &m);
 }
@@ -200,7 +201,7 @@ static void push_of(rig *r, uint32_t k, uint64_t version, const uint32_t *shards
 {
     const double values[PUSH] = {1, 1, 1, 1};
     gp_message m = from(r, GP_PUSH, k);
-    m.sequence = r->sequence[k]++, m.version = version;
+    m.sequence = r->sequence[k]++, m.version = version, m.flags = r->flags;
     m.n_values = PUSH, m.values = values, m.n_shards = n, m.shards = shards;
     m.shard_weight = m.batch_weight = 10.0 * (double)n, m.rows = m.n_shards;
     r->dropped = NULL;
@@ -534,6 +535,7 @@ static void a_sum_over_all_rows_lacks_none_that_moved(void **state)
     gp_server_collect(r.server, start, GP_FLAG_ALL_ROWS, 0);
     const uint64_t v = version(&r);
     for (uint32_t k = 0; k < 3; k++) push_of(&r, k, 0, (const uint32_t[]){2 * k, 2 * k + 1}, 2); // of a step, too late
+    r.flags = GP_FLAG_ALL_ROWS;
     assert_null(gp_server_collected(r.server));
     CHECK_OK(gp_server_on_lost(r.server, 0, &err), "lost");
     for (uint32_t k = 1; k < 3; k++) {
@@ -548,7 +550,7 @@ static void a_sum_over_all_rows_lacks_none_that_moved(void **state)
     assert_null(gp_server_collected(r.server));
     push(&r, 2, v, 1);
     assert_non_null(gp_server_collected(r.server));
-    CHECK_CLOSE(12, gp_server_collected(r.server)[0], 1e-15, "all rows, 30 of 5 twice");
+    CHECK_CLOSE(2, gp_server_collected(r.server)[0], 1e-15, "all rows, of two workers");
     gp_server_free(r.server);
 }
 
@@ -616,9 +618,113 @@ static void who_comes_back_takes_what_is_free_first(void **state)
     assert_int_equal(answer_to(&r, 9)->m.worker, 1);
     gp_message third = hello_of(&r, 1, 91);
     third.incarnation = 4;
-    tell(&r, 8, &third); // nothing is free: its own place, whoever has it
-    CHECK_ANSWER(&r, 8, GP_WELCOME);
-    assert_int_equal(answer_to(&r, 8)->m.worker, 1);
+    tell(&r, 8, &third); // nothing is free, and whoever has its place lives
+    CHECK_ANSWER(&r, 8, GP_REFUSE);
+    assert_int_equal(answer_to(&r, 8)->m.reason, GP_REFUSED_FULL);
+    gp_server_free(r.server);
+}
+
+// ---- who may speak for a worker -------------------------------------------------------------------------------------
+
+static void a_hello_evicts_nobody_who_lives(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30});
+    start_all(&r, 2);
+    for (int back = 0; back < 2; back++) { // a newcomer, and one that says that it comes back
+        r.now = 0;
+        gp_message sign = from(&r, GP_HEARTBEAT, 0);
+        tell(&r, 1, &sign);
+        gp_message hello = hello_of(&r, 0, 90 + (uint64_t)back);
+        hello.incarnation = back ? 4 : 0;
+        tell(&r, 9, &hello);
+        CHECK_ANSWER(&r, 9, GP_REFUSE);
+        assert_int_equal(answer_to(&r, 9)->m.reason, back ? GP_REFUSED_FULL : GP_REFUSED_TAKEN);
+        assert_int_equal(gp_server_member(r.server, 0).peer, 1);
+        r.now = 14;
+        tell(&r, 9, &hello);
+        CHECK_ANSWER(&r, 9, GP_REFUSE);
+    }
+    r.now = 16; // half of the time after which it would be lost: started in its stead
+    const gp_message hello = hello_of(&r, 0, 90);
+    tell(&r, 9, &hello);
+    CHECK_ANSWER(&r, 9, GP_WELCOME);
+    gp_message late = from(&r, GP_PULL, 0);
+    tell(&r, 1, &late);
+    CHECK_ANSWER(&r, 1, GP_REFUSE);
+    assert_int_equal(answer_to(&r, 1)->m.reason, GP_REFUSED_REPLACED);
+    gp_server_free(r.server);
+}
+
+static void nobody_speaks_in_another_s_name(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30});
+    start_all(&r, 2);
+    static const gp_message_kind kinds[] = {GP_BYE, GP_HEARTBEAT, GP_PULL, GP_PUSH};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        r.now = 1 + (double)i;
+        gp_message m = from(&r, kinds[i], 0); // all of it can be guessed, or is told to every worker
+        tell(&r, 2, &m);
+        assert_true(gp_server_member(r.server, 0).live);
+        assert_true(gp_server_member(r.server, 0).heard == 0 && gp_server_member(r.server, 0).peer == 1);
+        if (kinds[i] != GP_BYE) CHECK_ANSWER(&r, 2, GP_REFUSE);
+        CHECK_NO_ANSWER(&r, 1);
+    }
+    gp_message mended = from(&r, GP_HEARTBEAT, 0); // by another connection, with the number of its hello
+    mended.token = 50;
+    tell(&r, 7, &mended);
+    assert_int_equal(gp_server_member(r.server, 0).peer, 7);
+    mended.kind = GP_BYE;
+    tell(&r, 8, &mended);
+    assert_false(gp_server_member(r.server, 0).live);
+    gp_server_free(r.server);
+}
+
+static void one_connection_has_one_place(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.workers_max = 4, .lost_after = 30});
+    for (uint64_t i = 0; i < 50; i++) {
+        const gp_message hello = hello_of(&r, GP_ANY_WORKER, 90 + i);
+        r.now += 100;
+        tell(&r, 9, &hello);
+        CHECK_ANSWER(&r, 9, GP_WELCOME);
+        assert_int_equal(gp_server_live(r.server), 1);
+    }
+    gp_server_free(r.server);
+}
+
+static void who_comes_and_goes_in_vain_is_slowed_down(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.workers_max = 4, .lost_after = 30});
+    start_all(&r, 2);
+    push(&r, 0, 0, 1), push(&r, 1, 0, 1);
+    size_t welcome = 0;
+    for (uint64_t i = 0; i < 6000; i++) { // for a minute, a hundred times a second, always by another connection
+        r.now = (double)i / 100;
+        gp_message sign = from(&r, GP_HEARTBEAT, 0);
+        tell(&r, 1, &sign);
+        sign = from(&r, GP_HEARTBEAT, 1);
+        tell(&r, 2, &sign);
+        const gp_message hello = hello_of(&r, GP_ANY_WORKER, 1000 + i);
+        tell(&r, 100 + i, &hello);
+        if (kind_to(&r, 100 + i) != GP_WELCOME) continue;
+        welcome++;
+        gp_message bye = from(&r, GP_BYE, answer_to(&r, 100 + i)->m.worker);
+        bye.incarnation = answer_to(&r, 100 + i)->m.incarnation;
+        tell(&r, 100 + i, &bye);
+        assert_int_equal(gp_server_live(r.server), 2);
+    }
+    CHECK(welcome >= 2 && welcome < 20, "in vain", "%zu times in a minute", welcome);
+    gp_message bye = from(&r, GP_BYE, 0); // who was of use comes back at once
+    tell(&r, 1, &bye);
+    join(&r, 0, 60);
     gp_server_free(r.server);
 }
 
@@ -767,6 +873,193 @@ static void a_push_that_makes_no_sense_costs_its_worker_the_place(void **state)
         assert_int_equal(version(&r), 0);
         gp_server_free(r.server);
     }
+}
+
+// ---- workers that lie -----------------------------------------------------------------------------------------------
+
+static void check_put_out(const rig *r, size_t peer, gp_refusal reason)
+{
+    const answer *a = NULL;
+    for (size_t i = 0; i < r->n_answers; i++)
+        if (r->answers[i].peer == peer && r->answers[i].m.kind == GP_REFUSE) a = &r->answers[i];
+    assert_non_null(a);
+    assert_int_equal(a->m.reason, reason);
+    assert_int_equal(a->m.incarnation, 1); // it is meant
+    assert_false(gp_server_member(r->server, (uint32_t)peer - 1).live);
+}
+
+static void weights_are_those_of_the_shards(void **state)
+{
+    (void)state;
+    // shard_weight and batch_weight of a batch, then of all rows of shards that weigh 30
+    static const struct {
+        bool all, good;
+        double shards, batch;
+    } cases[] = {{false, true, 30, 3},  {false, true, 30, 30},  {false, true, 30, 1},          {false, false, 29, 3},
+                 {false, false, 60, 3}, {false, false, 30, 31}, {false, false, 3e300, 3},      {true, true, 30, 30},
+                 {true, false, 30, 3},  {true, false, 30, 1},   {true, true, 30 + 1e-9, 30.0}, {true, false, 60, 60}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig r;
+        rig_init(&r, &newest_rule, 2, (gp_server_options){0});
+        start_all(&r, 2);
+        if (cases[i].all) gp_server_collect(r.server, start, GP_FLAG_ALL_ROWS, 0);
+        const double values[PUSH] = {1, 1, 1, 1};
+        const uint32_t shards[] = {0, 1, 2};
+        gp_message m = from(&r, GP_PUSH, 0);
+        m.version = version(&r), m.flags = cases[i].all ? GP_FLAG_ALL_ROWS : 0;
+        m.n_values = PUSH, m.values = values, m.n_shards = 3, m.shards = shards;
+        m.shard_weight = cases[i].shards, m.batch_weight = cases[i].batch;
+        tell(&r, 1, &m);
+        if (cases[i].good)
+            assert_int_equal(gp_server_live(r.server), 2);
+        else
+            check_put_out(&r, 1, GP_REFUSED_WEIGHTS);
+        gp_server_free(r.server);
+    }
+}
+
+// Statistics say themselves of how many rows they are.
+static void statistics_are_of_all_rows(void **state)
+{
+    (void)state;
+    enum { M = 2, N = 1 + 3 + M + 3 };
+    for (int lie = 0; lie < 3; lie++) {
+        rig r;
+        rig_init(&r, &newest_rule, 2, (gp_server_options){0});
+        gp_server_free(r.server);
+        r.rule.base.options.layout.M = M;
+        advgp_error err = {0};
+        gp_server_options o = r.o;
+        CHECK_OK(gp_server_new(&o, &r.server, &err), "a server");
+        start_all(&r, 2);
+        gp_server_collect(r.server, start, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, 0);
+        const double values[N] = {1, 1, 1, 1, 1, 1, 1, lie == 1 ? 3000 : 30, 1};
+        const uint32_t shards[] = {0, 1, 2};
+        gp_message m = from(&r, GP_PUSH, 0);
+        m.version = version(&r), m.flags = GP_FLAG_ALL_ROWS | (lie == 2 ? 0 : GP_FLAG_STATISTICS);
+        m.n_values = lie == 2 ? PUSH : N, m.values = values, m.n_shards = 3, m.shards = shards;
+        m.shard_weight = m.batch_weight = 30;
+        tell(&r, 1, &m);
+        if (!lie)
+            assert_int_equal(gp_server_live(r.server), 2);
+        else
+            check_put_out(&r, 1, lie == 1 ? GP_REFUSED_WEIGHTS : GP_REFUSED_NOT_FINITE);
+        gp_server_free(r.server);
+    }
+}
+
+static void a_push_that_is_absurd_beside_the_others_is_not_used(void **state)
+{
+    (void)state;
+    for (int when = 0; when < 3; when++) { // it comes last, it comes first, it comes later
+        rig r;
+        rig_init(&r, &newest_rule, 3, (gp_server_options){.lost_after = 30});
+        start_all(&r, 3);
+        if (when == 2)
+            for (uint32_t k = 0; k < 3; k++) push(&r, k, 0, 1);
+        const uint64_t t = version(&r);
+        if (when) push(&r, 1, t, -1e300);
+        push(&r, 0, t, 7), push(&r, 2, t, 1);
+        if (!when) push(&r, 1, t, 1e300);
+        assert_int_equal(gp_server_live(r.server), 2);
+        assert_true(!gp_server_member(r.server, 1).live && gp_server_count(r.server).refused == 1);
+        push(&r, 0, t, 7), push(&r, 2, t, 1); // what they have got with its shards
+        CHECK(version(&r) > t && !r.rolled_back && r.n_used == 2, "absurd", "case %d", when);
+        gp_server_free(r.server);
+    }
+    rig r; // sums differ, and the only worker has nobody to be compared with
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .max_delay = 0});
+    start_all(&r, 2);
+    push(&r, 0, 0, 1e-30), push(&r, 1, 0, 1e6);
+    assert_int_equal(gp_server_live(r.server), 2);
+    gp_server_free(r.server);
+}
+
+static void fail_to_compute(rig *r, uint32_t k, uint64_t version)
+{
+    uint32_t shards[SHARDS];
+    gp_message m = from(r, GP_PUSH, k);
+    m.sequence = r->sequence[k]++, m.version = version, m.flags = GP_FLAG_FAILED | r->flags;
+    m.n_shards = gp_shard_table_list(gp_server_shards(r->server), k, shards), m.shards = shards;
+    tell(r, k + 1, &m);
+}
+
+// Each failure takes a step back, and twenty of them would end the run.
+static void who_cannot_compute_what_others_can_is_put_out(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30});
+    start_all(&r, 2);
+    for (int i = 0; i < 10; i++) fail_to_compute(&r, 1, version(&r));
+    assert_true(gp_server_live(r.server) == 2 && gp_server_count(r.server).rolled_back < 5);
+    push(&r, 0, 0, 1); // computed before all that, but computed
+    check_put_out(&r, 2, GP_REFUSED_AGAIN);
+    push(&r, 0, version(&r), 1);
+    assert_null(r.rolled_back);
+    gp_server_free(r.server);
+}
+
+static void where_nobody_can_compute_the_run_is_given_up(void **state)
+{
+    (void)state;
+    rig r;
+    advgp_error err = {0};
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30});
+    start_all(&r, 2);
+    const uint32_t shards[] = {0, 1, 2, 3, 4, 5};
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < 200; i++) {
+        const uint32_t k = i % 2;
+        gp_message m = from(&r, GP_PUSH, k);
+        m.sequence = r.sequence[k]++, m.version = version(&r), m.flags = GP_FLAG_FAILED;
+        m.n_shards = 3, m.shards = shards + 3 * k;
+        st = gp_server_on_message(r.server, 0, k + 1, &m, &err);
+    }
+    CHECK_FAILS(ADVGP_ENUMERIC, st, "given up");
+    assert_int_equal(gp_server_live(r.server), 2);
+    gp_server_free(r.server);
+}
+
+static void in_the_last_act_others_have_a_try(void **state)
+{
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        rig r;
+        advgp_error err = {0};
+        rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30});
+        start_all(&r, 2);
+        gp_server_collect(r.server, start, GP_FLAG_ALL_ROWS, 0);
+        r.flags = GP_FLAG_ALL_ROWS;
+        fail_to_compute(&r, 0, version(&r));
+        check_put_out(&r, 1, GP_REFUSED_AGAIN);
+        if (!all) {
+            push(&r, 1, version(&r), 1);
+            assert_non_null(gp_server_collected(r.server));
+        } else {
+            const uint32_t shards[] = {0, 1, 2, 3, 4, 5};
+            gp_message m = from(&r, GP_PUSH, 1);
+            m.version = version(&r), m.flags = GP_FLAG_FAILED, m.n_shards = 6, m.shards = shards;
+            CHECK_FAILS(ADVGP_ENUMERIC, gp_server_on_message(r.server, 0, 2, &m, &err), "both fail");
+        }
+        gp_server_free(r.server);
+    }
+}
+
+// It has shards that the others' steps wait for.
+static void who_pushes_what_cannot_be_used_is_put_out(void **state)
+{
+    (void)state;
+    rig r;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .max_delay = 0});
+    start_all(&r, 2);
+    push(&r, 0, 0, 1);
+    for (int i = 0; i < 100 && gp_server_member(r.server, 1).live; i++)
+        push_of(&r, 1, version(&r), (const uint32_t[]){0}, 1); // another's
+    check_put_out(&r, 2, GP_REFUSED_AGAIN);
+    push(&r, 0, version(&r), 1);
+    assert_true(version(&r) > 0);
+    gp_server_free(r.server);
 }
 
 static void a_bad_step_is_taken_back_and_steps_are_halved(void **state)
@@ -1108,6 +1401,17 @@ int main(void)
         cmocka_unit_test(a_newcomer_takes_the_place_it_wishes_for),
         cmocka_unit_test(who_yields_displaces_nobody),
         cmocka_unit_test(who_comes_back_takes_what_is_free_first),
+        cmocka_unit_test(a_hello_evicts_nobody_who_lives),
+        cmocka_unit_test(nobody_speaks_in_another_s_name),
+        cmocka_unit_test(one_connection_has_one_place),
+        cmocka_unit_test(who_comes_and_goes_in_vain_is_slowed_down),
+        cmocka_unit_test(weights_are_those_of_the_shards),
+        cmocka_unit_test(statistics_are_of_all_rows),
+        cmocka_unit_test(a_push_that_is_absurd_beside_the_others_is_not_used),
+        cmocka_unit_test(who_cannot_compute_what_others_can_is_put_out),
+        cmocka_unit_test(where_nobody_can_compute_the_run_is_given_up),
+        cmocka_unit_test(in_the_last_act_others_have_a_try),
+        cmocka_unit_test(who_pushes_what_cannot_be_used_is_put_out),
         cmocka_unit_test(a_hello_is_answered_as_often_as_it_is_said),
         cmocka_unit_test(strangers_are_told_why),
         cmocka_unit_test(what_happens_to_the_rows_of_the_lost_is_an_option),

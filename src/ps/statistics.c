@@ -36,3 +36,8 @@ void gp_statistics_unpack(const double *values, gp_stats *stats)
     values += M;
     stats->yy = values[0], stats->n = values[1], stats->residual = values[2];
 }
+
+double gp_statistics_rows(size_t M, const double *values)
+{
+    return values[1 + triangle(M) + M + 1];
+}

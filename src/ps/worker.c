@@ -45,7 +45,8 @@ static gp_message message_of(const gp_worker *w, gp_message_kind kind)
                         .worker = w->id,
                         .incarnation = w->incarnation,
                         .sequence = w->sequence,
-                        .version = w->version};
+                        .version = w->version,
+                        .token = w->token}; // by which it is known, whatever connection it comes by
 }
 
 static void ask(gp_worker *w, gp_message request)
@@ -61,7 +62,6 @@ static void say_hello(gp_worker *w)
     gp_message hello = message_of(w, GP_HELLO);
     if (w->id == GP_ANY_WORKER) hello.worker = w->o.wish;
     if (w->o.yields) hello.flags |= GP_FLAG_YIELDS;
-    hello.token = w->token;
     hello.fingerprint = w->o.fingerprint;
     ask(w, hello);
 }

@@ -1,5 +1,5 @@
 // form.h: the kinds of model that a file can hold. A form says which tensors and which members of the metadata a model
-// has, reads them back with every claim checked, and makes the predictor. Methods (src/train) choose one; most share
+// has, reads them back with every claim checked, and makes the predictor. Methods (src/method) choose one; most share
 // `weights`. A new form is one file with one table, declared below and listed in form_table.c.
 #pragma once
 #include "store/modelimage.h"

@@ -1,7 +1,7 @@
 // account.h: the last act of every method: how good the model is on rows it was not fitted to, and the record of it.
 #pragma once
-#include "train/reader.h"
-#include "train/score.h"
+#include "data/reader.h"
+#include "score/score.h"
 #include "train/train.h"
 
 // Score of a predictor on a part, at most max_rows of it (0: all).
@@ -15,6 +15,7 @@ gp_stopwatch gp_stopwatch_start(void);
 
 // For a model whose parameters are final: calibrates it, scores it on the held-out half that calibration does not see
 // (on the training rows where none are held out), measures coverage and both baselines there, and writes the record.
-// result brings stopped, versions, rows and neg_elbo, and gets the rest.
-advgp_status gp_account(gp_model *model, gp_reader *reader, gp_stopwatch began, gp_train_result *result,
-                        advgp_error *err);
+// With test (all GP_STOP; may be NULL) the figures of the result are of those rows instead, all of them; the record is
+// not. result brings stopped, versions, rows and neg_elbo, and gets the rest.
+advgp_status gp_account(gp_model *model, gp_reader *reader, const gp_shards *test, gp_stopwatch began,
+                        gp_train_result *result, advgp_error *err);

@@ -1,4 +1,4 @@
-// checkpoint.c: server, rule and judgement in one safetensors file, with its checksum in the metadata.
+// checkpoint.c: server, rule and evaluation in one safetensors file, with its checksum in the metadata.
 #include "train/checkpoint.h"
 #include "base/alloc.h"
 #include "store/tensorfile.h"
@@ -20,8 +20,8 @@ enum {
     DEALT,
     RULE_COUNTER,
     SINCE_BEST,
-    JUDGED,
-    JUDGING,
+    EVALUATED,
+    EVALUATING,
     COMPONENTS,
     BATCH,
     STEPS,
@@ -60,8 +60,8 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                        [DEALT] = s.dealt,
                                        [RULE_COUNTER] = rule.counter ? *rule.counter : 0,
                                        [SINCE_BEST] = state->since_best,
-                                       [JUDGED] = state->judged_version,
-                                       [JUDGING] = state->judging,
+                                       [EVALUATED] = state->evaluated_version,
+                                       [EVALUATING] = state->evaluating,
                                        [COMPONENTS] = state->undecided ? 0 : state->components,
                                        [BATCH] = state->batch,
                                        [STEPS] = state->steps,
@@ -78,7 +78,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                         doubles("kept", s.kept, s.size),
                                         doubles("candidate", s.candidate, s.size),
                                         doubles("best", parts->best, s.size),
-                                        doubles("judged", parts->judged, s.size),
+                                        doubles("judged", parts->evaluated, s.size),
                                         doubles("scalars", scalars, N_SCALARS),
                                         integers("counts", counts, N_COUNTS),
                                         integers("owner", s.owner, s.n_shards),
@@ -115,7 +115,7 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);
     if (st == ADVGP_OK) *counts = t->data;
     if (st == ADVGP_OK && ((*counts)[VERSION] > (*counts)[STEPS] || (*counts)[COMPONENTS] > GP_COMPONENTS_MAX ||
-                           (*counts)[JUDGED] > (*counts)[VERSION] || (*counts)[EPOCH] > UINT32_MAX / 2))
+                           (*counts)[EVALUATED] > (*counts)[VERSION] || (*counts)[EPOCH] > UINT32_MAX / 2))
         st = gp_fail(err, ADVGP_EFILE, "%s: its counts cannot be: start without --resume", path);
     if (st != ADVGP_OK) {
         gp_tensorfile_free(*file);
@@ -242,15 +242,15 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
     if (st == ADVGP_OK) st = read_image(file, counts, scalars, rows, &image, err);
     if (st == ADVGP_OK) st = read_doubles(file, "best", image.size, parts->best, err);
-    if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->judged, err);
+    if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->evaluated, err);
     if (st == ADVGP_OK) st = read_rule(file, counts, parts->rule, err);
     if (st == ADVGP_OK) st = gp_server_restore(parts->server, &image, err);
     gp_free((void *)rows);
     if (st != ADVGP_OK) return st;
     state->components = (size_t)counts[COMPONENTS];
     state->since_best = (size_t)counts[SINCE_BEST];
-    state->judging = counts[JUDGING];
-    state->judged_version = (size_t)counts[JUDGED];
+    state->evaluating = counts[EVALUATING];
+    state->evaluated_version = (size_t)counts[EVALUATED];
     state->best = scalars[1] != 0 ? scalars[0] : HUGE_VAL;
     return ADVGP_OK;
 }

@@ -7,8 +7,8 @@ typedef struct gp_run_state {
     double best;       // held-out MNLP
     bool undecided;    // stopped while pilots ran: the number of components is not settled
     size_t components;
-    size_t judged_version; // the last that was evaluated
-    bool judging;          // its evaluation was under way
+    size_t evaluated_version; // the last that was evaluated
+    bool evaluating;          // its evaluation was under way
     // What the rows and the schedule must be for the state to mean anything:
     size_t batch, steps, n_rows, workers;
     uint64_t seed;
@@ -20,7 +20,7 @@ typedef struct gp_run_state {
 typedef struct gp_run_parts {
     gp_server *server;
     gp_rule *rule;
-    double *best, *judged; // [size of theta]
+    double *best, *evaluated; // [size of theta]
 } gp_run_parts;
 
 // *id (may be NULL) is a hash of all it holds: the same state has the same one, in any file.

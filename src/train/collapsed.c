@@ -100,7 +100,7 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
     return st == ADVGP_OK ? told(b, *value, err) : st; // an evaluation is what costs, so it counts as an iteration
 }
 
-advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, const char **stopped, advgp_error *err)
+advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, gp_stop_reason *stopped, advgp_error *err)
 {
     const gp_lbfgs_options o = {.max_iterations = iterations, .gradient_tol = 1e-6, .value_tol = 1e-8};
     gp_lbfgs_result result = {0};
@@ -115,7 +115,7 @@ advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, const char *
 
 // ---- ADADELTA -------------------------------------------------------------------------------------------------------
 
-advgp_status gp_collapsed_adadelta(gp_collapsed *b, size_t iterations, const char **stopped, advgp_error *err)
+advgp_status gp_collapsed_adadelta(gp_collapsed *b, size_t iterations, gp_stop_reason *stopped, advgp_error *err)
 {
     gp_adadelta state = {.decay = adadelta_decay,
                          .epsilon = adadelta_epsilon,
@@ -127,7 +127,7 @@ advgp_status gp_collapsed_adadelta(gp_collapsed *b, size_t iterations, const cha
     double *last = b->scratch + 2 * b->n; // where the gradient is of
     memset(b->scratch, 0, 3 * b->n * sizeof(double));
     memcpy(b->x, b->o.learner->theta, b->n * sizeof(double));
-    if (stopped) *stopped = "iteration limit";
+    if (stopped) *stopped = GP_STOPPED_ITERATION_LIMIT;
     for (size_t i = 0; i < iterations; i++) {
         double value;
         advgp_status st = gp_collapsed_value(b, b->x, &value, b->gradient, err);

@@ -2,8 +2,9 @@
 // statistics are collected, q(w) is set to its optimum, and the gradient there is collected. It is the collapsed
 // bound's, since q(w) is at its optimum. docs/math.md 7.
 #pragma once
+#include "optim/stop_reason.h"
+#include "run/run.h"
 #include "train/learner.h"
-#include "train/run.h"
 
 typedef struct gp_collapsed gp_collapsed;
 
@@ -26,6 +27,6 @@ advgp_status gp_collapsed_value(gp_collapsed *bound, const double *x, double *va
                                 advgp_error *err);
 
 // From the learner's theta on, which is then the best found, with its q(w); after a failure the best found so far, with
-// another's. *stopped (may be NULL): why, in words.
-advgp_status gp_collapsed_lbfgs(gp_collapsed *bound, size_t iterations, const char **stopped, advgp_error *err);
-advgp_status gp_collapsed_adadelta(gp_collapsed *bound, size_t iterations, const char **stopped, advgp_error *err);
+// another's. *stopped (may be NULL): why.
+advgp_status gp_collapsed_lbfgs(gp_collapsed *bound, size_t iterations, gp_stop_reason *stopped, advgp_error *err);
+advgp_status gp_collapsed_adadelta(gp_collapsed *bound, size_t iterations, gp_stop_reason *stopped, advgp_error *err);

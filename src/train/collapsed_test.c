@@ -60,7 +60,7 @@ static void bench_init(bench *b, const gp_run_options *settings)
     ro.theta = b->learner->theta;
     ro.shards = b->shards;
     ro.rule = &gp_rule_natural;
-    must(gp_run_new(&ro, &b->run, &err), &err);
+    must(gp_run_team_new(&ro, &b->run, &err), &err);
     must(gp_run_start(b->run, &err), &err);
     const gp_collapsed_options co = {.run = b->run, .learner = b->learner, .n_rows = N};
     must(gp_collapsed_new(&co, &b->bound, &err), &err);
@@ -133,13 +133,13 @@ static void both_descents_go_down_and_leave_the_optimal_q(void **state)
         advgp_error err;
         const gp_theta_layout l = b.learner->layout;
         const double before = plain_bound(&b, b.learner->theta);
-        const char *stopped = NULL;
+        gp_stop_reason stopped = GP_NOT_STOPPED;
         must(lbfgs ? gp_collapsed_lbfgs(b.bound, 30, &stopped, &err)
                    : gp_collapsed_adadelta(b.bound, 30, &stopped, &err),
              &err);
         const double after = plain_bound(&b, b.learner->theta);
         if (!(after < before - 0.1)) fail_msg("%s: %g to %g", lbfgs ? "L-BFGS" : "ADADELTA", before, after);
-        assert_non_null(stopped);
+        assert_int_not_equal(stopped, GP_NOT_STOPPED);
         double mu[64];
         assert_true(l.M <= 64);
         must(gp_qw_optimal(b.learner->qw, &b.learner->stats, b.learner->theta[0], mu, NULL, NULL, &err), &err);

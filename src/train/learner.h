@@ -1,10 +1,10 @@
 // learner.h: one model being learned: its shape and starting parameters, a score, the finish. What pilots and the run
 // itself share.
 #pragma once
+#include "data/reader.h"
 #include "model/predict.h"
 #include "model/qw.h"
-#include "train/reader.h"
-#include "train/score.h"
+#include "score/score.h"
 
 typedef struct gp_learner {
     gp_feature_spec spec;
@@ -13,7 +13,7 @@ typedef struct gp_learner {
     gp_features *f;
     gp_qw *qw;
     gp_theta_layout layout;
-    double *theta, *best; // [size]: the start and in the end the result; the best that was judged
+    double *theta, *best; // [size]: the start and in the end the result; the best that was evaluated
     gp_stats stats;       // exact, over the training rows, after the finish
 } gp_learner;
 

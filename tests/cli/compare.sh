@@ -11,9 +11,9 @@ table 400 7 >in/test.csv
 table 5600 >in/many.csv
 head -n 1 in/good.csv >in/empty.csv
 
-good 'a table' 'figures on held-out rows' 'advgp ' 'svigp ' 'linear ' 'mean ' -- \
+good 'a table' 'held-out rows' 'advgp ' 'svigp ' 'linear ' 'mean ' -- \
   compare in/good.csv "${y[@]}" --methods advgp,svigp,linear,mean -m 10 --epochs 5
-good 'a test file' 'figures on the rows of --test' -- compare in/good.csv "${y[@]}" --test in/test.csv --methods linear,mean
+good 'a test file' ' rows of --test' -- compare in/good.csv "${y[@]}" --test in/test.csv --methods linear,mean
 good 'a grid' -- compare in/good.csv "${y[@]}" --methods advgp-natural,advgp-prox,distgp-gd,distgp-lbfgs,linear --inducing 5,10 \
   --epochs 4 --json --log in/log
 rows=$(grep -o '"method"' said.out | wc -l)
@@ -35,7 +35,7 @@ good 'a method that cannot is a line of the table' 'exact cannot do this' 'linea
 
 # figures on held-out rows, or not
 head -n 31 in/good.csv >in/few.csv
-good 'none held out' 'figures on training rows: too few to hold some out' -- \
+good 'none held out' ' training rows: too few to hold some out' -- \
   compare in/few.csv "${y[@]}" --methods advgp,mean -m 3 --epochs 3 --validation 0
 grep -qi 'nan' said.err && tell "none held out: $(grep -i nan said.err)"
 bad 'a delay tuned without them' 3 '--tune-delay' '--validation' -- \

@@ -41,7 +41,7 @@ whole() {
 # ---- methods ------------------------------------------------------------------------------------------------------------
 for method in linear mean exact; do
   whole $method --method $method
-  good "$method: what it prints" 'RMSE (held-out rows)' 'linear regression' 'intervals' 'stopped because' -- \
+  good "$method: what it prints" 'held-out rows)' 'linear regression' 'intervals' 'stopped because' -- \
     train in/good.csv "${y[@]}" --validation 0.3 --method $method -o out/m.safetensors
   good "$method: weights, text and a logarithm" -- train in/kinds.csv "${y[@]}" --weights w --log-target --method $method -o out/m.safetensors
   good "$method: predict them" -- predict out/m.safetensors in/kinds.csv -o out/p.csv

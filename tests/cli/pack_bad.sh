@@ -82,6 +82,14 @@ damaged block && flip in/block/$shard $((size / 2))
 d 'a bit in a block'     4 "in/block/$shard" 'block' -- train in/block
 damaged last && flip in/last/$shard $((size - 1))
 d 'the last bit'         4 "in/last/$shard" 'block' -- train in/last
+# Read by a worker alone, whose own words are the message.
+table 20000 >in/more.csv
+"$advgp" pack in/more.csv "${y[@]}" --shards 2 -q -o in/late >/dev/null
+flip in/late/shard-0001.bin $(($(stat -c %s in/late/shard-0001.bin) - 64))
+for n in 1 2; do
+  d "a block that $n workers come to later" 4 'in/late/shard-0001.bin' 'block' 'pack the data again' -- \
+    train in/late --components 1 --start-rows 10 --workers "$n"
+done
 damaged stop && flip in/stop/stop.bin $(($(stat -c %s in/stop/stop.bin) - 70))
 d 'held-out rows'        4 'in/stop/stop.bin' 'block' -- train in/stop
 damaged gone && rm in/gone/$shard

@@ -17,6 +17,11 @@ with short.csv 'NR == 31 { $0 = $1 } 1'
 with text.csv 'NR == 31 { $3 = "plenty" } 1'
 with textx.csv 'NR == 31 { $1 = "about 3" } 1'
 with constant.csv 'NR > 1 { $3 = 4.25 } 1'
+for size in e-200 e160 e307; do
+  with "target$size.csv" "NR > 1 { \$3 = \$3 \"$size\" } 1"
+  with "input$size.csv" "NR > 1 { \$1 = \$1 \"$size\" } 1"
+  with "weight$size.csv" "{ \$4 = NR == 1 ? \"w\" : \"1$size\" } 1"
+done
 with notarget.csv 'NR > 1 { $3 = "" } 1'
 with nantarget.csv 'NR > 1 { $3 = "nan" } 1'
 with inftarget.csv 'NR > 1 { $3 = NR % 2 ? "inf" : "" } 1'
@@ -121,6 +126,12 @@ t 'a row too short'          3 'in/short.csv' '31' -- train in/short.csv "${y[@]
 t 'an open quote'            3 'in/quote.csv' -- train in/quote.csv "${y[@]}"
 t 'text in the target'       3 'in/text.csv' "'y'" "'plenty'" '30' -- train in/text.csv "${y[@]}"
 t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--encode' -- train in/textx.csv "${y[@]}"
+for size in e-200 e160 e307; do
+  t "a target of $size"      3 "'y'" 'double precision' '--sql' '--log-target' -- train "in/target$size.csv" "${y[@]}"
+  t "an input of $size"      3 "'x1'" 'double precision' '--exclude x1' -- train "in/input$size.csv" "${y[@]}"
+  t "a weight of $size"      3 "'w'" 'double precision' '--sql' -- train "in/weight$size.csv" "${y[@]}" --weights w
+done
+t 'counts without weights'   2 '--weights-are' '--weights COL' -- train in/good.csv "${y[@]}" --weights-are counts
 t 'constant target'          3 "'y'" '4.25' -- train in/constant.csv "${y[@]}"
 t 'no target value at all'   3 'in/notarget.csv' '60 without target' -- train in/notarget.csv "${y[@]}"
 t 'only NaN             '    3 'in/nantarget.csv' '60 without target' -- train in/nantarget.csv "${y[@]}"

@@ -88,18 +88,49 @@ good 'gaps dropped' 'with a missing input are left out' -- train in/gaps.csv "${
 good 'weights' 'of weight 0 are left out' -- train in/weights.csv "${quick[@]}" --weights w
 good 'rows of weight 0 are as if absent' -- train in/bad.csv "${quick[@]}" --weights w
 awk "BEGIN { exit !($(number baseline/mean) < 10) }" || tell "rows of weight 0 count: $(number baseline/mean)"
+# Weights of importance say nothing of how many rows there are; counts do.
+columns even.csv '{ $4 = NR == 1 ? "w" : 1 } 1'
+columns small.csv '{ $4 = NR == 1 ? "w" : "1e-4" } 1'
+steps=("${y[@]}" --epochs 100 -m 10 --json -o out/m.safetensors --weights w)
+good 'weights of 1' -- train in/even.csv "${steps[@]}"
+even=$(number rmse)
+good 'small weights' 'a mean of 0.0001 and are scaled to 1' '--weights-are counts' -- train in/small.csv "${steps[@]}"
+awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.999 && a < 1.001) }" || tell "weights of 1e-4 give $(number rmse), of 1 $even"
+good 'they are in the model' "weighted by 'w' (importance)" -- inspect out/m.safetensors
+good 'small counts' 'these count as 0.03 rows' -- train in/small.csv "${steps[@]}" --weights-are counts
+awk "BEGIN { exit !($(number rmse) > 2 * $even) }" || tell "counts of 1e-4 give $(number rmse), of 1 $even"
+good 'weights of packed rows' -- pack in/small.csv "${y[@]}" --weights w -o out/small.packed
+good 'packed weights' -- train out/small.packed "${steps[@]:2:7}" # the manifest has the rest
+awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.99 && a < 1.01) }" || tell "packed weights of 1e-4 give $(number rmse), of 1 $even"
+rm -r out/small.packed
 good 'too many texts' "'who' is left out" '--encode who=target' -- train in/many.csv "${quick[@]}"
 good 'too many texts, wanted' -- train in/many.csv "${quick[@]}" --encode who=target
 good 'features' -- train in/good.csv "${quick[@]}" --features x1
 good 'exclude' -- train in/good.csv "${quick[@]}" --exclude x1
 good 'logarithm' -- train in/good.csv "${quick[@]}" --log-target
+# The regression of a logarithm answers by its own lognormal mean, as --method linear does.
+table 600 3 | awk -F, -v OFS=, 'NR > 1 { $3 = exp(4 * $1 - 3 * $2 + $3) } 1' >in/exponential.csv
+good 'linear regression of a logarithm' -- train in/exponential.csv "${y[@]}" --json -o out/m.safetensors --log-target --method linear
+awk "BEGIN { a = $(number baseline/linear) / $(number rmse); exit !(a > 0.98 && a < 1.02) }" ||
+  tell "of a logarithm the baseline has $(number baseline/linear), the method $(number rmse)"
 good 'a number as text' -- train in/kinds.csv "${quick[@]}" --encode flag=number --exclude name
 good 'fewer distinct rows than points' 'reduced from' -- train in/good.csv "${y[@]}" --epochs 1 -m 500 -o out/m.safetensors
 good 'a config file' -- train in/good.csv --config <(printf 'target = y\nepochs = 1\n# note\ninducing = 5\noutput = "out/m.safetensors"\n')
 good 'last rows' -- train in/good.csv "${quick[@]}" --validation last:0.2
 table 100 9 >in/held.csv
 good 'validation by file' -- train in/good.csv "${quick[@]}" --validation in/held.csv
-good 'test file' -- train in/good.csv "${quick[@]}" --test in/held.csv
+# Every figure of a table is of the same rows.
+table 600 8 >in/train.csv
+awk -F, -v OFS=, 'NR > 1 { $1 += 0.5; $3 += 1 } 1' in/held.csv >in/other.csv
+good 'test file' -- train in/train.csv "${quick[@]}" --test in/other.csv
+[[ $(number scored_rows) == 100 ]] || tell "test file: figures of $(number scored_rows) rows"
+test_figures="$(number rmse) $(number baseline/mean) $(number baseline/linear)"
+good 'the test file evaluated' -- evaluate out/m.safetensors in/other.csv --json
+awk -v a="$test_figures" -v b="$(number rmse) $(number baseline/mean) $(number baseline/linear)" \
+  'BEGIN { split(a, x, " "); split(b, y, " "); for (i = 1; i <= 3; i++) if (!(x[i] / y[i] > 0.999 && x[i] / y[i] < 1.001)) exit 1 }' ||
+  tell "train --test says $test_figures, evaluate $(number rmse) $(number baseline/mean) $(number baseline/linear)"
+good 'a table says of how many rows it is' -- train in/train.csv "${y[@]}" --epochs 1 -m 5 -o out/m.safetensors --test in/other.csv
+grep -q '(100 rows of --test)' said.out || tell "the table does not say of which rows it is: $(sed -n 3p said.out)"
 table 900 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "g" : "g" NR % 40 } 1' >in/groups.csv
 good 'whole groups' -- train in/groups.csv "${quick[@]}" --validation group:g
 

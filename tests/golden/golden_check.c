@@ -3,7 +3,7 @@
 // GOLDEN_VERBOSE=1 also prints how much of its tolerance each quantity used.
 #include "golden.h"
 
-#include "linalg/dense.h"
+#include "linalg/blas.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: golden_check FILE...\n");
         return 2;
     }
-    gp_blas_threads(1);
+    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
     for (int i = 1; i < argc; i++) check_file(argv[i], &tally);
     printf("%ld passed, %ld failed\n", tally.passed, tally.failed);
     return tally.failed || !tally.passed;

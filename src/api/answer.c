@@ -1,0 +1,330 @@
+// answer.c: rows in, answers out, a chunk at a time.
+#include "api/answer.h"
+
+#include "api/load.h"
+#include "base/alloc.h"
+#include "data/packed.h"
+#include "files/files.h"
+
+#include <math.h>
+#include <string.h>
+
+// Packed rows are encoded already: all that is left is to put their columns in the model's order and scale them its
+// way.
+typedef struct packed_rows {
+    size_t *columns; // d
+    size_t target;
+    long weights; // or GP_NO_COLUMN
+    double *X, *y, *w;
+    size_t capacity, n_read;
+} packed_rows;
+
+struct gp_answers {
+    const gp_model *model;
+    gp_source *source;
+    gp_encoder *encoder; // NULL: packed
+    packed_rows packed;
+    gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var_f, *var_y;
+    size_t capacity;
+    bool with_variance;
+    bool tell_dropped; // a query makes the rows, and some of the files' may have no answer
+    size_t n_rows;     // so far
+    size_t n_input;    // of the first table of the query; 0 without one
+    gp_notes notes;
+};
+
+// ---- what the command line names ------------------------------------------------------------------------------------
+
+advgp_status gp_model_data_init(const gp_options *options, gp_model_data *out, advgp_error *err)
+{
+    char *const *items;
+    const size_t n_tables = gp_options_list(options, "table", &items), n_files = options->n_operands - 1;
+    size_t bytes = 0, used = 0;
+    for (size_t i = 0; i < n_tables; i++) bytes += strlen(items[i]) + 1;
+    *out = (gp_model_data){.paths = gp_alloc(n_files + n_tables, sizeof *out->paths),
+                           .names = gp_alloc(n_files + n_tables, sizeof *out->names),
+                           .block = gp_alloc(bytes, 1)};
+    if (!out->paths || !out->names || !out->block)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n_files + n_tables);
+    for (size_t i = 0; i < n_files; i++) out->paths[i] = options->operands[i + 1];
+    for (size_t i = 0; i < n_tables; i++) {
+        const size_t length = strcspn(items[i], "=");
+        char *name = out->block + used;
+        memcpy(name, items[i], length); // the block is zeroed
+        used += length + 1;
+        out->names[n_files + i] = name;
+        out->paths[n_files + i] = items[i] + length + 1;
+    }
+    out->files = (gp_file_options){.paths = out->paths, .n_paths = n_files + n_tables, .names = out->names};
+    return ADVGP_OK;
+}
+
+void gp_model_data_fini(gp_model_data *data)
+{
+    gp_free(data->paths);
+    gp_free(data->names);
+    gp_free(data->block);
+    *data = (gp_model_data){0};
+}
+
+// ---- packed folders -------------------------------------------------------------------------------------------------
+
+static json_t *inputs_of(const gp_schema *schema)
+{
+    char *text = gp_schema_to_json(schema);
+    json_t *o = text ? json_loads(text, 0, NULL) : NULL;
+    json_t *inputs = json_incref(json_object_get(o, "inputs"));
+    json_decref(o);
+    gp_free(text);
+    return inputs;
+}
+
+// Categories have numbers of their own in each fit: a folder that was packed for other data means something else.
+static advgp_status check_encoding(const gp_answers *a, const char *dir, advgp_error *err)
+{
+    gp_shards *shards = NULL;
+    gp_schema *schema = NULL;
+    advgp_status st = gp_packed_open(dir, &shards, &schema, NULL, err);
+    if (st != ADVGP_OK) return st;
+    json_t *packed = inputs_of(schema), *ours = inputs_of(a->model->schema);
+    if (!packed || !ours)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
+    else if (!json_equal(packed, ours) || schema->log_target != a->model->schema->log_target)
+        st = gp_fail(err, ADVGP_EDATA,
+                     "%s was packed with other columns or categories than the model was trained on; give the files it "
+                     "was packed from",
+                     dir);
+    json_decref(packed);
+    json_decref(ours);
+    gp_schema_free(schema);
+    gp_shards_free(shards);
+    return st;
+}
+
+static advgp_status open_packed(gp_answers *a, const char *dir, advgp_error *err)
+{
+    const gp_schema *s = a->model->schema;
+    packed_rows *p = &a->packed;
+    advgp_status st = check_encoding(a, dir, err);
+    if (st == ADVGP_OK) st = gp_source_packed_open(dir, &a->source, err);
+    if (st != ADVGP_OK) return st;
+    p->columns = gp_alloc(s->d, sizeof *p->columns);
+    if (!p->columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->d);
+    for (size_t j = 0; st == ADVGP_OK && j < s->d; j++)
+        st = gp_source_require(a->source, s->x_names[j], "an input of the model", &p->columns[j], err);
+    if (st == ADVGP_OK) st = gp_source_require(a->source, s->target, "the target", &p->target, err);
+    p->weights = s->weights ? gp_source_find(a->source, s->weights) : GP_NO_COLUMN;
+    return st;
+}
+
+static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *rows, advgp_error *err)
+{
+    const gp_schema *s = a->model->schema;
+    packed_rows *p = &a->packed;
+    if (chunk->n_rows > p->capacity) {
+        gp_free(p->X);
+        gp_free(p->y);
+        gp_free(p->w);
+        p->X = gp_alloc(chunk->n_rows, s->d * sizeof *p->X);
+        p->y = gp_alloc(chunk->n_rows, sizeof *p->y);
+        p->w = gp_alloc(chunk->n_rows, sizeof *p->w);
+        if (!p->X || !p->y || !p->w) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", chunk->n_rows);
+        p->capacity = chunk->n_rows;
+    }
+    for (size_t i = 0; i < chunk->n_rows; i++) {
+        for (size_t j = 0; j < s->d; j++)
+            p->X[i * s->d + j] = (chunk->columns[p->columns[j]].number[i] - s->x_mean[j]) / s->x_scale[j];
+        p->y[i] = gp_schema_standardise(s, chunk->columns[p->target].number[i]);
+        p->w[i] = p->weights == GP_NO_COLUMN ? 1 : chunk->columns[p->weights].number[i];
+    }
+    p->n_read += chunk->n_rows;
+    *rows = (gp_rows){.n = chunk->n_rows, .d = s->d, .X = p->X, .y = p->y, .w = p->w};
+    return ADVGP_OK;
+}
+
+// ---- opening --------------------------------------------------------------------------------------------------------
+
+static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_encode_mode mode, advgp_error *err)
+{
+    if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
+    for (size_t i = 0; !a->model->sql && data->names && i < data->n_paths; i++)
+        if (data->names[i])
+            return gp_fail(err, ADVGP_EINVAL, "--table %s: the model has no query, and so no tables with names",
+                           data->names[i]);
+    const gp_schema *schema = a->model->schema;
+    const char *const unknown[] = {schema->target, schema->weights};
+    gp_file_options files = *data;
+    files.sql = a->model->sql;
+    files.memory_bytes = gp_reader_memory();
+    files.stored = true;
+    const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
+    if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
+    for (size_t i = 0; i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
+    files.needed = needed, files.n_needed = schema->n_inputs;
+    if (mode == GP_ENCODE_PREDICT) {
+        files.unknown = unknown, files.n_unknown = schema->weights ? 2 : 1;
+        files.in_order = true;
+        a->tell_dropped = a->model->sql != NULL;
+    }
+    advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
+    gp_free(needed);
+    if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
+        (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
+        if (err) err->status = ADVGP_EDATA;
+        st = ADVGP_EDATA;
+    }
+    return st == ADVGP_OK ? gp_encoder_new(a->model->schema, a->source, mode, NULL, &a->encoder, err) : st;
+}
+
+advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
+                             gp_answers **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_answers *a = gp_alloc(1, sizeof *a);
+    if (!a) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
+    a->model = model;
+    a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
+    advgp_status st = open_data(a, data, mode, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(a->predictor, 0, &a->work, err);
+    if (st == ADVGP_OK)
+        *out = a;
+    else
+        gp_answers_close(a);
+    return st;
+}
+
+void gp_answers_close(gp_answers *a)
+{
+    if (!a) return;
+    gp_encoder_free(a->encoder);
+    gp_source_free(a->source);
+    gp_predict_work_free(a->work);
+    gp_predictor_free(a->predictor);
+    gp_free(a->packed.columns);
+    gp_free(a->packed.X);
+    gp_free(a->packed.y);
+    gp_free(a->packed.w);
+    gp_free(a->mean);
+    gp_free(a->var_f);
+    gp_free(a->var_y);
+    gp_notes_fini(&a->notes);
+    gp_free(a);
+}
+
+gp_source *gp_answers_source(gp_answers *a)
+{
+    return a->source;
+}
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+
+static advgp_status make_room(gp_answers *a, size_t n, advgp_error *err)
+{
+    if (n <= a->capacity) return ADVGP_OK;
+    gp_free(a->mean);
+    gp_free(a->var_f);
+    gp_free(a->var_y);
+    a->mean = gp_alloc(n, sizeof *a->mean);
+    a->var_f = gp_alloc(n, sizeof *a->var_f);
+    a->var_y = gp_alloc(n, sizeof *a->var_y);
+    a->capacity = a->mean && a->var_f && a->var_y ? n : 0;
+    return a->capacity ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n);
+}
+
+// The predictor knows rows by their place in the block; a user knows them by their place in the table. All before the
+// first that is not finite are.
+static advgp_status name_row(const gp_answers *a, const gp_answer_block *b, advgp_error *err)
+{
+    size_t i = 0;
+    while (i + 1 < b->rows.n && isfinite(b->mean[i]) && (!b->var_y || isfinite(b->var_y[i]))) i++;
+    const size_t row = b->rows.source_row ? b->rows.source_row[i] : b->chunk->first_row + i;
+    return gp_fail(err, ADVGP_ENUMERIC, "%s, row %zu: its inputs are too large for double precision", a->source->label,
+                   row + 1);
+}
+
+advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err)
+{
+    *block = (gp_answer_block){0};
+    advgp_status st = gp_source_next(a->source, &block->chunk, err);
+    if (st != ADVGP_OK || !block->chunk) return st;
+    st = a->encoder ? gp_encoder_chunk(a->encoder, block->chunk, &block->rows, err)
+                    : packed_chunk(a, block->chunk, &block->rows, err);
+    if (st == ADVGP_OK) st = make_room(a, block->rows.n, err);
+    if (st != ADVGP_OK || !block->rows.n) return st;
+    a->n_rows += block->rows.n;
+    block->mean = a->mean;
+    block->var_f = a->with_variance ? a->var_f : NULL;
+    block->var_y = a->with_variance ? a->var_y : NULL;
+    st = gp_predict(a->predictor, a->work, gp_cmat_of(block->rows.X, block->rows.n, block->rows.d), a->mean,
+                    a->with_variance ? a->var_f : NULL, a->with_variance ? a->var_y : NULL, err);
+    return st == ADVGP_ENUMERIC ? name_row(a, block, err) : st;
+}
+
+// Rows of the first table that WHERE or JOIN have dropped, or made several of.
+static advgp_status note_dropped(gp_answers *a, advgp_error *err)
+{
+    size_t n = 0;
+    const char *shown = NULL;
+    advgp_error none;
+    advgp_status st = gp_files_first_table(a->source, &n, &shown, &none);
+    if (st == ADVGP_EINVAL) return ADVGP_OK; // a query without tables
+    if (st != ADVGP_OK) {
+        if (err) *err = none;
+        return st;
+    }
+    a->n_input = n;
+    if (n == a->n_rows) return ADVGP_OK;
+    if (!a->n_rows)
+        return gp_fail(
+            err, ADVGP_EDATA,
+            "the query stored in the model drops all %zu rows of %s (WHERE or JOIN): there is nothing to predict", n,
+            shown);
+    return gp_notes_add(&a->notes, err, n,
+                        n > a->n_rows
+                            ? "%s has %zu rows, and %zu predictions follow: the query stored in the model drops the "
+                              "others (WHERE or JOIN)"
+                            : "%s has %zu rows, and %zu predictions follow: a JOIN of the query stored in the model "
+                              "makes several of one",
+                        shown, n, a->n_rows);
+}
+
+advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
+{
+    if (a->tell_dropped) {
+        const advgp_status st = note_dropped(a, err);
+        if (st != ADVGP_OK) return st;
+    }
+    if (a->encoder) return gp_encoder_notes(a->encoder, &a->notes, err);
+    return gp_notes_add(&a->notes, err, a->packed.n_read,
+                        "all %zu rows of the packed folder are used, those that training may have seen among them",
+                        a->packed.n_read);
+}
+
+size_t gp_answers_input_rows(const gp_answers *a)
+{
+    return a->n_input;
+}
+
+const gp_notes *gp_answers_all_notes(const gp_answers *a)
+{
+    return &a->notes;
+}
+
+// ---- units ----------------------------------------------------------------------------------------------------------
+
+gp_answer gp_answer_of(const gp_schema *schema, double mean, double var_f, double var_y, double factor)
+{
+    const double m = schema->y_mean + schema->y_scale * mean;
+    const double sd_f = schema->y_scale * sqrt(var_f), sd_y = schema->y_scale * sqrt(var_y);
+    const double lo = m - factor * sd_y, hi = m + factor * sd_y;
+    if (!schema->log_target) return (gp_answer){.mean = m, .sd_f = sd_f, .sd_y = sd_y, .lo = lo, .hi = hi};
+    const double mean_f = exp(m + sd_f * sd_f / 2), mean_y = exp(m + sd_y * sd_y / 2);
+    return (gp_answer){.mean = mean_y,
+                       .sd_f = mean_f * sqrt(expm1(sd_f * sd_f)),
+                       .sd_y = mean_y * sqrt(expm1(sd_y * sd_y)),
+                       .lo = exp(lo),
+                       .hi = exp(hi)};
+}

@@ -1,0 +1,46 @@
+// answer.h: what a model says about the rows of a table: the rows as the model wants them, from files or from a packed
+// folder, and its answers in the target's own units. For predict and evaluate.
+#pragma once
+#include "base/option.h"
+#include "data/encode.h"
+#include "files/files.h"
+#include "store/modelfile.h"
+
+// The data that a command line names behind its model: operands and --table.
+typedef struct gp_model_data {
+    gp_file_options files;
+    const char **paths, **names;
+    char *block; // of the names
+} gp_model_data;
+advgp_status gp_model_data_init(const gp_options *options, gp_model_data *out, advgp_error *err);
+void gp_model_data_fini(gp_model_data *data); // also after a failure
+
+typedef struct gp_answers gp_answers;
+
+// Opens the data (the model's --sql applied: for a prediction without the target, rows in order) and a predictor. mode
+// is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The
+// model is borrowed.
+advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
+                             gp_answers **out, advgp_error *err);
+void gp_answers_close(gp_answers *a);        // NULL is fine
+gp_source *gp_answers_source(gp_answers *a); // a caller who keeps further columns marks them as wanted
+
+typedef struct gp_answer_block {
+    const gp_chunk *chunk; // NULL after the last
+    gp_rows rows;          // standardised; may be empty
+    // As the model computes them, on the standardised target or its logarithm: rows.n each. NULL where not asked for.
+    const double *mean, *var_f, *var_y;
+} gp_answer_block;
+advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err);
+
+// What was done to the data, once all of it was read.
+advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
+size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query
+const gp_notes *gp_answers_all_notes(const gp_answers *a);
+
+// One answer in the target's own units. For a logarithmic target: mean and sds of the lognormal variable, and the
+// interval is that of the logarithm, carried over. lo and hi are mean +- factor sd_y.
+typedef struct gp_answer {
+    double mean, sd_f, sd_y, lo, hi;
+} gp_answer;
+gp_answer gp_answer_of(const gp_schema *schema, double mean, double var_f, double var_y, double factor);

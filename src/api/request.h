@@ -1,0 +1,20 @@
+// request.h: what options ask for, as the method and the numbers of a training: the one map from keys to requests, for
+// the program, the library and whoever else sets options by key.
+#pragma once
+#include "base/option.h"
+#include "method/method.h"
+
+const gp_method *gp_request_method(const gp_options *train);
+// An option that its method does not know, given all the same, is EINVAL; so are options that contradict each other.
+advgp_status gp_request_check(const gp_options *train, advgp_error *err);
+// All that does not depend on the data.
+gp_train_options gp_request_train(const gp_options *train);
+
+// The model file that `start` names, or NULL where it names a way.
+const char *gp_request_start(const gp_options *train);
+// What nobody said is as in that model; what somebody said must be.
+advgp_status gp_request_adopt(const gp_options *train, const gp_model *model, gp_train_options *t, advgp_error *err);
+
+// `delay-worker` as one number a worker, for gp_free.
+advgp_status gp_request_delays(const gp_options *train, size_t workers, double **delays, size_t *n_delays,
+                               advgp_error *err);

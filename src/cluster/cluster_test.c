@@ -1,0 +1,717 @@
+// cluster_test.c: a lead, workers and servers that talk as processes do, here as threads over the transport inproc: the
+// bits of a run over threads, several runs one after the other, workers that leave and come late, too few of them, and
+// farewells.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cluster/cluster.h"
+#include "cluster/join.h"
+#include "cluster/portion.h"
+#include "data/packed.h"
+#include "fixture.h"
+#include "run/work.h"
+#include "train/rows_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORKERS = 3, SERVERS = 2, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
+static char folder[] = "/tmp/advgp-cluster-XXXXXX";
+
+static void make_packed(size_t n, uint64_t seed)
+{
+    make_table(n, seed, "0.1"); // for the rows; the shards are the packed ones
+    advgp_error err;
+    gp_source *source = table_source(n);
+    gp_split split;
+    const gp_pack_options o = {.dir = folder, .n_shards = 12, .seed = seed};
+    must(gp_split_parse("0.1", seed, &split, &err), &err);
+    rmdir(folder);
+    must(gp_pack(source, t.schema, &split, &o, NULL, NULL, NULL, &err), &err);
+    gp_source_free(source);
+    gp_shards_free(t.shards);
+    must(gp_packed_open(folder, &t.shards, NULL, NULL, &err), &err);
+}
+
+static void remove_packed(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0) fail_msg("%s", command);
+    free_table();
+}
+
+// ---- workers --------------------------------------------------------------------------------------------------------
+
+typedef struct mate {
+    pthread_t thread;
+    gp_endpoint *endpoint;
+    atomic_bool stop;
+    gp_join_options o;
+    gp_join_result result;
+    advgp_status status;
+    advgp_error error;
+} mate;
+
+static int stops(void *ctx)
+{
+    return atomic_load(&((mate *)ctx)->stop);
+}
+
+static void *be_a_worker(void *arg)
+{
+    mate *m = arg;
+    m->status = gp_join(&m->o, &m->result, &m->error);
+    m->endpoint->transport->close(m->endpoint);
+    return NULL;
+}
+
+// By which workers reach a server of a range; its address is its number.
+typedef struct hub {
+    gp_endpoint *endpoints[MOST + 1];
+    atomic_size_t reached;
+    gp_join_service service;
+} hub;
+static hub hubs[SERVERS];
+
+static advgp_status reach(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
+                          advgp_error *err)
+{
+    (void)ctx, (void)key, (void)err;
+    hub *h = &hubs[address[0] - '0'];
+    *endpoint = h->endpoints[1 + atomic_fetch_add(&h->reached, 1)];
+    *peer = 0;
+    return ADVGP_OK;
+}
+
+static void start_as(mate *m, gp_endpoint *endpoint, size_t k, const gp_join_service *service)
+{
+    *m = (mate){.endpoint = endpoint};
+    m->o = (gp_join_options){.endpoint = endpoint,
+                             .service = service,
+                             .reach = reach,
+                             .name = "mate:1",
+                             .wish = GP_ANY_WORKER,
+                             .random = 1000 + k,
+                             .give_up = 30,
+                             .stop = stops,
+                             .ctx = m};
+    assert_int_equal(pthread_create(&m->thread, NULL, be_a_worker, m), 0);
+}
+
+static void start(mate *m, gp_endpoint *endpoint, size_t k)
+{
+    start_as(m, endpoint, k, NULL);
+}
+
+static void end(mate *m, advgp_status expected)
+{
+    assert_int_equal(pthread_join(m->thread, NULL), 0);
+    CHECK(m->status == expected, "a worker", "%s: %s", advgp_status_name(m->status), m->error.text);
+}
+
+// ---- the lead -------------------------------------------------------------------------------------------------------
+
+typedef struct team {
+    gp_endpoint *endpoints[MOST + 1];
+    gp_cluster *cluster;
+    mate mates[MOST];
+    size_t n;
+    char said[4096];
+} team;
+
+static void hear(void *ctx, const char *text)
+{
+    team *w = ctx;
+    const size_t n = strlen(w->said);
+    snprintf(w->said + n, sizeof w->said - n, "%s\n", text);
+}
+
+static const gp_cluster_options usual = {.workers = WORKERS,
+                                         .workers_min = 1,
+                                         .workers_max = MOST,
+                                         .wait = 20,
+                                         .heartbeat = 0.1,
+                                         .lost_after = 5,
+                                         .stuck_after = 60,
+                                         .random = 77};
+
+static void assemble(team *w, size_t n, const gp_cluster_options *options)
+{
+    advgp_error err;
+    *w = (team){.n = n};
+    must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
+    gp_cluster_options o = *options;
+    o.endpoint = w->endpoints[0];
+    o.say = hear, o.ctx = w;
+    must(gp_cluster_new(&o, &w->cluster, &err), &err);
+    gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
+    for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);
+}
+
+// Two of them, after the workers.
+static void add_servers(team *w)
+{
+    static const char *const addresses[SERVERS] = {"0", "1"};
+    advgp_error err;
+    for (size_t i = 0; i < SERVERS; i++) {
+        hub *h = &hubs[i];
+        must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), h->endpoints, &err), &err);
+        atomic_store(&h->reached, 0);
+        h->service = (gp_join_service){h->endpoints[0], addresses[i], ""};
+        start_as(&w->mates[w->n], w->endpoints[1 + w->n], w->n, &h->service);
+        w->n++;
+    }
+}
+
+static void close_hubs(void) // what nobody has reached
+{
+    for (size_t i = 0; i < SERVERS; i++)
+        for (size_t k = 1 + atomic_load(&hubs[i].reached); k <= MOST; k++)
+            hubs[i].endpoints[k]->transport->close(hubs[i].endpoints[k]);
+}
+
+static void disband(team *w, advgp_status expected, const char *why)
+{
+    gp_cluster_free(w->cluster, why);
+    for (size_t k = 0; k < w->n; k++) end(&w->mates[k], expected);
+    for (size_t k = w->n; k < MOST; k++) w->endpoints[1 + k]->transport->close(w->endpoints[1 + k]);
+}
+
+static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, gp_cluster *cluster)
+{
+    return (gp_run_options){.spec = &l->spec,
+                            .theta = l->theta,
+                            .shards = t.shards,
+                            .rule = rule,
+                            .natural_rate = 0.2,
+                            .adam_rate = 0.1,
+                            .workers = WORKERS,
+                            .batch = BATCH,
+                            .quorum = rule->quorum,
+                            .steps = STEPS,
+                            .seed = 3,
+                            .cluster = cluster};
+}
+
+static gp_run *begin(const gp_run_options *o, uint64_t versions)
+{
+    advgp_error err;
+    gp_run *run;
+    must(gp_cluster_run_new(o, &run, &err), &err);
+    must(gp_server_allow(run->server, versions, &err), &err);
+    must(gp_run_start(run, &err), &err);
+    return run;
+}
+
+static void until(gp_run *run, uint64_t version)
+{
+    advgp_error err;
+    while (gp_server_version(run->server) < version) must(run->ops->turn(run, 0.2, &err), &err);
+}
+
+static void run_to_end(const gp_run_options *o, double *theta, size_t size)
+{
+    gp_run *run = begin(o, VERSIONS);
+    until(run, VERSIONS);
+    memcpy(theta, gp_server_theta(run->server), size * sizeof *theta);
+    gp_run_free(run);
+}
+
+// ---- tests ----------------------------------------------------------------------------------------------------------
+
+static void runs_over_processes_have_the_bits_of_threads(void **state)
+{
+    (void)state;
+    make_packed(1500, 31);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *threads = doubles(size), *processes = doubles(size);
+    team w;
+    assemble(&w, WORKERS, &usual);
+    for (const gp_rule_ops *const *rule = gp_rules; *rule; rule++) // one after the other, as pilots and steps are
+        for (int again = 0; again < 2; again++) {
+            const gp_run_options alone = options_of(l, *rule, NULL), o = options_of(l, *rule, w.cluster);
+            run_to_end(&alone, threads, size);
+            run_to_end(&o, processes, size);
+            CHECK_BITS(size, threads, processes, (*rule)->name);
+        }
+    disband(&w, ADVGP_OK, NULL);
+    for (size_t k = 0; k < WORKERS; k++) assert_int_equal(w.mates[k].result.runs, 4);
+    free(threads);
+    free(processes);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void a_lead_that_fails_before_its_first_run_tells_those_who_come(void **state)
+{
+    (void)state;
+    make_packed(1500, 36);
+    team w;
+    gp_cluster_options o = usual;
+    o.together = true;
+    assemble(&w, WORKERS, &o);
+    disband(&w, ADVGP_ECLUSTER, "no such column");
+    for (size_t k = 0; k < WORKERS; k++)
+        CHECK(strstr(w.mates[k].error.text, "no such column"), "a worker", "%s", w.mates[k].error.text);
+    remove_packed();
+}
+
+static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
+{
+    (void)state;
+    make_packed(1500, 32);
+    gp_learner *l = make_learner(12);
+    team w;
+    assemble(&w, WORKERS, &usual);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    until(run, 5);
+    atomic_store(&w.mates[1].stop, true);
+    until(run, 10);
+    while (gp_server_live(run->server) == WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
+    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n);
+    w.n++;
+    while (gp_server_live(run->server) < WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
+    until(run, VERSIONS);
+    const gp_server_counts c = gp_server_count(run->server);
+    CHECK(c.lost == 1 && strstr(w.said, "has left"), "a worker", "lost %d: %s", (int)c.lost, w.said);
+    double rows = 0;
+    for (uint32_t k = 0; k < gp_run_members(run); k++)
+        if (gp_server_member(run->server, k).live) rows += gp_shard_table_weight(gp_server_shards(run->server), k);
+    CHECK(rows == gp_shards_weight(t.shards, GP_TRAIN), "all rows", "%g are somebody's", rows);
+    gp_run_free(run);
+    assert_int_equal(pthread_join(w.mates[1].thread, NULL), 0);
+    assert_int_equal(w.mates[1].status, ADVGP_ESTOPPED);
+    gp_cluster_free(w.cluster, NULL);
+    for (size_t k = 0; k < w.n; k++)
+        if (k != 1) end(&w.mates[k], ADVGP_OK);
+    for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// It says hello again, and does not ask: that is for the next run.
+static void a_worker_that_was_lost_and_came_back_hears_the_end(void **state)
+{
+    (void)state;
+    make_packed(1500, 37);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options one = usual;
+    one.workers = 1;
+    assemble(&w, 1, &one);
+    gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    advgp_error err;
+    until(run, 5);
+    must(gp_server_on_lost(run->server, 0, &err), &err);
+    until(run, VERSIONS);
+    CHECK(gp_server_count(run->server).joined == 2 && strstr(w.said, "worker 0 (mate:1) has joined"), "a worker", "%s",
+          w.said);
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void **state)
+{
+    (void)state;
+    make_packed(1500, 33);
+    gp_learner *l = make_learner(12);
+    for (size_t least = 2; least <= 3; least++) {
+        team w;
+        gp_cluster_options few = usual;
+        advgp_error err = {0};
+        few.wait = 1, few.workers_min = least;
+        assemble(&w, 2, &few);
+        const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+        gp_run *run = begin(&o, VERSIONS);
+        advgp_status st = ADVGP_OK;
+        while (st == ADVGP_OK && gp_server_version(run->server) < VERSIONS) st = run->ops->turn(run, 0.2, &err);
+        if (least == 2)
+            CHECK(st == ADVGP_OK && strstr(w.said, "2 of 3 workers are here"), "begins", "%s, %s", err.text, w.said);
+        else
+            CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "at least 3 are needed"), "does not", "%s", err.text);
+        gp_run_free(run);
+        disband(&w, least == 2 ? ADVGP_OK : ADVGP_ECLUSTER, least == 2 ? NULL : err.text);
+        if (least == 3) assert_non_null(strstr(w.mates[0].error.text, "at least 3 are needed"));
+    }
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// Nor one that has died in the run before: it costs the wait once, not before every run.
+static void who_did_not_come_is_not_waited_for_again(void **state)
+{
+    (void)state;
+    make_packed(1500, 41);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options few = usual;
+    few.wait = 2;
+    assemble(&w, 2, &few);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    double *theta = doubles(l->layout.size);
+    run_to_end(&o, theta, l->layout.size);
+    CHECK(strstr(w.said, "2 of 3 workers are here after"), "the first", "%s", w.said);
+    w.said[0] = 0;
+    run_to_end(&o, theta, l->layout.size);
+    CHECK(!strstr(w.said, "it begins with these"), "the second", "%s", w.said);
+    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n); // it comes late, and is one of those again
+    w.n++;
+    gp_run *run = begin(&o, VERSIONS);
+    while (gp_server_live(run->server) < WORKERS) {
+        advgp_error err;
+        must(run->ops->turn(run, 0.05, &err), &err);
+    }
+    gp_run_free(run);
+    run = begin(&o, VERSIONS);
+    until(run, VERSIONS);
+    assert_int_equal(run->o.workers, WORKERS);
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    free(theta);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void other_rows_are_refused(void **state)
+{
+    (void)state;
+    make_packed(1500, 34);
+    team w;
+    advgp_error err;
+    assemble(&w, 1, &usual);
+    gp_cluster_set_data(w.cluster, folder, 12345);
+    gp_learner *l = make_learner(12);
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    gp_run *run = begin(&o, VERSIONS);
+    for (int i = 0; i < 100; i++) must(run->ops->turn(run, 0.02, &err), &err);
+    gp_run_free(run);
+    disband(&w, ADVGP_ECLUSTER, NULL);
+    CHECK(strstr(w.mates[0].error.text, "other rows than the lead's"), "other rows", "%s", w.mates[0].error.text);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+static void a_worker_without_a_lead_gives_up(void **state)
+{
+    (void)state;
+    team w = {.n = 1};
+    advgp_error err;
+    must(gp_inproc_open(MOST, 4096, w.endpoints, &err), &err);
+    w.mates[0] = (mate){.endpoint = w.endpoints[1]};
+    const gp_join_options o = {
+        .endpoint = w.endpoints[1], .name = "mate", .wish = GP_ANY_WORKER, .random = 5, .give_up = 0.5};
+    const double began = gp_clock_wall();
+    CHECK_FAILS(ADVGP_ECLUSTER, gp_join(&o, NULL, &err), "no lead");
+    CHECK(gp_clock_wall() - began >= 0.5, "no lead", "after %g s", gp_clock_wall() - began);
+    for (size_t k = 0; k <= MOST; k++) w.endpoints[k]->transport->close(w.endpoints[k]);
+}
+
+// ---- a slow worker --------------------------------------------------------------------------------------------------
+
+typedef struct slow {
+    pthread_t thread;
+    gp_worker_life life;
+    advgp_status status;
+} slow;
+
+static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
+{
+    (void)err;
+    const size_t n_values = *(const size_t *)ctx;
+    size_t rows = 0;
+    for (size_t i = 0; i < work->n_shards; i++) rows += t.shards->rows[work->shards[i]];
+    *done = (gp_work_done){
+        .shard_weight = (double)rows, .batch_weight = (double)rows, .rows = rows, .n_values = n_values};
+    memset(push, 0, n_values * sizeof *push);
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    return ADVGP_OK;
+}
+
+static void *be_slow(void *arg)
+{
+    slow *s = arg;
+    s->status = gp_worker_live(&s->life, NULL, NULL);
+    return NULL;
+}
+
+// The first thing that it has to do is a pass over all rows, which takes longer than --stuck-after.
+static void a_slow_worker_is_not_lost_for_ever(void **state)
+{
+    (void)state;
+    make_packed(1500, 40);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options one = usual;
+    one.workers = 1, one.stuck_after = 0.3;
+    assemble(&w, 0, &one);
+    const gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    gp_run *run = begin(&o, 0);
+    size_t n_values = 1 + l->layout.size;
+    slow s = {.life = {.endpoint = w.endpoints[1],
+                       .computer = {.ctx = &n_values, .compute = take_a_second},
+                       .worker = {.size = l->layout.size,
+                                  .push_size = n_values,
+                                  .n_shards = t.shards->n_train,
+                                  .wish = GP_ANY_WORKER,
+                                  .run = {run->o.id[0], run->o.id[1]},
+                                  .fingerprint = gp_packed_fingerprint(t.shards),
+                                  .token = 5,
+                                  .resend = 1}}};
+    assert_int_equal(pthread_create(&s.thread, NULL, be_slow, &s), 0);
+    gp_server_collect(run->server, l->theta, GP_FLAG_ALL_ROWS, 0);
+    advgp_error err;
+    const double began = gp_clock_wall();
+    while (!gp_server_collected(run->server) && gp_clock_wall() - began < 20)
+        must(run->ops->turn(run, 0.1, &err), &err);
+    CHECK(gp_server_collected(run->server), "a pass", "%s", w.said);
+    CHECK(gp_server_count(run->server).lost > 0 && strstr(w.said, "(--stuck-after)"), "a pass", "%s", w.said);
+    gp_run_free(run);
+    assert_int_equal(pthread_join(s.thread, NULL), 0);
+    assert_int_equal(s.status, ADVGP_OK);
+    w.endpoints[1]->transport->close(w.endpoints[1]);
+    gp_cluster_free(w.cluster, NULL);
+    for (size_t k = 1; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// ---- several servers ------------------------------------------------------------------------------------------------
+
+// Somebody of an interval that is no more, over and over, until it is told so.
+static void is_dismissed(gp_run *run, gp_endpoint *e, unsigned flags)
+{
+    const gp_message sign = {.kind = GP_HEARTBEAT, .flags = flags, .run = {7, 9}, .worker = GP_ANY_WORKER};
+    const gp_message_limits words = {.text = GP_JOB_TEXT_MAX};
+    _Alignas(8) char bytes[256];
+    gp_message m = {0};
+    advgp_error err;
+    gp_message_encode(&sign, bytes);
+    for (int i = 0; i < 20 && m.kind != GP_BYE; i++) {
+        size_t peer, n;
+        const void *answer;
+        must(e->transport->send(e, 0, bytes, gp_message_size(&sign), &err), &err);
+        must(run->ops->turn(run, 0.05, &err), &err);
+        must(e->transport->receive(e, 0.05, &peer, &answer, &n, &err), &err);
+        if (answer) must(gp_message_decode(answer, n, &words, &m, &err), &err);
+    }
+    CHECK(m.kind == GP_BYE && m.run[0] == 7 && m.run[1] == 9, "dismissed", "kind %d", (int)m.kind);
+}
+
+static void servers_have_the_bits_of_threads_and_who_is_behind_is_told(void **state)
+{
+    (void)state;
+    make_packed(1500, 38);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *threads = doubles(size);
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    const gp_run_options alone = options_of(l, &gp_rule_prox, NULL);
+    gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    o.split = true;
+    run_to_end(&alone, threads, size);
+    gp_run *run = begin(&o, VERSIONS / 2); // two intervals
+    until(run, VERSIONS / 2);
+    is_dismissed(run, w.endpoints[MOST], 0);
+    is_dismissed(run, w.endpoints[MOST], GP_FLAG_SERVES);
+    advgp_error err;
+    must(gp_server_allow(run->server, VERSIONS, &err), &err);
+    until(run, VERSIONS);
+    CHECK_BITS(size, threads, gp_server_theta(run->server), "two servers");
+    gp_run_free(run);
+    disband(&w, ADVGP_OK, NULL);
+    close_hubs();
+    free(threads);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// In one interval: every one begins with full copies.
+static void servers_filter_what_they_send(void **state)
+{
+    (void)state;
+    make_packed(1500, 42);
+    gp_learner *l = make_learner(12);
+    const size_t size = l->layout.size;
+    double *results[2] = {doubles(size), doubles(size)};
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    gp_run_options alone = options_of(l, &gp_rule_prox, NULL), o = options_of(l, &gp_rule_prox, w.cluster);
+    alone.filter = o.filter = 0.05, o.split = true;
+    run_to_end(&alone, results[0], size);
+    run_to_end(&o, results[1], size); // one interval
+    CHECK_BITS(size, results[0], results[1], "two servers with a filter");
+    alone.filter = 0;
+    run_to_end(&alone, results[0], size);
+    assert_memory_not_equal(results[0], results[1], size * sizeof(double));
+    disband(&w, ADVGP_OK, NULL);
+    close_hubs();
+    free(results[0]);
+    free(results[1]);
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// A worker leaves, which is to stop the run: the servers know it, the lead says it.
+static void what_ends_a_server_is_told_by_the_lead(void **state)
+{
+    (void)state;
+    make_packed(1500, 39);
+    gp_learner *l = make_learner(12);
+    team w;
+    gp_cluster_options split = usual;
+    split.servers = SERVERS;
+    assemble(&w, WORKERS, &split);
+    add_servers(&w);
+    gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
+    o.split = true, o.on_loss = GP_LOSS_STOP, o.steps = 0;
+    gp_run *run = begin(&o, UINT32_MAX / 4);
+    advgp_error err = {0};
+    advgp_status st = ADVGP_OK;
+    const double began = gp_clock_wall();
+    while (st == ADVGP_OK && gp_clock_wall() - began < 20) {
+        st = run->ops->turn(run, 0.1, &err);
+        if (gp_clock_wall() - began > 1) atomic_store(&w.mates[1].stop, true);
+    }
+    CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "server ") && strstr(err.text, "(mate:1): worker"), "the lead",
+          "%s: %s", advgp_status_name(st), err.text);
+    CHECK(!strstr(w.said, "without a word"), "the lead", "%s", w.said);
+    gp_run_free(run);
+    gp_cluster_free(w.cluster, err.text);
+    for (size_t k = 0; k < w.n; k++) end(&w.mates[k], k == 1 ? ADVGP_ESTOPPED : ADVGP_ECLUSTER);
+    for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
+    close_hubs();
+    gp_learner_free(l);
+    remove_packed();
+}
+
+// What comes from elsewhere is a job, or is refused with a text.
+static void jobs_survive_the_way_and_others_are_refused(void **state)
+{
+    (void)state;
+    make_table(300, 35, "0.1");
+    gp_learner *l = make_learner(12);
+    double delays[] = {0, 0.5};
+    char data[] = "/some/where";
+    const gp_job job = {.claims = {.spec = l->spec},
+                        .rule = &gp_rule_prox,
+                        .batch = 17,
+                        .data = data,
+                        .fingerprint = 0x123456789abcdef0,
+                        .heartbeat = 1.5,
+                        .delays = delays,
+                        .n_delays = 2};
+    char *text = gp_job_to_text(&job);
+    assert_non_null(text);
+    gp_job got;
+    advgp_error err;
+    must(gp_job_from_text(text, strlen(text), &got, &err), &err);
+    assert_true(got.rule == job.rule && got.batch == 17 && got.fingerprint == job.fingerprint && got.n_delays == 2);
+    assert_true(!strcmp(got.data, data) && got.delays[1] == 0.5 && got.heartbeat == 1.5);
+    gp_features *f;
+    must(gp_features_new(&got.claims.spec, &f, &err), &err);
+    assert_int_equal(gp_theta_layout_of(f).size, l->layout.size);
+    gp_features_free(f);
+    gp_job_fini(&got);
+    for (size_t n = 0; n < strlen(text); n++) {
+        CHECK_FAILS(ADVGP_EFILE, gp_job_from_text(text, n, &got, &err), "cut off");
+        gp_job_fini(&got);
+    }
+    free(text);
+    gp_learner_free(l);
+    free_table();
+}
+
+// A server's state, cut into ranges, told as messages tell it, and put together again, is the same to the bit.
+static void portions_make_up_the_whole(void **state)
+{
+    (void)state;
+    make_table(1500, 36, "0.1");
+    gp_learner *l = make_learner(12);
+    advgp_error err;
+    gp_run_options o = options_of(l, &gp_rule_prox, NULL);
+    gp_run *run = begin(&o, VERSIONS), *other;
+    until(run, VERSIONS);
+    enum { N = 3 };
+    const size_t size = l->layout.size;
+    gp_portion parts[N];
+    for (size_t i = 0; i < N; i++) {
+        const size_t first = i * size / N;
+        const gp_range range = {first, (i + 1) * size / N - first};
+        gp_portion cut;
+        must(gp_portion_look(run->server, run->rule, run->range, range, &cut, &err), &err);
+        cut.rows = 100 + i, cut.live = i;
+        char *text = gp_portion_text(&cut);
+        assert_non_null(text);
+        must(gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &parts[i], &err), &err);
+        assert_true(parts[i].rows == 100 + i && parts[i].live == i);
+        for (size_t n = 0; n < strlen(text); n += 7) { // cut off
+            gp_portion bad;
+            CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, n, &bad, &err), "cut");
+            gp_portion_fini(&bad);
+        }
+        gp_portion bad;
+        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, range.count, text, strlen(text), &bad, &err), "too few");
+        gp_portion_fini(&bad);
+        cut.values[3] = NAN;
+        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &bad, &err),
+                    "not finite");
+        gp_portion_fini(&bad);
+        free(text);
+        gp_portion_fini(&cut);
+    }
+    must(gp_cluster_run_new(&o, &other, &err), &err);
+    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts, N - 1, other->server, other->rule, &err), "one is missing");
+    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts + 1, N - 1, other->server, other->rule, &err), "the first");
+    must(gp_portions_restore(parts, N, other->server, other->rule, &err), &err);
+    assert_int_equal(gp_server_version(other->server), VERSIONS);
+    CHECK_BITS(size, gp_server_theta(run->server), gp_server_theta(other->server), "theta");
+    const gp_rule_state a = run->rule->ops->state(run->rule), b = other->rule->ops->state(other->rule);
+    for (size_t i = 0; i < a.n_arrays; i++) CHECK_BITS(size, a.arrays[i].values, b.arrays[i].values, a.arrays[i].name);
+    for (size_t i = 0; i < N; i++) gp_portion_fini(&parts[i]);
+    gp_run_free(run);
+    gp_run_free(other);
+    gp_learner_free(l);
+    free_table();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_over_processes_have_the_bits_of_threads),
+        cmocka_unit_test(a_lead_that_fails_before_its_first_run_tells_those_who_come),
+        cmocka_unit_test(a_worker_that_leaves_is_replaced_by_a_late_one),
+        cmocka_unit_test(a_worker_that_was_lost_and_came_back_hears_the_end),
+        cmocka_unit_test(it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few),
+        cmocka_unit_test(who_did_not_come_is_not_waited_for_again),
+        cmocka_unit_test(other_rows_are_refused),
+        cmocka_unit_test(a_worker_without_a_lead_gives_up),
+        cmocka_unit_test(a_slow_worker_is_not_lost_for_ever),
+        cmocka_unit_test(servers_have_the_bits_of_threads_and_who_is_behind_is_told),
+        cmocka_unit_test(servers_filter_what_they_send),
+        cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
+        cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
+        cmocka_unit_test(portions_make_up_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

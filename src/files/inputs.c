@@ -1,0 +1,250 @@
+// inputs.c: from path arguments to a list of files: folders and globs expanded in the order of their names, pipes
+// spooled, each file sniffed.
+#include "files/inputs.h"
+
+#include "base/alloc.h"
+#include "files/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FOLDER_DEPTH_MAX = 16 };
+
+static void file_fini(gp_input_file *file)
+{
+    if (file->spool >= 0) close(file->spool);
+    gp_free(file->path);
+    gp_free(file->shown);
+}
+
+void gp_inputs_fini(gp_inputs *inputs)
+{
+    for (size_t i = 0; inputs->files && i < inputs->n_files; i++) file_fini(&inputs->files[i]);
+    for (size_t i = 0; inputs->tables && i < inputs->n_tables; i++) gp_free(inputs->tables[i].name);
+    gp_free(inputs->files);
+    gp_free(inputs->tables);
+    *inputs = (gp_inputs){0};
+}
+
+static gp_input_file *add_file(gp_inputs *inputs)
+{
+    if (inputs->n_files == inputs->capacity) {
+        size_t capacity = 2 * inputs->capacity + 8;
+        gp_input_file *files = gp_alloc(capacity, sizeof *files);
+        if (!files) return NULL;
+        if (inputs->n_files) memcpy(files, inputs->files, inputs->n_files * sizeof *files);
+        gp_free(inputs->files);
+        inputs->files = files;
+        inputs->capacity = capacity;
+    }
+    gp_input_file *file = &inputs->files[inputs->n_files++];
+    *file = (gp_input_file){.spool = -1, .compression = "none"};
+    return file;
+}
+
+// ---- one file -------------------------------------------------------------------------------------------------------
+static size_t read_head(int fd, unsigned char *head)
+{
+    size_t n = 0;
+    while (n < GP_HEAD_BYTES) {
+        ssize_t got = pread(fd, head + n, GP_HEAD_BYTES - n, (off_t)n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    return n;
+}
+
+// From here on the copy is the file.
+static advgp_status use_spool(gp_input_file *file, int copy, advgp_error *err)
+{
+    if (file->spool >= 0) close(file->spool);
+    file->spool = copy;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
+    gp_free(file->path);
+    file->path = gp_copy_text(path);
+    return file->path ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+}
+
+static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp_notes *notes, unsigned char *head,
+                          advgp_error *err)
+{
+    size_t n = read_head(fd, head);
+    if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
+    gp_sniff_kind(file, head, n);
+    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, err);
+    if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
+    gp_utf16 utf16 = gp_sniff_utf16(head, n);
+    if (utf16 != GP_NOT_UTF16) {
+        int copy = -1;
+        lseek(fd, 0, SEEK_SET);
+        st = gp_spool_utf16(fd, utf16 == GP_UTF16_BE, file->shown, temporary, &copy, err);
+        if (st == ADVGP_OK) st = use_spool(file, copy, err);
+        if (st == ADVGP_OK) st = gp_notes_add(notes, err, 1, "%s is read as UTF-16", file->shown);
+        if (st != ADVGP_OK) return st;
+        n = read_head(file->spool, head);
+    } else if (!gp_text_is_utf8((const char *)head, n == GP_HEAD_BYTES ? gp_utf8_whole(head, n) : n)) {
+        if (!memchr(head, 0, n)) { // with zero bytes it is no text in any encoding; gp_sniff_csv says so
+            file->latin1 = true;
+            st = gp_notes_add(notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
+        }
+    }
+    if (st == ADVGP_OK) st = gp_sniff_csv(file, head, n, notes, err);
+    return st;
+}
+
+static advgp_status open_file(gp_input_file *file, const gp_file_options *options, gp_notes *notes, advgp_error *err)
+{
+    bool is_stdin = strcmp(file->path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return gp_fail(err, ADVGP_EDATA, "cannot open %s: %s", file->shown, strerror(errno));
+    unsigned char *head = NULL;
+    struct stat info;
+    advgp_status st = ADVGP_OK;
+    if (fstat(fd, &info) != 0)
+        st = gp_fail(err, ADVGP_EDATA, "cannot examine %s: %s", file->shown, strerror(errno));
+    else if (is_stdin || !S_ISREG(info.st_mode)) {
+        int copy = -1;
+        st = gp_spool(fd, file->shown, options->temporary, &copy, err);
+        if (st == ADVGP_OK) st = use_spool(file, copy, err);
+    }
+    if (st == ADVGP_OK && !(head = gp_alloc(GP_HEAD_BYTES, 1)))
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory to look at %s", file->shown);
+    if (st == ADVGP_OK) st = sniff(file, file->spool >= 0 ? file->spool : fd, options->temporary, notes, head, err);
+    gp_free(head);
+    if (!is_stdin) close(fd);
+    return st;
+}
+
+static advgp_status take_file(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
+                              advgp_error *err)
+{
+    gp_input_file *file = add_file(inputs);
+    if (!file) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
+    file->path = gp_copy_text(path);
+    file->shown = gp_copy_text(strcmp(path, "-") == 0 ? "standard input" : path);
+    if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    return open_file(file, options, notes, err);
+}
+
+// ---- folders and globs ----------------------------------------------------------------------------------------------
+static bool is_data_file(const char *name)
+{
+    static const char *const endings[] = {"csv", "tsv", "txt", "parquet", "pq", "json", "jsonl", "ndjson"};
+    char stem[256];
+    size_t n = strlen(name);
+    if (name[0] == '.' || name[0] == '_' || n >= sizeof stem) return false;
+    memcpy(stem, name, n + 1);
+    char *dot = strrchr(stem, '.');
+    if (dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) *dot = 0, dot = strrchr(stem, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot + 1, endings[i]) == 0) return true;
+    return false;
+}
+
+static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, const gp_file_options *options,
+                                gp_notes *notes, advgp_error *err)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(path, &entries, NULL, alphasort);
+    if (n < 0) return gp_fail(err, ADVGP_EDATA, "cannot read the folder %s: %s", path, strerror(errno));
+    advgp_status st = ADVGP_OK;
+    for (int i = 0; i < n; i++) {
+        gp_buffer child = {0};
+        struct stat info;
+        const char *name = entries[i]->d_name;
+        if (st == ADVGP_OK && name[0] != '.') {
+            gp_buffer_add(&child, "%s/%s", path, name);
+            if (child.failed)
+                st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+            else if (stat(child.p, &info) == 0 && S_ISDIR(info.st_mode) && depth < FOLDER_DEPTH_MAX)
+                st = take_folder(inputs, child.p, depth + 1, options, notes, err);
+            else if (is_data_file(name))
+                st = take_file(inputs, child.p, options, notes, err);
+        }
+        gp_buffer_fini(&child);
+        free(entries[i]);
+    }
+    free(entries);
+    return st;
+}
+
+static advgp_status take_glob(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
+                              advgp_error *err)
+{
+    glob_t found;
+    int rc = glob(path, 0, NULL, &found);
+    if (rc == GLOB_NOMATCH) return gp_fail(err, ADVGP_EDATA, "no file matches %s", path);
+    if (rc != 0) return gp_fail(err, ADVGP_EDATA, "cannot expand %s", path);
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < found.gl_pathc; i++)
+        st = take_file(inputs, found.gl_pathv[i], options, notes, err);
+    globfree(&found);
+    return st;
+}
+
+static advgp_status take_path(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
+                              advgp_error *err)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0) return take_file(inputs, path, options, notes, err);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        size_t before = inputs->n_files;
+        advgp_status st = take_folder(inputs, path, 0, options, notes, err);
+        if (st == ADVGP_OK && inputs->n_files == before)
+            st = gp_fail(err, ADVGP_EDATA,
+                         "the folder %s holds no data file (.csv, .tsv, .parquet, .json, .jsonl, also .gz)", path);
+        return st;
+    }
+    if (stat(path, &info) != 0 && strpbrk(path, "*?[")) return take_glob(inputs, path, options, notes, err);
+    return take_file(inputs, path, options, notes, err);
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+static char *stem_of(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    size_t start = n;
+    while (start && path[start - 1] != '/') start--;
+    if (n - start == 1 && path[start] == '-') return gp_copy_text("stdin");
+    const char *dot = memchr(path + start + 1, '.', n - start - 1); // a leading dot belongs to the name
+    return gp_text_copy(path + start, (dot ? (size_t)(dot - path) : n) - start);
+}
+
+advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err)
+{
+    *out = (gp_inputs){0};
+    if (options->n_paths == 0 && !options->sql)
+        return gp_fail(err, ADVGP_EINVAL, "no data given; name a file, a folder, a glob, or - for standard input");
+    advgp_status st = ADVGP_OK;
+    out->tables = gp_alloc(options->n_paths, sizeof *out->tables);
+    if (!out->tables) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
+    for (size_t i = 0; st == ADVGP_OK && i < options->n_paths; i++) {
+        gp_input_table *table = &out->tables[i];
+        const char *name = options->names ? options->names[i] : NULL;
+        *table = (gp_input_table){.name = name ? gp_copy_text(name) : stem_of(options->paths[i]),
+                                  .named = name != NULL,
+                                  .first = out->n_files};
+        out->n_tables = i + 1;
+        if (!table->name)
+            st = gp_fail(err, ADVGP_ENOMEM, "no memory for a table's name");
+        else
+            st = take_path(out, options->paths[i], options, notes, err);
+        table->n_files = out->n_files - table->first;
+        for (size_t k = 0; options->sql && !options->stored && st == ADVGP_OK && k < i; k++)
+            if (strcmp(out->tables[k].name, table->name) == 0)
+                st = gp_fail(err, ADVGP_EINVAL, "%s and %s would both be the table '%s' in --sql; rename one",
+                             options->paths[k], options->paths[i], table->name);
+    }
+    if (st != ADVGP_OK) gp_inputs_fini(out);
+    return st;
+}

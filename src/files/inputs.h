@@ -1,0 +1,91 @@
+// inputs.h: what a user's path arguments mean: which files, of which kind, in which encoding, with which delimiter. No
+// database here; duckdb.c is told the result.
+#pragma once
+#include "base/status.h"
+#include "data/notes.h"
+#include "data/strings.h"
+#include "files/files.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum gp_file_kind { GP_FILE_CSV, GP_FILE_PARQUET, GP_FILE_JSON } gp_file_kind;
+
+typedef struct gp_input_file {
+    char *path;  // what is opened; for a spooled copy a path of /proc/self/fd
+    char *shown; // what messages say
+    gp_file_kind kind;
+    const char *compression; // "none", "gzip" or "zstd"
+    int spool;               // descriptor of the unlinked copy, or -1
+    // CSV only
+    bool latin1;        // else UTF-8; UTF-16 was spooled as UTF-8
+    bool plain_quotes;  // no quote in sight: say so, lest an apostrophe is taken for one
+    bool decimal_comma; // 1,5 between semicolons
+    bool infinities;    // a field of its first lines is one of gp_infinities
+    char delimiter;     // 0: not seen yet (compressed)
+    bool no_header;     // its first line is a row of numbers; columns are called c1, c2, ...
+    size_t n_header;    // names in the header line, or cells of that row; 0: not seen yet
+} gp_input_file;
+
+typedef struct gp_input_table {
+    char *name;            // the stem, or what gp_file_options.names says
+    bool named;            // the latter
+    size_t first, n_files; // in gp_inputs.files
+} gp_input_table;
+
+typedef struct gp_inputs {
+    gp_input_file *files;
+    size_t n_files, capacity;
+    gp_input_table *tables; // one a path argument
+    size_t n_tables;
+} gp_inputs;
+
+// Expands, spools and sniffs. On failure *out is empty. EDATA for everything wrong with a file.
+advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err);
+void gp_inputs_fini(gp_inputs *inputs);
+
+// ---- spool.c: copies that a second pass can read --------------------------------------------------------------------
+// Copies fd to its end into an unlinked temporary file; *copy is its descriptor.
+advgp_status gp_spool(int fd, const char *shown, const char *temporary, int *copy, advgp_error *err);
+// The same from UTF-16 to UTF-8. A lone surrogate becomes U+FFFD.
+advgp_status gp_spool_utf16(int fd, bool big_endian, const char *shown, const char *temporary, int *copy,
+                            advgp_error *err);
+
+// ---- compressed.c ---------------------------------------------------------------------------------------------------
+// EDATA where a file of compression "gzip" or "zstd" is cut off, or a gzip file does not match its checksums. Reads it
+// all, wherever fd stands.
+advgp_status gp_compressed_check(int fd, const char *compression, const char *shown, advgp_error *err);
+
+// ---- sniff.c: what the first bytes tell -----------------------------------------------------------------------------
+enum { GP_HEAD_BYTES = 1 << 18 };
+typedef enum gp_utf16 { GP_NOT_UTF16, GP_UTF16_LE, GP_UTF16_BE } gp_utf16;
+gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n);
+extern const char *const gp_infinities[]; // how programs write infinity; without the sign
+extern const size_t gp_infinities_size;
+// Kind and compression from the bytes and, where they do not tell, the name.
+void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n);
+// Delimiter, quotes, decimal comma, header. EDATA on binary junk and duplicate column names. Notes a missing header.
+advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err);
+
+// ---- read_sql.c: the same in DuckDB's SQL ---------------------------------------------------------------------------
+// Columns whose type is dictated to the CSV reader: sniffing a sample takes 1, 2, 3 for integers and then stumbles
+// over 4.5.
+typedef struct gp_forced_types {
+    const char *const *names, *const *types;
+    size_t n;
+} gp_forced_types;
+void gp_sql_read(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced_types forced); // "SELECT * FROM ..."
+void gp_sql_path(gp_buffer *sql, const char *path); // a literal by which DuckDB opens this file and no other
+void gp_sql_diagnose(gp_buffer *sql,
+                     const gp_input_file *csv); // reads all as text with the header's width: finds the ragged line
+void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet); // name and num_children of its schema's nodes
+void gp_sql_json_texts(gp_buffer *sql, const gp_input_file *json);       // its values as texts, one column
+void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
+
+// ---- file_error.c ---------------------------------------------------------------------------------------------------
+// Turns DuckDB's message (several lines, addressed to SQL authors) into one sentence for the owner of the file.
+advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *message, advgp_error *err);
+// Is the CSV file, read as UTF-8 so far, none in its middle? Reads all of it; for when reading has failed.
+bool gp_file_turns_latin1(const gp_input_file *file);
+// The file of a message "Invalid unicode ... file = PATH", or NULL.
+gp_input_file *gp_file_not_utf8(gp_inputs *inputs, const char *message);

@@ -1,0 +1,231 @@
+// sniff.c: what the first bytes of a file tell: kind, compression, encoding, delimiter. DuckDB could guess the
+// delimiter too, but where a row is ragged it then prefers a dialect of one column, and the user would never hear of
+// the row.
+#include "files/inputs.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n)
+{
+    if (n >= 2 && head[0] == 0xff && head[1] == 0xfe) return GP_UTF16_LE;
+    if (n >= 2 && head[0] == 0xfe && head[1] == 0xff) return GP_UTF16_BE;
+    size_t even = 0, odd = 0, pairs = (n < 200 ? n : 200) / 2;
+    for (size_t i = 0; i < pairs; i++) even += head[2 * i] == 0, odd += head[2 * i + 1] == 0;
+    if (pairs < 4) return GP_NOT_UTF16;
+    if (even == 0 && odd * 10 >= pairs * 9) return GP_UTF16_LE; // Latin letters: every second byte is 0
+    if (odd == 0 && even * 10 >= pairs * 9) return GP_UTF16_BE;
+    return GP_NOT_UTF16;
+}
+
+static bool has_magic(const unsigned char *head, size_t n, const char *magic, size_t length)
+{
+    return n >= length && memcmp(head, magic, length) == 0;
+}
+
+void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n)
+{
+    file->compression = has_magic(head, n, "\x1f\x8b", 2)           ? "gzip"
+                        : has_magic(head, n, "\x28\xb5\x2f\xfd", 4) ? "zstd"
+                                                                    : "none";
+    if (has_magic(head, n, "PAR1", 4)) {
+        file->kind = GP_FILE_PARQUET;
+        return;
+    }
+    const char *slash = strrchr(file->shown, '/');
+    const char *name = slash ? slash + 1 : file->shown;
+    if (strstr(name, ".parquet")) {
+        file->kind = GP_FILE_PARQUET; // its reader will say what is wrong with it
+        return;
+    }
+    bool json = strstr(name, ".json") || strstr(name, ".ndjson");
+    bool csv = strstr(name, ".csv") || strstr(name, ".tsv") || strstr(name, ".txt");
+    size_t i = 0;
+    while (i < n && isspace(head[i])) i++;
+    bool brace = i < n && head[i] == '{';
+    file->kind = json || (brace && !csv) ? GP_FILE_JSON : GP_FILE_CSV;
+}
+
+// ---- the dialect ----------------------------------------------------------------------------------------------------
+// The end of the line that starts at `from`, outside double quotes.
+static size_t line_end(const unsigned char *head, size_t n, size_t from)
+{
+    bool quoted = false;
+    size_t i = from;
+    for (; i < n; i++) {
+        if (head[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (head[i] == '\n' || head[i] == '\r'))
+            break;
+    }
+    return i;
+}
+
+static size_t count_outside_quotes(const unsigned char *line, size_t n, char wanted)
+{
+    bool quoted = false;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (line[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && line[i] == (unsigned char)wanted)
+            count++;
+    }
+    return count;
+}
+
+static char choose_delimiter(const unsigned char *header, size_t n, const unsigned char *second, size_t n_second)
+{
+    static const char candidates[] = ",;\t| :~^";
+    char best = ',';
+    size_t best_score = 0;
+    for (const char *c = candidates; *c; c++) {
+        size_t in_header = count_outside_quotes(header, n, *c);
+        if (in_header == 0) continue;
+        bool agrees = n_second && count_outside_quotes(second, n_second, *c) == in_header;
+        bool unusual = c >=
+                       candidates + 4; // a space or colon inside a name is no delimiter unless the next line agrees
+        if (unusual && (!agrees || best_score)) continue;
+        size_t score = 2 * in_header + (agrees ? 1000000 : 0); // the second line decides, then the number
+        if (score > best_score) best = *c, best_score = score;
+    }
+    return best;
+}
+
+static bool all_digits(const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isdigit(p[i])) return false;
+    return n > 0;
+}
+
+// The next field from *from on, as far as delimiters and line ends tell, without a minus; NULL after the last.
+static const unsigned char *next_field(const unsigned char *head, size_t n, char delimiter, size_t *from,
+                                       size_t *length)
+{
+    size_t end = *from;
+    while (end < n && head[end] != (unsigned char)delimiter && head[end] != '\n' && head[end] != '\r') end++;
+    if (end >= n) return NULL;
+    const unsigned char *field = head + *from;
+    *length = end - *from;
+    *from = end + 1;
+    if (*length && *field == '-') field++, (*length)--;
+    return field;
+}
+
+const char *const gp_infinities[] = {"inf", "Inf", "INF", "infinity", "Infinity"};
+const size_t gp_infinities_size = sizeof gp_infinities / sizeof *gp_infinities;
+
+static bool sees_infinities(const unsigned char *head, size_t n, char delimiter)
+{
+    size_t from = 0, length;
+    for (const unsigned char *field; (field = next_field(head, n, delimiter, &from, &length));)
+        for (size_t i = 0; (*field == 'i' || *field == 'I') && i < gp_infinities_size; i++)
+            if (strlen(gp_infinities[i]) == length && memcmp(field, gp_infinities[i], length) == 0) return true;
+    return false;
+}
+
+// Do fields look like 1,5 and none like 1.5?
+static bool sees_decimal_comma(const unsigned char *head, size_t n, char delimiter)
+{
+    if (delimiter == ',') return false;
+    size_t commas = 0, from = 0, length;
+    for (const unsigned char *field; (field = next_field(head, n, delimiter, &from, &length));) {
+        const unsigned char *mark = memchr(field, ',', length);
+        if (mark && all_digits(field, (size_t)(mark - field)) &&
+            all_digits(mark + 1, length - (size_t)(mark - field) - 1))
+            commas++;
+        const unsigned char *point = memchr(field, '.', length);
+        if (point && all_digits(field, (size_t)(point - field)) &&
+            all_digits(point + 1, length - (size_t)(point - field) - 1))
+            return false;
+    }
+    return commas > 0;
+}
+
+enum { NAME_BYTES = 64, COMPARED_NAMES = 4096 }; // beyond that many columns DuckDB's renaming stands
+
+static size_t next_name(const unsigned char *line, size_t n, size_t from, char delimiter, char *name)
+{
+    bool quoted = false;
+    size_t used = 0, i = from;
+    for (; i < n; i++) {
+        if (line[i] == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        if (!quoted && line[i] == (unsigned char)delimiter) break;
+        if (used + 1 < NAME_BYTES && (used || !isspace(line[i]))) name[used++] = (char)line[i];
+    }
+    while (used && isspace((unsigned char)name[used - 1])) used--;
+    name[used] = 0;
+    return i;
+}
+
+// Quadratic in the number of columns, and exact enough: names are compared by their first 63 bytes.
+static advgp_status refuse_duplicates(const gp_input_file *file, const unsigned char *line, size_t n, advgp_error *err)
+{
+    size_t from = 0;
+    for (size_t column = 1; from <= n && column < COMPARED_NAMES; column++) {
+        char name[NAME_BYTES], other[NAME_BYTES];
+        from = next_name(line, n, from, file->delimiter, name) + 1;
+        size_t at = from;
+        for (size_t k = column + 1; at <= n && k < COMPARED_NAMES; k++) {
+            at = next_name(line, n, at, file->delimiter, other) + 1;
+            if (*name && strcasecmp(name, other) == 0 && strlen(name) < NAME_BYTES - 1)
+                return gp_fail(err, ADVGP_EDATA,
+                               "%s: columns %zu and %zu are both named '%s'; rename one in the header line",
+                               file->shown, column, k, name);
+        }
+    }
+    return ADVGP_OK;
+}
+
+// Is the first line a row already? Then every cell is a number (or empty), and not all of them are whole ones: names
+// like 0, 1, 2 and 2019, 2020 are names.
+static bool is_row(const unsigned char *line, size_t n, char delimiter)
+{
+    bool any = false;
+    if (memchr(line, '"', n)) return false;
+    for (size_t from = 0; from <= n;) {
+        char cell[NAME_BYTES], *end;
+        from = next_name(line, n, from, delimiter, cell) + 1;
+        if (!*cell) continue;
+        char *comma = delimiter == ',' ? NULL : strchr(cell, ',');
+        if (comma) *comma = '.';
+        if (!strchr("+-.0123456789", *cell) || strpbrk(cell, "xX")) return false;
+        (void)strtod(cell, &end);
+        if (*end) return false;
+        any = any || strpbrk(cell, ".eE");
+    }
+    return any;
+}
+
+advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err)
+{
+    if (memchr(head, 0, n))
+        return gp_fail(err, ADVGP_EDATA,
+                       "%s holds binary bytes and is no table of text; CSV, Parquet and JSON lines are read",
+                       file->shown);
+    if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) head += 3, n -= 3;
+    size_t end = line_end(head, n, 0), start = 0;
+    while (end == start && end < n) start = end + 1, end = line_end(head, n, start); // blank lines before the header
+    size_t second = end;
+    while (second < n && (head[second] == '\n' || head[second] == '\r')) second++;
+    size_t second_end = line_end(head, n, second);
+    const unsigned char *header = head + start;
+    size_t length = end - start;
+    if (length == 0)
+        return gp_fail(err, ADVGP_EDATA, "%s holds no line of text; a header line and rows are expected", file->shown);
+    file->delimiter = choose_delimiter(header, length, head + second, second_end - second);
+    file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
+    file->plain_quotes = !memchr(head, '"', n) && (n == 0 || *header != '\'');
+    file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);
+    file->infinities = sees_infinities(head, n, file->delimiter);
+    file->no_header = is_row(header, length, file->delimiter);
+    if (!file->no_header) return refuse_duplicates(file, header, length, err);
+    return gp_notes_add(notes, err, 1, "%s has no header line: its columns are called c1 to c%zu", file->shown,
+                        file->n_header);
+}

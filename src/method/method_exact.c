@@ -1,0 +1,285 @@
+// method_exact.c: the exact Gaussian process (model/exact.h), its hyper-parameters by L-BFGS on the evidence. Time
+// grows with the cube of the rows: a yardstick for thousands, not a way to fit millions.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "method/method.h"
+#include "optim/lbfgs.h"
+#include "train/account.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SUBSET_ROWS = 1000, READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5, MAX_ITERATIONS = 200 };
+// sigma^2 = e^2x + noise_share (1 + a0^2 + s_c^2 + s_l^2), all of the standardised target, is what L-BFGS sees. It is
+// the relative jitter of K_mm once more: with less noise the covariance is singular in double precision, and
+// predictions would hang on the rounding of one machine.
+static const double noise_share = 1e-6, start_noise = 0.4, start_amplitude = 0.9, start_trend = 0.5;
+static const double farthest = 25; // |ln eta|, |ln a0|: beyond it lies overflow, not a model
+
+typedef struct exact_run {
+    gp_reader reader;
+    const gp_schema *schema;
+    const gp_train_options *options;
+    const gp_train_events *events;
+    gp_stopwatch began;
+    gp_exact_spec spec;
+    size_t n, n_hyper, evaluations, rows_seen;
+    double *X, *y, *w;  // n rows of positive weight; w NULL: ones
+    double *x, *hyper;  // [n_hyper]: what L-BFGS moves, and what it means
+    double *mean, *var; // [EVAL_ROWS]
+    gp_exact *exact;    // of the present stage
+    size_t stage_n;
+    gp_score score;
+    bool interrupted, late;
+} exact_run;
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+static advgp_status keep_rows(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    exact_run *r = ctx;
+    const size_t d = rows.X.cols;
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        const double w = rows.w ? rows.w[i] : 1;
+        if (w == 0) continue;
+        memcpy(r->X + r->n * d, rows.X.p + i * rows.X.ld, d * sizeof *r->X);
+        r->y[r->n] = rows.y[i];
+        if (r->w) r->w[r->n] = w;
+        r->n++;
+    }
+    return ADVGP_OK;
+}
+
+static gp_batch first_rows(const exact_run *r, size_t n)
+{
+    return (gp_batch){.X = gp_cmat_of(r->X, n, r->spec.d), .y = r->y, .w = r->w};
+}
+
+// ---- the evidence ---------------------------------------------------------------------------------------------------
+
+static advgp_status score_block(void *ctx, gp_batch rows, advgp_error *err)
+{
+    exact_run *r = ctx;
+    advgp_status st = gp_exact_predict(r->exact, rows.X, r->mean, NULL, r->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        gp_score_add(&r->score, r->schema, rows.w ? rows.w[i] : 1, rows.y[i], r->mean[i], r->var[i]);
+    return st;
+}
+
+static advgp_status evaluate(exact_run *r, double nlml, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    r->score = (gp_score){0};
+    if (gp_shards_rows(r->reader.shards, GP_STOP))
+        st = gp_reader_visit(&r->reader, GP_STOP, EVAL_ROWS, score_block, r, err);
+    const double wall = gp_clock_wall() - r->began.wall;
+    const gp_train_eval e = {.wall = wall,
+                             .cpu = gp_clock_cpu() - r->began.cpu,
+                             .rows = (double)r->rows_seen,
+                             .epoch = (double)r->rows_seen / (double)r->n,
+                             .version = r->evaluations,
+                             .neg_elbo_per_row = nlml / (double)r->stage_n,
+                             .rmse = gp_score_rmse(&r->score),
+                             .mnlp = gp_score_mnlp(&r->score),
+                             .rows_per_second = (double)r->rows_seen / fmax(wall, 1e-9)};
+    if (st == ADVGP_OK && r->events->eval) r->events->eval(r->events->ctx, &e);
+    return st;
+}
+
+static bool is_scale(const exact_run *r, size_t i) // ln a0, ln s_c, ln s_l
+{
+    return i == 1 || i >= 2 + r->spec.d;
+}
+
+static void meaning(const exact_run *r, const double *x, double *hyper)
+{
+    double variance = exp(2 * x[0]) + noise_share;
+    memcpy(hyper, x, r->n_hyper * sizeof *x);
+    for (size_t i = 1; i < r->n_hyper; i++)
+        if (is_scale(r, i)) variance += noise_share * exp(2 * x[i]);
+    hyper[0] = 0.5 * log(variance);
+}
+
+// The gradient in hyper becomes that in x: the noise depends on every scale.
+static void pull(const exact_run *r, const double *x, double *gradient)
+{
+    const double by_variance = gradient[0] * exp(-2 * r->hyper[0]); // d ln sigma = d variance / (2 variance)
+    gradient[0] = by_variance * exp(2 * x[0]);
+    for (size_t i = 1; i < r->n_hyper; i++)
+        if (is_scale(r, i)) gradient[i] += by_variance * noise_share * exp(2 * x[i]);
+}
+
+// -ln p(y) per row and its gradient in x.
+static advgp_status objective(void *ctx, const double *x, size_t n, double *value, double *gradient, advgp_error *err)
+{
+    exact_run *r = ctx;
+    r->interrupted = r->interrupted || (r->events->stop && r->events->stop(r->events->ctx));
+    r->late = r->options->seconds > 0 && gp_clock_wall() - r->began.wall >= r->options->seconds;
+    if (r->evaluations && (r->interrupted || r->late)) return gp_fail(err, ADVGP_ESTOPPED, "stopped");
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(x[i]) <= farthest)) return gp_fail(err, ADVGP_ENUMERIC, "exact: a hyper-parameter is extreme");
+    meaning(r, x, r->hyper);
+    double nlml;
+    advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, gradient, NULL, err);
+    if (st != ADVGP_OK) return st;
+    pull(r, x, gradient);
+    for (size_t i = 0; i < n; i++) gradient[i] /= (double)r->stage_n;
+    *value = nlml / (double)r->stage_n;
+    r->rows_seen += r->stage_n;
+    return r->evaluations++ % EVAL_EVERY ? ADVGP_OK : evaluate(r, nlml, err);
+}
+
+// ---- stages ---------------------------------------------------------------------------------------------------------
+
+static void start(exact_run *r)
+{
+    const size_t d = r->spec.d;
+    r->x[0] = log(start_noise);
+    r->x[1] = log(start_amplitude);
+    for (size_t k = 0; k < d; k++) r->x[2 + k] = -log((double)d); // r^2 of two rows is about 2, whatever d
+    for (size_t i = 2 + d; i < r->n_hyper; i++) r->x[i] = log(start_trend);
+}
+
+static advgp_status stage(exact_run *r, size_t n, gp_lbfgs_result *found, advgp_error *err)
+{
+    const gp_lbfgs_options o = {.max_iterations = MAX_ITERATIONS, .gradient_tol = 1e-6, .value_tol = 1e-9};
+    gp_exact_free(r->exact);
+    r->exact = NULL;
+    r->stage_n = n;
+    advgp_status st = gp_exact_new(&r->spec, first_rows(r, n), &r->exact, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_lbfgs(objective, r, r->n_hyper, r->x, &o, found, err);
+    return st == ADVGP_ESTOPPED ? ADVGP_OK : st; // the best so far is a model
+}
+
+// A sample first (rows come shuffled): its optimum is where all rows need a few evaluations only.
+static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_error *err)
+{
+    gp_lbfgs_result found = {0};
+    advgp_status st = ADVGP_OK;
+    start(r);
+    if (r->n > (size_t)2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
+    if (st == ADVGP_OK) st = stage(r, r->n, &found, err);
+    result->stopped = r->interrupted                                ? GP_STOPPED_INTERRUPTED
+                      : r->late                                     ? GP_STOPPED_TIME
+                      : found.stopped == GP_STOPPED_ITERATION_LIMIT ? GP_STOPPED_ITERATIONS
+                                                                    : GP_STOPPED_MAXIMUM;
+    result->interrupted = r->interrupted;
+    result->versions = r->evaluations;
+    result->rows = (double)r->rows_seen;
+    return st;
+}
+
+static advgp_status make_model(exact_run *r, const gp_train_request *request, gp_train_result *result, gp_model **model,
+                               advgp_error *err)
+{
+    double jitter = 0;
+    meaning(r, r->x, r->hyper);
+    advgp_status st = gp_exact_evidence(r->exact, r->hyper, &result->neg_elbo, NULL, &jitter, err);
+    if (st == ADVGP_OK) st = evaluate(r, result->neg_elbo, err);
+    if (st == ADVGP_OK)
+        st = gp_model_new_exact(r->options->kernel, r->options->trend, r->n, r->w != NULL, request->schema,
+                                request->sql, model, err);
+    if (st != ADVGP_OK) return st;
+    gp_model *m = *model;
+    memcpy(m->method, "exact", sizeof "exact");
+    memcpy(m->theta, r->hyper, r->n_hyper * sizeof *r->hyper);
+    memcpy(m->x_train, r->X, r->n * r->spec.d * sizeof *r->X);
+    memcpy(m->alpha, gp_exact_weights(r->exact), r->n * sizeof *m->alpha);
+    if (r->w) memcpy(m->w_train, r->w, r->n * sizeof *r->w);
+    m->exact.jitter = jitter;
+    for (size_t i = 0; i < r->n; i++) {
+        const double w = r->w ? r->w[i] : 1;
+        m->stats.n += w;
+        m->stats.yy += w * r->y[i] * r->y[i];
+    }
+    gp_exact_free(r->exact); // its matrices are as large as those of the predictors that follow
+    r->exact = NULL;
+    st = gp_account(m, &r->reader, r->options->test, r->began, result, err);
+    if (st == ADVGP_OK) return st;
+    m->schema = NULL; // still the caller's
+    gp_model_free(m);
+    *model = NULL;
+    return st;
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+
+static advgp_status check(const gp_shards *shards, const gp_schema *schema, const gp_train_options *o, advgp_error *err)
+{
+    if (!shards || !schema || !o || !o->kernel)
+        return gp_fail(err, ADVGP_EINVAL, "exact: no rows, schema, options or kernel given");
+    const size_t n = gp_shards_rows(shards, GP_TRAIN);
+    if (!n) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
+    if (n > GP_MODEL_EXACT_ROWS_MAX)
+        return gp_fail(err, ADVGP_EDATA,
+                       "%zu training rows are too many for --method exact, which takes %d: its memory grows with their "
+                       "square and its time with their cube. Use --method advgp, or take a sample with --sql",
+                       n, GP_MODEL_EXACT_ROWS_MAX);
+    return ADVGP_OK;
+}
+
+static advgp_status take_memory(exact_run *r, const gp_shards *shards, advgp_error *err)
+{
+    const size_t n = gp_shards_rows(shards, GP_TRAIN), d = shards->d;
+    r->X = gp_alloc(n, d * sizeof *r->X);
+    r->y = gp_alloc(n, sizeof *r->y);
+    r->w = shards->weighted ? gp_alloc(n, sizeof *r->w) : NULL;
+    r->x = gp_alloc(r->n_hyper, sizeof *r->x);
+    r->hyper = gp_alloc(r->n_hyper, sizeof *r->hyper);
+    r->mean = gp_alloc(READ_ROWS, sizeof *r->mean);
+    r->var = gp_alloc(READ_ROWS, sizeof *r->var);
+    const bool good = r->X && r->y && (r->w || !shards->weighted) && r->x && r->hyper && r->mean && r->var;
+    if (!good) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu training rows", n);
+    return gp_reader_new(shards, READ_ROWS, &r->reader, err);
+}
+
+static void run_fini(exact_run *r)
+{
+    gp_exact_free(r->exact);
+    gp_reader_fini(&r->reader);
+    gp_free(r->X);
+    gp_free(r->y);
+    gp_free(r->w);
+    gp_free(r->x);
+    gp_free(r->hyper);
+    gp_free(r->mean);
+    gp_free(r->var);
+}
+
+static advgp_status train_exact(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                                advgp_error *err)
+{
+    const gp_shards *shards = request->shards;
+    const gp_train_options *options = request->options;
+    static const gp_train_events silent = {0};
+    gp_train_result unused, *out = result ? result : &unused;
+    *model = NULL;
+    *out = (gp_train_result){0};
+    advgp_status st = check(shards, request->schema, options, err);
+    if (st != ADVGP_OK) return st;
+    exact_run r = {.schema = request->schema,
+                   .options = options,
+                   .events = request->events ? request->events : &silent,
+                   .began = gp_stopwatch_start(),
+                   .spec = {.d = shards->d, .n_components = 1, .kernels = &options->kernel, .trend = options->trend},
+                   .n_hyper = gp_exact_fit_n_hyper(shards->d, options->trend)};
+    st = take_memory(&r, shards, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(&r.reader, GP_TRAIN, 0, keep_rows, &r, err);
+    if (st == ADVGP_OK && r.events->phase) r.events->phase(r.events->ctx, "hyper-parameters by the exact evidence");
+    if (st == ADVGP_OK) st = find_hyper(&r, out, err);
+    if (st == ADVGP_OK) st = make_model(&r, request, out, model, err);
+    run_fini(&r);
+    return st;
+}
+
+static const char *const exact_options[] = {"kernel", "trend", "time", NULL};
+
+const gp_method gp_method_exact = {
+    .name = "exact",
+    .summary = "the exact Gaussian process, for up to 5000 training rows",
+    .options = exact_options,
+    .train = train_exact,
+};

@@ -1,0 +1,107 @@
+// run.c: what all kinds of run share.
+#include "run/run.h"
+#include "base/alloc.h"
+
+static const uint64_t jump_patience = 3;
+static const double bound_jump = 10;                               // nats a row: a rise that no batch's noise explains
+static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5
+enum { WORKERS_MAX = 4096 };
+
+static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
+{
+    gp_run *run = ctx;
+    if (!run->rotation) return gp_features_set(run->f, theta, err);
+    advgp_status st = gp_features_set(run->f, before, err);
+    if (st != ADVGP_OK) return st;
+    gp_basis_rotation_keep(run->rotation, run->f);
+    st = gp_features_set(run->f, theta, err);
+    return st == ADVGP_OK ? gp_basis_rotation_carry(run->rotation, run->f, theta, err) : st;
+}
+
+advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *o, advgp_error *err)
+{
+    *run = (gp_run){.ops = ops, .o = *o};
+    if (!run->o.workers_max) run->o.workers_max = o->workers;
+    if (!run->o.id[0] && !run->o.id[1]) run->o.id[0] = o->seed, run->o.id[1] = 1;
+    if (!o->workers || o->workers > run->o.workers_max || run->o.workers_max > WORKERS_MAX)
+        return gp_fail(err, ADVGP_EINVAL, "%zu workers, at most %zu: 1 to %d are possible", o->workers,
+                       run->o.workers_max, WORKERS_MAX);
+    advgp_status st = gp_features_new(o->spec, &run->f, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_basis_rotation_new(run->f, &run->rotation, err);
+    if (st != ADVGP_OK) return st;
+    run->layout = gp_theta_layout_of(run->f);
+    run->range = o->range.count ? o->range : gp_range_all(run->layout);
+    const gp_rule_options rule = {.layout = run->layout,
+                                  .range = run->range,
+                                  .age_power = o->rule->age_power,
+                                  .natural_rate = o->natural_rate,
+                                  .adam_rate = o->adam_rate,
+                                  .decay = adadelta_decay,
+                                  .epsilon = adadelta_epsilon};
+    st = o->rule->make(&rule, &run->rule, err);
+    if (st != ADVGP_OK) return st;
+    const gp_server_options server = {.rule = run->rule,
+                                      .theta = o->theta,
+                                      .n_shards = o->shards->n_train,
+                                      .shard_weight = o->shards->weight,
+                                      .workers = o->workers,
+                                      .workers_max = run->o.workers_max,
+                                      .max_delay = o->max_delay,
+                                      .quorum = o->quorum,
+                                      .filter = o->filter,
+                                      .steps = o->steps,
+                                      .on_loss = o->on_loss,
+                                      .run = {run->o.id[0], run->o.id[1]},
+                                      .fingerprint = o->fingerprint,
+                                      .lost_after = o->lost_after,
+                                      .jump = bound_jump,
+                                      .jump_patience = jump_patience,
+                                      .check = o->range.count ? NULL : can_start, // a part of theta tells nothing
+                                      .check_ctx = run,
+                                      .event = o->event,
+                                      .event_ctx = o->event_ctx};
+    return gp_server_new(&server, &run->server, err);
+}
+
+void gp_run_fini(gp_run *run)
+{
+    gp_server_free(run->server);
+    gp_rule_free(run->rule);
+    gp_basis_rotation_free(run->rotation);
+    gp_features_free(run->f);
+}
+
+advgp_status gp_run_start(gp_run *run, advgp_error *err)
+{
+    return run->ops->start ? run->ops->start(run, err) : ADVGP_OK;
+}
+
+size_t gp_run_members(const gp_run *run)
+{
+    return run->o.workers_max;
+}
+
+void gp_run_free(gp_run *run)
+{
+    if (!run) return;
+    run->ops->stop(run);
+    gp_run_fini(run);
+    gp_free(run);
+}
+
+advgp_status gp_run_collect(gp_run *run, const double *theta, unsigned flags, uint64_t max_rows, const double **sum,
+                            int (*stop)(void *ctx), void *ctx, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    gp_server_collect(run->server, theta, flags, max_rows);
+    while (st == ADVGP_OK && !(*sum = gp_server_collected(run->server))) {
+        // Asked before the turn, since one turn may bring all that is missing; given up after it, since a replay takes
+        // it that the workers were answered.
+        const bool stopping = stop && stop(ctx);
+        st = run->ops->turn(run, stopping ? 0 : 0.2, err);
+        if (st == ADVGP_OK && stopping && !gp_server_collected(run->server))
+            return gp_fail(err, ADVGP_ESTOPPED, "stopped while rows were summed");
+    }
+    return st;
+}

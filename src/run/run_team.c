@@ -1,0 +1,207 @@
+// run_team.c: the workers are threads of this process. The server's own work is done by whoever takes turns.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "run/run.h"
+#include "run/work.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct team team;
+
+typedef struct mate {
+    team *team;
+    pthread_t thread;
+    bool started;
+    gp_row_computer *computer;
+    gp_worker_life life;
+    atomic_bool ended; // status and error may be read
+    advgp_status status;
+    advgp_error error;
+} mate;
+
+struct team {
+    gp_run base;
+    gp_endpoint **endpoints; // [1 + workers], the server's first; a worker closes its own
+    mate *mates;             // [workers]
+    char *bytes;             // of the message being sent
+    gp_message_limits limits;
+};
+
+static gp_endpoint *server_end(team *t)
+{
+    return t->endpoints[0];
+}
+
+// ---- a worker -------------------------------------------------------------------------------------------------------
+
+static void *work(void *arg)
+{
+    mate *m = arg;
+    m->status = gp_worker_live(&m->life, NULL, &m->error);
+    atomic_store(&m->ended, true);
+    gp_endpoint *server = server_end(m->team);
+    server->transport->wake(server);
+    return NULL;
+}
+
+// ---- the server's turns ---------------------------------------------------------------------------------------------
+
+static advgp_status say_all(team *t, advgp_error *err)
+{
+    gp_message m;
+    size_t peer;
+    gp_endpoint *e = server_end(t);
+    advgp_status st = ADVGP_OK;
+    while (st == ADVGP_OK && gp_server_next(t->base.server, gp_clock_wall(), &peer, &m)) {
+        gp_message_encode(&m, t->bytes);
+        st = e->transport->send(e, peer, t->bytes, gp_message_size(&m), err);
+    }
+    return st;
+}
+
+static advgp_status failure(team *t, advgp_error *err)
+{
+    for (size_t k = 0; k < t->base.o.workers; k++) {
+        mate *m = &t->mates[k];
+        if (!atomic_load(&m->ended) || m->status == ADVGP_OK) continue;
+        if (err) *err = m->error;
+        return m->status;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
+{
+    team *t = (team *)run;
+    gp_endpoint *e = server_end(t);
+    size_t peer, n;
+    const void *bytes;
+    gp_message m;
+    advgp_status st = say_all(t, err); // what a call from outside left to say
+    if (st == ADVGP_OK) st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
+    if (st == ADVGP_OK && bytes) {
+        st = gp_message_decode(bytes, n, &t->limits, &m, err); // from our own threads: it is sound
+        if (st == ADVGP_OK && m.kind != GP_BYE) st = gp_server_on_message(run->server, gp_clock_wall(), peer, &m, err);
+        if (st == ADVGP_OK) st = say_all(t, err);
+    }
+    // What ended a worker explains whatever else has gone wrong since.
+    const advgp_status of_worker = failure(t, err);
+    return of_worker == ADVGP_OK ? st : of_worker;
+}
+
+static advgp_status team_say(gp_run *run, advgp_error *err)
+{
+    return say_all((team *)run, err);
+}
+
+static void team_wake(gp_run *run)
+{
+    gp_endpoint *e = server_end((team *)run);
+    e->transport->wake(e);
+}
+
+static bool all_ended(team *t)
+{
+    for (size_t k = 0; k < t->base.o.workers; k++)
+        if (t->mates[k].started && !atomic_load(&t->mates[k].ended)) return false;
+    return true;
+}
+
+// Everybody is told BYE, also who the server does not know (yet): whoever waits hears it now, who computes after that.
+static void team_stop(gp_run *run)
+{
+    team *t = (team *)run;
+    if (t->mates && t->endpoints && t->endpoints[0]) {
+        gp_endpoint *e = server_end(t);
+        gp_server_end(run->server);
+        const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
+        gp_message_encode(&bye, t->bytes);
+        for (size_t k = 0; k < run->o.workers; k++)
+            (void)e->transport->send(e, 1 + k, t->bytes, gp_message_size(&bye), NULL);
+        while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
+    }
+    for (size_t k = 0; t->mates && k < run->o.workers; k++) {
+        mate *m = &t->mates[k];
+        if (m->started) pthread_join(m->thread, NULL);
+        gp_row_computer_free(m->computer);
+    }
+    for (size_t k = 0; t->endpoints && k <= run->o.workers; k++)
+        if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
+    gp_free(t->mates);
+    gp_free(t->endpoints);
+    gp_free(t->bytes);
+}
+
+static advgp_status team_start(gp_run *run, advgp_error *err)
+{
+    team *t = (team *)run;
+    for (size_t k = 0; k < run->o.workers; k++) {
+        mate *m = &t->mates[k];
+        m->started = pthread_create(&m->thread, NULL, work, m) == 0;
+        if (!m->started)
+            return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
+                           run->o.workers);
+    }
+    return ADVGP_OK;
+}
+
+static const gp_run_ops team_ops = {
+    .start = team_start, .turn = team_turn, .wake = team_wake, .say = team_say, .stop = team_stop};
+
+// ---- construction ---------------------------------------------------------------------------------------------------
+
+static advgp_status make_mate(team *t, size_t k, advgp_error *err)
+{
+    const gp_run *run = &t->base;
+    const gp_row_computer_options o = {.shards = run->o.shards,
+                                       .spec = run->o.spec,
+                                       .rule = run->o.rule,
+                                       .range = gp_range_all(run->layout),
+                                       .batch = run->o.batch};
+    mate *m = &t->mates[k];
+    m->team = t;
+    const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
+    if (st != ADVGP_OK) return st;
+    m->life = (gp_worker_life){
+        .endpoint = t->endpoints[1 + k],
+        .computer = gp_row_computer_of(m->computer),
+        .delays = run->o.delays,
+        .n_delays = run->o.n_delays,
+        .worker = {.size = run->layout.size,
+                   .push_size = gp_row_computer_push_size(run->layout, run->o.rule, gp_range_all(run->layout)),
+                   .n_shards = run->o.shards->n_train,
+                   .wish = (uint32_t)k,
+                   .run = {run->o.id[0], run->o.id[1]},
+                   .token = 1 + k}};
+    return ADVGP_OK;
+}
+
+advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error *err)
+{
+    *out = NULL;
+    team *t = gp_alloc(1, sizeof *t);
+    if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    advgp_status st = gp_run_init(&t->base, &team_ops, o, err);
+    if (st == ADVGP_OK) {
+        const size_t size = t->base.layout.size,
+                     push = gp_row_computer_push_size(t->base.layout, o->rule, gp_range_all(t->base.layout));
+        t->limits = (gp_message_limits){.values = push > size ? push : size,
+                                        .masked = size,
+                                        .shards = o->shards->n_train,
+                                        .text = sizeof err->text}; // what a worker fails with is in its farewell
+        const size_t bytes = gp_message_size_max(&t->limits);
+        t->bytes = gp_alloc(bytes, 1);
+        t->mates = gp_alloc(o->workers, sizeof *t->mates);
+        t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
+        st = t->bytes && t->mates && t->endpoints ? gp_inproc_open(o->workers, bytes, t->endpoints, err)
+                                                  : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+    }
+    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_mate(t, k, err);
+    if (st != ADVGP_OK) {
+        gp_run_free(&t->base);
+        return st;
+    }
+    *out = &t->base;
+    return ADVGP_OK;
+}

@@ -1,0 +1,125 @@
+// calibrate.c: scores s_i = |y_i - mean_i| / sd_i of rows the model has not seen, for the table of the model.
+#include "score/calibrate.h"
+#include "base/alloc.h"
+#include "linalg/dense.h"
+
+#include <math.h>
+
+typedef struct walk {
+    const gp_model *model;
+    gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var;
+    double *residual; // [capacity], leave-one-out only
+    double *scores;   // sink
+    size_t n;
+    size_t n_levels; // coverage
+    const double *calibrated, *gaussian;
+    double *in_calibrated, *in_gaussian, weight;
+} walk;
+
+static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, advgp_error *err)
+{
+    *w = (walk){.model = model};
+    advgp_status st = gp_model_predictor(model, &w->predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(w->predictor, 0, &w->work, err);
+    if (st != ADVGP_OK) return st;
+    w->mean = gp_alloc(capacity, sizeof(double));
+    w->var = gp_alloc(capacity, sizeof(double));
+    w->residual = gp_alloc(capacity, sizeof(double));
+    if (!w->mean || !w->var || !w->residual) return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    return ADVGP_OK;
+}
+
+static void walk_fini(walk *w)
+{
+    gp_free(w->mean);
+    gp_free(w->var);
+    gp_free(w->residual);
+    gp_predict_work_free(w->work);
+    gp_predictor_free(w->predictor);
+}
+
+static advgp_status held_out_scores(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]);
+    return st;
+}
+
+// A row's leverage h = beta w phi^T Sigma phi at the optimal q(w): without the row its mean is off by (y - mean)/(1 -
+// h), and the variance of its weight-space part is sigma^2 h/(1 - h) / w. Least squares and the exact process, whose
+// whole var_f the rows have narrowed, obey the same two formulas.
+static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    const double noise = gp_predictor_noise(w->predictor);
+    advgp_status st = gp_predict_parts(w->predictor, w->work, rows.X, w->mean, w->var, w->residual, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
+        const double weight = rows.w ? rows.w[i] : 1;
+        if (weight == 0) continue;
+        const double h = fmin(weight * w->var[i] / noise, 1 - 1e-6);
+        const double var = noise + w->var[i] / (1 - h) + w->residual[i];
+        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
+    }
+    return st;
+}
+
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
+{
+    const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
+    const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
+    const size_t n = gp_shards_rows(reader->shards, part), most = 200000; // enough for any level of the table
+    walk w;
+    advgp_status st = walk_init(&w, model, reader->capacity, err);
+    w.scores = gp_alloc(n < most ? n : most, sizeof(double));
+    if (st == ADVGP_OK && !w.scores) st = gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, most, held_out ? held_out_scores : left_out_scores, &w, err);
+    if (st == ADVGP_OK) st = gp_model_calibrate(model, w.scores, w.n, err);
+    gp_free(w.scores);
+    walk_fini(&w);
+    return st;
+}
+
+static advgp_status count_inside(void *ctx, gp_batch rows, advgp_error *err)
+{
+    walk *w = ctx;
+    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
+        const double score = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]), weight = rows.w ? rows.w[i] : 1;
+        w->weight += weight;
+        for (size_t l = 0; l < w->n_levels; l++) {
+            w->in_calibrated[l] += weight * (score <= w->calibrated[l]);
+            w->in_gaussian[l] += weight * (score <= w->gaussian[l]);
+        }
+    }
+    return st;
+}
+
+enum { MAX_LEVELS = 16 };
+
+advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part, size_t n_levels, const double *levels,
+                         double *calibrated, double *gaussian, advgp_error *err)
+{
+    double s_calibrated[MAX_LEVELS], s_gaussian[MAX_LEVELS];
+    walk w;
+    if (n_levels > MAX_LEVELS) return gp_fail(err, ADVGP_EINVAL, "at most %d levels at a time", MAX_LEVELS);
+    advgp_status st = walk_init(&w, model, reader->capacity, err);
+    for (size_t l = 0; l < n_levels; l++) {
+        s_calibrated[l] = gp_model_interval(model, levels[l]);
+        s_gaussian[l] = gp_gaussian_interval(levels[l]);
+        calibrated[l] = gaussian[l] = 0;
+    }
+    w.n_levels = n_levels;
+    w.calibrated = s_calibrated, w.gaussian = s_gaussian;
+    w.in_calibrated = calibrated, w.in_gaussian = gaussian;
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, 0, count_inside, &w, err);
+    for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) {
+        calibrated[l] = w.weight > 0 ? calibrated[l] / w.weight : NAN;
+        gaussian[l] = w.weight > 0 ? gaussian[l] / w.weight : NAN;
+    }
+    walk_fini(&w);
+    return st;
+}

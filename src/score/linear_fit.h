@@ -1,0 +1,24 @@
+// linear_fit.h: least squares with intercept in one pass of normal equations: the method `linear`, with the intercept
+// alone the method `mean`, and the baselines of every other.
+#pragma once
+#include "data/reader.h"
+
+// y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
+// the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm.
+typedef struct gp_linear {
+    size_t p;        // coefficients: 1 + d, or 1
+    gp_mat A;        // p x p: [1 x]^T W [1 x]
+    double *b;       // [p]: [1 x]^T W y
+    double yy, n;    // y^T W y, sum of weights
+    size_t rank;     // directions that the rows determine, of p
+    double *coef;    // [p]
+    gp_mat U;        // p x p, upper triangular: U^T U is the covariance of coef
+    double variance; // of the noise, squared residuals by n - rank
+    double *block;   // owns all of it
+} gp_linear;
+
+// slopes false: the intercept alone. stop, if not NULL, is asked between pieces; non-zero ends with ESTOPPED.
+advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx), void *stop_ctx, gp_linear *out,
+                           advgp_error *err);
+void gp_linear_fini(gp_linear *fit);
+double gp_linear_predict(const gp_linear *fit, const double *x);
