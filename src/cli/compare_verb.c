@@ -210,8 +210,8 @@ static advgp_status tune_delay(comparison *c, gp_train_options *options, advgp_e
         if (st == ADVGP_OK) st = fit(c, &trial, false, &r, err);
         c->silent = false;
         if (st != ADVGP_OK) return st;
-        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.rmse);
-        if (r.rmse < best) best = r.rmse, chosen = delays[i], options->steps = trial.steps;
+        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.assessment.rmse);
+        if (r.assessment.rmse < best) best = r.assessment.rmse, chosen = delays[i], options->steps = trial.steps;
     }
     options->max_delay = chosen;
     return ADVGP_OK;
@@ -224,13 +224,14 @@ static bool has_delay(const comparison *c)
 
 static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
 {
-    return json_pack(
-        "{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label, "inducing",
-        (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds",
-        r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->rmse), "mnlp",
-        gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]), "stopped", gp_stop_reason_words(r->stopped),
-        "versions", (json_int_t)r->versions, "held_out", r->scored != GP_SCORED_TRAINING, "scored_on",
-        gp_cli_scored_word(r), "scored_rows", (json_int_t)r->n_scored);
+    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label,
+                     "inducing", (json_int_t)c->m, "max_delay",
+                     has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds", r->cpu,
+                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
+                     gp_json_real(r->assessment.rmse), "mnlp", gp_json_real(r->assessment.mnlp), "coverage_90",
+                     gp_json_real(r->assessment.coverage[2]), "stopped", gp_stop_reason_words(r->stopped), "versions",
+                     (json_int_t)r->versions, "held_out", r->assessment.scored != GP_SCORED_TRAINING, "scored_on",
+                     gp_cli_scored_word(r), "scored_rows", (json_int_t)r->assessment.n_scored);
 }
 
 static bool has_inducing(const comparison *c)

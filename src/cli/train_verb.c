@@ -16,7 +16,6 @@
 #include "store/atomicfile.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "train/account.h"
 #include "train/learner.h"
 #include "train/map_choice.h"
 #include "train/warmstart.h"
@@ -272,7 +271,7 @@ static json_t *coverage_json(const double *coverage)
     json_t *object = json_object();
     for (size_t i = 0; i < 5; i++) {
         char key[16];
-        snprintf(key, sizeof key, "%g", gp_train_levels[i]);
+        snprintf(key, sizeof key, "%g", gp_levels[i]);
         json_object_set_new(object, key, gp_json_real(coverage[i]));
     }
     return object;
@@ -283,21 +282,22 @@ static json_t *result_json(const report *r, const char *path, const gp_train_res
     const gp_server_counts *c = &t->counts;
     return json_pack(
         "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
-        "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
-        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->baseline_mean), "linear",
-        gp_json_real(t->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
-        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->scored != GP_SCORED_TRAINING,
-        "scored_on", gp_cli_scored_word(t), "scored_rows", (json_int_t)t->n_scored, "workers_joined",
-        (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
-        (json_int_t)c->dropped, "refused", (json_int_t)c->refused);
+        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
+        gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage), "coverage_gaussian",
+        coverage_json(t->assessment.coverage_gaussian), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
+        gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
+        gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes",
+        (json_int_t)r->peak, "held_out", t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t),
+        "scored_rows", (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
+        (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped, "refused",
+        (json_int_t)c->refused);
 }
 
 const char *gp_cli_scored_word(const gp_train_result *r)
 {
     static const char *const words[] = {
         [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
-    return words[r->scored];
+    return words[r->assessment.scored];
 }
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
@@ -306,7 +306,7 @@ gp_scored_text gp_cli_scored(const gp_train_result *r)
                                         [GP_SCORED_TRAINING] = "training rows: too few to hold some out",
                                         [GP_SCORED_TEST] = "rows of --test"};
     gp_scored_text text;
-    snprintf(text.p, sizeof text.p, "%zu %s", r->n_scored, words[r->scored]);
+    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored, words[r->assessment.scored]);
     return text;
 }
 
@@ -318,13 +318,13 @@ static void print_result(const report *r, const char *path, const gp_model *mode
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           gp_cli_scored(t).p, t->baseline_mean, t->baseline_linear, t->rmse);
-    printf("MNLP %.4f", t->mnlp); // of the same rows, as the intervals are
+           gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
+    printf("MNLP %.4f", t->assessment.mnlp); // of the same rows, as the intervals are
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
     printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->part ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,

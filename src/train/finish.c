@@ -1,7 +1,7 @@
 // finish.c: the last acts: polish, the exact posterior over the training rows, the model.
 #include "base/clock.h"
-#include "train/account.h"
 #include "train/collapsed.h"
+#include "train/conclude.h"
 #include "train/conductor.h"
 
 #include <string.h>
@@ -61,8 +61,8 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    advgp_status st = gp_account(model, &t->reader, t->options->test, (gp_stopwatch){t->wall_start, t->cpu_start},
-                                 t->result, err);
+    advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
+                                        t->result, err);
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",

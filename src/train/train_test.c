@@ -43,12 +43,14 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     gp_train_options o = small();
     o.epochs = 40;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_HELD_OUT);
+    assert_int_equal(r.assessment.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
-    if (!(r.rmse < 0.13)) fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.rmse, model->baseline_linear);
+    if (!(r.assessment.rmse < 0.13))
+        fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.assessment.rmse, model->baseline_linear);
     for (size_t i = 0; i < 5; i++) {
-        const double p = gp_train_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
-        if (fabs(r.coverage[i] - p) > slack) fail_msg("the %g interval covers %g", p, r.coverage[i]);
+        const double p = gp_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
+        if (fabs(r.assessment.coverage[i] - p) > slack)
+            fail_msg("the %g interval covers %g", p, r.assessment.coverage[i]);
     }
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
@@ -188,10 +190,10 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_TRAINING);
+    assert_int_equal(r.assessment.scored, GP_SCORED_TRAINING);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
-    assert_true(r.coverage[2] >= 0.88);
+    assert_true(r.assessment.coverage[2] >= 0.88);
     gp_model_free(model);
     free_table();
 }
