@@ -29,12 +29,12 @@ static gp_run_state state_of(const char *path)
 
 static void load(const uint8_t *bytes, size_t n)
 {
-    double judged[64];
+    double evaluated[64];
     const gp_learner *learner = small_learner();
     const size_t size = learner->layout.size;
-    FUZZ_CHECK(size <= sizeof judged / sizeof *judged);
+    FUZZ_CHECK(size <= sizeof evaluated / sizeof *evaluated);
     const long live = gp_alloc_count().live;
-    const gp_run_parts parts = small_run(judged);
+    const gp_run_parts parts = small_run(evaluated);
     const char *path = fuzz_file(bytes, n);
     gp_run_state state = state_of(path);
     advgp_error err = {0};

@@ -21,15 +21,15 @@ int main(int argc, char **argv)
     const char *folder = argc > 1 ? argv[1] : ".";
     const gp_learner *l = small_learner();
     for (size_t i = 0; i < 2; i++) {
-        double judged[64] = {0};
+        double evaluated[64] = {0};
         char path[4096];
         advgp_error err = {0};
-        const gp_run_parts parts = small_run(judged);
-        memcpy(judged, l->theta, l->layout.size * sizeof(double));
+        const gp_run_parts parts = small_run(evaluated);
+        memcpy(evaluated, l->theta, l->layout.size * sizeof(double));
         for (uint32_t k = 0; i && k < WORKERS; k++) come(parts.server, k);
         const gp_run_state state = {.best = i ? 0.5 : HUGE_VAL,
                                     .components = 1,
-                                    .judging = i,
+                                    .evaluating = i,
                                     .batch = 5,
                                     .steps = 100,
                                     .n_rows = 20,
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
                                     .settings = 0x5678};
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         FUZZ_CHECK(gp_checkpoint_save(path, &parts, &state, NULL, &err) == ADVGP_OK);
-        const gp_run_parts next = small_run(judged); // a seed that cannot be gone on from would be of little use
+        const gp_run_parts next = small_run(evaluated); // a seed that cannot be gone on from would be of little use
         gp_run_state back = state;
         FUZZ_CHECK(gp_checkpoint_load(path, &next, &back, NULL, &err) == ADVGP_OK);
         gp_server_free(next.server);

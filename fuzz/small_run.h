@@ -23,12 +23,12 @@ static inline gp_learner *small_learner(void)
 }
 
 // A server that nobody has come to; it is new for every file, since one goes on from a checkpoint only once.
-static inline gp_run_parts small_run(double *judged)
+static inline gp_run_parts small_run(double *evaluated)
 {
     static const double weight[SHARDS] = {7, 7, 6};
     gp_learner *l = small_learner();
     const gp_rule_options rule = {.layout = l->layout, .range = gp_range_all(l->layout), .natural_rate = 0.2};
-    gp_run_parts parts = {.best = l->best, .judged = judged};
+    gp_run_parts parts = {.best = l->best, .evaluated = evaluated};
     FUZZ_CHECK(gp_rule_natural.make(&rule, &parts.rule, NULL) == ADVGP_OK);
     const gp_server_options server = {.rule = parts.rule,
                                       .theta = l->theta,

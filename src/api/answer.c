@@ -114,7 +114,6 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
     gp_file_options files = *data;
     files.sql = a->model->sql;
-    files.memory_bytes = gp_reader_memory();
     advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
         (void)gp_wrap(err, st, "the query stored in the model does not fit the data");

@@ -7,8 +7,8 @@
 
 typedef struct gp_answers gp_answers;
 
-// Opens the data (the model's --sql applied) and a predictor. mode is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE;
-// mean_only leaves the variances out where the mean does not need them. The model is borrowed.
+// Opens the data (of gp_cli_files; the model's --sql is applied) and a predictor. mode is GP_ENCODE_PREDICT or
+// GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The model is borrowed.
 advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
 void gp_answers_close(gp_answers *a);        // NULL is fine

@@ -243,19 +243,19 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
         endpoint_take->transport->close(endpoint_take);
         return st;
     }
-    const gp_cluster_options c = {.endpoint = endpoint_take,
-                                  .workers = e->workers,
-                                  .workers_min = (size_t)gp_options_int(o, "min-workers"),
-                                  .workers_max = max,
-                                  .together = e->launch.size > 1,
-                                  .wait = gp_options_real(o, "wait"),
-                                  .heartbeat = gp_options_real(o, "heartbeat"),
-                                  .lost_after = gp_options_real(o, "lost-after"),
-                                  .stuck_after = gp_options_real(o, "stuck-after"),
-                                  .random = gp_random_u64(),
-                                  .servers = e->servers,
-                                  .say = on_say,
-                                  .ctx = e};
+    const gp_lead_options l = {.workers = e->workers,
+                               .workers_min = (size_t)gp_options_int(o, "min-workers"),
+                               .workers_max = max,
+                               .together = e->launch.size > 1,
+                               .wait = gp_options_real(o, "wait"),
+                               .heartbeat = gp_options_real(o, "heartbeat"),
+                               .lost_after = gp_options_real(o, "lost-after"),
+                               .stuck_after = gp_options_real(o, "stuck-after"),
+                               .random = gp_random_u64(),
+                               .servers = e->servers,
+                               .say = on_say,
+                               .ctx = e};
+    const gp_cluster_options c = {.endpoint = endpoint_take, .lead = l};
     return gp_cluster_new(&c, &e->cluster, err);
 }
 
@@ -578,7 +578,7 @@ advgp_status gp_participant_data(gp_participant *e, const gp_shards *shards, siz
 
 advgp_status gp_participant_work(gp_participant *e, advgp_error *err)
 {
-    gp_join_result result;
+    gp_follower_result result;
     const gp_join_options j = {.endpoint = e->endpoint,
                                .name = e->name,
                                .data = e->data,

@@ -128,17 +128,18 @@ static json_t *view_json(const view *v)
 {
     const gp_model *m = v->model;
     const gp_schema *s = m->schema;
-    return json_pack(
-        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:s, s:o, s:{s:f, s:f, "
-        "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
-        "model", gp_json_text(v->path), "format", GP_MODEL_FORMAT, "writer", m->writer, "method", m->method, "target",
-        s->target, "log_target", s->log_target, "weights", s->weights, "rows", (json_int_t)s->n_rows, "weight",
-        s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale",
-        s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "trend",
-        gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy", m->stats.yy,
-        "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
-        gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
-        m->options);
+    return json_pack("{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, "
+                     "s:s, s:o, s:{s:f, s:f, "
+                     "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
+                     "model", gp_json_text(v->path), "format", GP_MODEL_FORMAT, "writer", m->writer, "method",
+                     m->method, "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
+                     s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight",
+                     s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean",
+                     s->y_mean, "scale", s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components",
+                     components_json(v), "trend", gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)),
+                     "statistics", "n", m->stats.n, "yy", m->stats.yy, "residual", m->stats.residual, "calibration",
+                     calibration_json(m), "baseline", "mean", gp_json_real(m->baseline_mean), "linear",
+                     gp_json_real(m->baseline_linear), "record", m->record, "options", m->options);
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------
@@ -159,9 +160,13 @@ static void add_head(const view *v, gp_buffer *out)
     add_name(out, s->target, 0);
     gp_buffer_add(out, "'%s by %s, written by advgp ", s->log_target ? " (its logarithm)" : "", m->method);
     add_name(out, m->writer, 0);
-    gp_buffer_add(out, "\n%zu rows%s", s->n_rows, s->weights ? ", weighted by '" : "");
-    add_name(out, s->weights ? s->weights : "", 0);
-    gp_buffer_add(out, "%s, missing inputs: %s\n", s->weights ? "'" : "", gp_missing_name(s->missing));
+    gp_buffer_add(out, "\n%zu rows", s->n_rows);
+    if (s->weights) {
+        gp_buffer_add(out, ", weighted by '");
+        add_name(out, s->weights, 0);
+        gp_buffer_add(out, "' (%s)", gp_weights_are_name(s->weights_are));
+    }
+    gp_buffer_add(out, ", missing inputs: %s\n", gp_missing_name(s->missing));
     gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g%s\n", s->y_mean, s->y_scale, noise(v),
                   s->log_target ? " (all of the logarithm)" : "");
     if (!m->sql) return;

@@ -140,13 +140,17 @@ static const struct {
     const char *code, *meaning;
 } exit_codes[] = {
     {"0", "done"},
-    {"1", "failed at run time"},
-    {"2", "usage: an option or argument is wrong"},
-    {"3", "the data cannot be used"},
-    {"4", "a model or other advgp file is damaged or foreign"},
+    {"1", "failed at run time: memory is exhausted, or an output cannot be written"},
+    {"2", "usage: an option or argument is wrong, or would write over what is read or is of another kind"},
+    {"3",
+     "an input is not there, may not be read or cannot be used: data, model, log, checkpoint or config file alike"},
+    {"4", "a model or other advgp file is there, and damaged or foreign"},
     {"5", "the computation lost its numbers"},
     {"6", "workers or the lead of a cluster were lost"},
-    {"130, 143", "interrupted; a checkpoint is written"},
+    {"129, 130, 143",
+     "stopped by SIGHUP, SIGINT or SIGTERM: a training has written its model and a checkpoint; a second signal ends it "
+     "at once"},
+    {"141", "who read standard output has gone (SIGPIPE): files that were asked for are written all the same"},
 };
 
 void gp_man_program(gp_buffer *out)

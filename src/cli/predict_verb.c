@@ -1,7 +1,9 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
 // memory.
 #include "api/answer.h"
+#include "api/load.h"
 #include "api/tableout.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "data/strings.h"
@@ -146,10 +148,10 @@ static advgp_status tell(job *j, advgp_error *err)
 
 static advgp_status predict(job *j, advgp_error *err)
 {
-    const gp_file_options data = {.paths = j->options->operands + 1,
-                                  .n_paths = j->options->n_operands - 1,
-                                  .exact = (const char *const *)j->keep,
-                                  .n_exact = j->n_keep};
+    const gp_options *o = j->options;
+    gp_file_options data = gp_load_files(o, gp_cli_host(o), o->operands + 1, o->n_operands - 1, NULL);
+    data.exact = (const char *const *)j->keep;
+    data.n_exact = j->n_keep;
     advgp_status st = gp_answers_open(j->model, &data, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
@@ -167,6 +169,9 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
     advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_tableout_check(gp_options_text(options, "output"), err);
+    if (st == ADVGP_OK)
+        st = gp_check_written(options, "output", gp_options_text(options, "output"), GP_WRITTEN_TABLE, err);
     if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};

@@ -1,5 +1,7 @@
 // replay_verb.c: `advgp replay`: an asynchronous run again, from its log.
+#include "api/written.h"
 #include "base/alloc.h"
+#include "base/temporary.h"
 #include "cli/cli.h"
 #include "cli/training.h"
 #include "linalg/blas.h"
@@ -35,6 +37,7 @@ typedef struct story {
     size_t turn, line; // the stretch of the route that is read, and the line
     gp_runlog_reader *reader;
     char *checkpoint; // between two stretches; NULL: there is one only
+    int ticket;       // of that file (temporary.h)
     gp_replay_feed feed;
 } story;
 
@@ -42,6 +45,7 @@ static void story_fini(story *s)
 {
     for (size_t i = 0; i < s->n_stretches; i++) json_decref(s->stretches[i].begin);
     if (s->checkpoint) (void)unlink(s->checkpoint);
+    gp_temporary_drop(s->ticket);
     gp_free(s->checkpoint);
     gp_free(s->stretches);
     gp_free(s->route);
@@ -114,12 +118,12 @@ static advgp_status note_begin(story *s, const json_t *places, json_t *event, ad
     next->at = (size_t)json_integer_value(json_array_get(place, 1));
     next->part = (gp_replay_part){.version = (uint64_t)version,
                                   .checkpoint = strtoull(id, NULL, 16),
-                                  .judged = (size_t)json_integer_value(json_object_get(event, "judged")),
-                                  .judging = json_is_true(json_object_get(event, "judging"))};
+                                  .evaluated = (size_t)json_integer_value(json_object_get(event, "judged")),
+                                  .evaluating = json_is_true(json_object_get(event, "judging"))};
     return ADVGP_OK;
 }
 
-static advgp_status read_once(story *s, const char *path, size_t *judged, advgp_error *err)
+static advgp_status read_once(story *s, const char *path, size_t *evaluated, advgp_error *err)
 {
     json_t *places = json_object();
     advgp_status st = places ? gp_runlog_open(path, &s->reader, err)
@@ -130,7 +134,7 @@ static advgp_status read_once(story *s, const char *path, size_t *judged, advgp_
         st = gp_runlog_next(s->reader, &event, err);
         if (st != ADVGP_OK || !event) break;
         const char *name = event_of(event);
-        if (!strcmp(name, "eval")) *judged = (size_t)json_integer_value(json_object_get(event, "version"));
+        if (!strcmp(name, "eval")) *evaluated = (size_t)json_integer_value(json_object_get(event, "version"));
         if (!strcmp(name, "checkpoint")) note_checkpoint(s, places, event);
         if (!strcmp(name, "begin")) st = note_begin(s, places, event, err);
         if (!strcmp(name, "begin") || !strcmp(name, "done")) { // an end before another beginning is none
@@ -168,8 +172,8 @@ static advgp_status find_route(story *s, const char *path, advgp_error *err)
 
 static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
 {
-    size_t judged = 0;
-    advgp_status st = read_once(s, path, &judged, err);
+    size_t evaluated = 0;
+    advgp_status st = read_once(s, path, &evaluated, err);
     if (st != ADVGP_OK) return st;
     const char *command = json_string_value(json_object_get(s->manifest, "command"));
     const gp_method *method = method_of(s);
@@ -190,7 +194,7 @@ static advgp_status look_ahead(story *s, const char *path, advgp_error *err)
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
                                .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
-                               .judged = judged};
+                               .evaluated = evaluated};
     s->line = 0;
     return gp_runlog_open(path, &s->reader, err);
 }
@@ -202,6 +206,7 @@ static advgp_status name_checkpoint(story *s, const char *output, advgp_error *e
     if (s->n_route < 2) return ADVGP_OK;
     gp_buffer_add(&name, "%s.replay-XXXXXX", output);
     const int fd = name.failed ? -1 : mkstemp(name.p);
+    if (fd >= 0) s->ticket = gp_temporary_add(name.p);
     if (fd >= 0) s->checkpoint = gp_text_copy(name.p, strlen(name.p));
     advgp_status st = ADVGP_OK;
     if (fd < 0)
@@ -218,12 +223,12 @@ static advgp_status name_checkpoint(story *s, const char *output, advgp_error *e
 
 static bool is_of_the_run(const char *key)
 {
-    static const char *const others[] = {
-        "output",      "log",         "checkpoint", "checkpoint-every", "resume",     "json",
-        "dry-run",     "quiet",       "time",       "workers",          "max-delay",  "delay-worker",
-        "transport",   "role",        "listen",     "server",           "rendezvous", "keys",
-        "min-workers", "max-workers", "wait",       "heartbeat",        "lost-after", "stuck-after",
-        "servers"};
+    static const char *const others[] = {"output",      "force",     "log",          "checkpoint", "checkpoint-every",
+                                         "resume",      "json",      "dry-run",      "quiet",      "time",
+                                         "workers",     "max-delay", "delay-worker", "transport",  "role",
+                                         "listen",      "server",    "rendezvous",   "keys",       "min-workers",
+                                         "max-workers", "wait",      "heartbeat",    "lost-after", "stuck-after",
+                                         "servers"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;
@@ -273,6 +278,10 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
                          : gp_options_set(train, key, text.p ? text.p : "", err);
         gp_buffer_fini(&text);
     }
+    const json_t *options = json_object_get(s->manifest, "options");
+    if (st == ADVGP_OK && json_is_string(json_object_get(options, "weights")) &&
+        !json_object_get(options, "weights-are"))
+        st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
@@ -284,6 +293,7 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     gp_buffer_fini(&delay);
     if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
     if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
+    if (st == ADVGP_OK && gp_options_flag(o, "force")) st = gp_options_set(train, "force", "true", err);
     return st;
 }
 
@@ -351,10 +361,8 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     gp_options *train = NULL;
     uint64_t bits = 0;
     const char *log = o->operands[0], *output = gp_options_text(o, "output");
-    if (!strcmp(log, output) || gp_cli_same_file(log, output))
-        return gp_fail(err, ADVGP_EINVAL, "--output %s would overwrite the log that is read; name another file",
-                       output);
-    advgp_status st = look_ahead(&s, log, err);
+    advgp_status st = gp_check_written(o, "output", output, GP_WRITTEN_MODEL, err);
+    if (st == ADVGP_OK) st = look_ahead(&s, log, err);
     if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
     if (st == ADVGP_OK) st = set_options(train, &s, o, err);
     if (st == ADVGP_OK) st = set_inputs(train, &s, err);

@@ -49,7 +49,7 @@ typedef struct mate {
     gp_endpoint *endpoint;
     atomic_bool stop;
     gp_join_options o;
-    gp_join_result result;
+    gp_follower_result result;
     advgp_status status;
     advgp_error error;
 } mate;
@@ -128,23 +128,22 @@ static void hear(void *ctx, const char *text)
     snprintf(w->said + n, sizeof w->said - n, "%s\n", text);
 }
 
-static const gp_cluster_options usual = {.workers = WORKERS,
-                                         .workers_min = 1,
-                                         .workers_max = MOST,
-                                         .wait = 20,
-                                         .heartbeat = 0.1,
-                                         .lost_after = 5,
-                                         .stuck_after = 60,
-                                         .random = 77};
+static const gp_lead_options usual = {.workers = WORKERS,
+                                      .workers_min = 1,
+                                      .workers_max = MOST,
+                                      .wait = 20,
+                                      .heartbeat = 0.1,
+                                      .lost_after = 5,
+                                      .stuck_after = 60,
+                                      .random = 77};
 
-static void assemble(team *w, size_t n, const gp_cluster_options *options)
+static void assemble(team *w, size_t n, const gp_lead_options *options)
 {
     advgp_error err;
     *w = (team){.n = n};
     must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
-    gp_cluster_options o = *options;
-    o.endpoint = w->endpoints[0];
-    o.say = hear, o.ctx = w;
+    gp_cluster_options o = {.endpoint = w->endpoints[0], .lead = *options};
+    o.lead.say = hear, o.lead.ctx = w;
     must(gp_cluster_new(&o, &w->cluster, &err), &err);
     gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
     for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);
@@ -250,7 +249,7 @@ static void a_lead_that_fails_before_its_first_run_tells_those_who_come(void **s
     (void)state;
     make_packed(1500, 36);
     team w;
-    gp_cluster_options o = usual;
+    gp_lead_options o = usual;
     o.together = true;
     assemble(&w, WORKERS, &o);
     disband(&w, ADVGP_ECLUSTER, "no such column");
@@ -306,7 +305,7 @@ static void a_worker_that_was_lost_and_came_back_hears_the_end(void **state)
     make_packed(1500, 37);
     gp_learner *l = make_learner(12);
     team w;
-    gp_cluster_options one = usual;
+    gp_lead_options one = usual;
     one.workers = 1;
     assemble(&w, 1, &one);
     gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
@@ -330,7 +329,7 @@ static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void
     gp_learner *l = make_learner(12);
     for (size_t least = 2; least <= 3; least++) {
         team w;
-        gp_cluster_options few = usual;
+        gp_lead_options few = usual;
         advgp_error err = {0};
         few.wait = 1, few.workers_min = least;
         assemble(&w, 2, &few);
@@ -357,7 +356,7 @@ static void who_did_not_come_is_not_waited_for_again(void **state)
     make_packed(1500, 41);
     gp_learner *l = make_learner(12);
     team w;
-    gp_cluster_options few = usual;
+    gp_lead_options few = usual;
     few.wait = 2;
     assemble(&w, 2, &few);
     const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
@@ -443,7 +442,7 @@ static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, 
 static void *be_slow(void *arg)
 {
     slow *s = arg;
-    s->status = gp_worker_live(&s->life, NULL, NULL);
+    s->status = gp_worker_live(&s->life, NULL);
     return NULL;
 }
 
@@ -454,7 +453,7 @@ static void a_slow_worker_is_not_lost_for_ever(void **state)
     make_packed(1500, 40);
     gp_learner *l = make_learner(12);
     team w;
-    gp_cluster_options one = usual;
+    gp_lead_options one = usual;
     one.workers = 1, one.stuck_after = 0.3;
     assemble(&w, 0, &one);
     const gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
@@ -518,7 +517,7 @@ static void servers_have_the_bits_of_threads_and_who_is_behind_is_told(void **st
     const size_t size = l->layout.size;
     double *threads = doubles(size);
     team w;
-    gp_cluster_options split = usual;
+    gp_lead_options split = usual;
     split.servers = SERVERS;
     assemble(&w, WORKERS, &split);
     add_servers(&w);
@@ -551,7 +550,7 @@ static void servers_filter_what_they_send(void **state)
     const size_t size = l->layout.size;
     double *results[2] = {doubles(size), doubles(size)};
     team w;
-    gp_cluster_options split = usual;
+    gp_lead_options split = usual;
     split.servers = SERVERS;
     assemble(&w, WORKERS, &split);
     add_servers(&w);
@@ -578,7 +577,7 @@ static void what_ends_a_server_is_told_by_the_lead(void **state)
     make_packed(1500, 39);
     gp_learner *l = make_learner(12);
     team w;
-    gp_cluster_options split = usual;
+    gp_lead_options split = usual;
     split.servers = SERVERS;
     assemble(&w, WORKERS, &split);
     add_servers(&w);

@@ -1,7 +1,7 @@
-// join.h: a process that joins a lead: asks it what the work is, opens the shards, and computes until the run is over,
-// or serves a range of the parameters until the lead wants it back (serve.h); then it asks again.
+// join.h: a process that joins a lead: the clock, the endpoints, the rows and the computing around the machine of
+// follower.h, which asks what the work is, works or serves until that is over, and asks again.
 #pragma once
-#include "ps/message.h"
+#include "cluster/follower.h"
 #include "transport/transport.h"
 
 // For a process that serves a range.
@@ -31,13 +31,8 @@ typedef struct gp_join_options {
     void *ctx;
 } gp_join_options;
 
-typedef struct gp_join_result {
-    size_t runs;
-    uint64_t pushes, resends;
-} gp_join_result;
-
 enum { GP_JOIN_MESSAGE_MAX = 1 << 30 }; // bytes that an endpoint should be ready to send
 
 // Until the lead says that there is nothing more to do. ECLUSTER: refused, silent, or the lead failed, and why;
 // ESTOPPED: it was asked to. result may be NULL.
-advgp_status gp_join(const gp_join_options *options, gp_join_result *result, advgp_error *err);
+advgp_status gp_join(const gp_join_options *options, gp_follower_result *result, advgp_error *err);

@@ -22,6 +22,8 @@ static size_t rows_of(const gp_fit *f)
     return f->y.n;
 }
 
+static const char spread_is_unusable[] = "double precision cannot compute with the square of such a spread";
+
 // ---- whole table ----------------------------------------------------------------------------------------------------
 static advgp_status check_rows(const gp_fit *f, advgp_error *err)
 {
@@ -37,6 +39,35 @@ static advgp_status check_rows(const gp_fit *f, advgp_error *err)
     if (f->y.least == f->y.most)
         return gp_fail(err, ADVGP_EDATA, "the target '%s' is %g in all %zu rows: there is nothing to learn", target,
                        f->options->log_target ? exp(f->y.least) : f->y.least, n);
+    if (!gp_scale_is_usable(f->y.weight / (double)n))
+        return gp_fail(err, ADVGP_EDATA,
+                       "the weights in column '%s' add up to %g over %zu rows, which double precision cannot compute "
+                       "with: multiply them by a power of ten (--sql)",
+                       f->options->weights, f->y.weight, n);
+    if (!isfinite(f->y.mean) || !gp_scale_is_usable(sqrt(f->y.m2 / f->y.weight)))
+        return gp_fail(err, ADVGP_EDATA,
+                       "the target '%s' goes from %g to %g: %s; multiply it by a power of ten (--sql)%s", target,
+                       f->y.least, f->y.most, spread_is_unusable,
+                       f->y.least > 0 && !f->options->log_target ? ", or fit its logarithm with --log-target" : "");
+    return ADVGP_OK;
+}
+
+// Weights far from 1 may be of the other kind.
+static advgp_status note_weights(const gp_fit *f, advgp_error *err)
+{
+    const gp_schema_options *o = f->options;
+    const double mean = f->y.weight / (double)f->y.n;
+    if (!o->weights) return ADVGP_OK;
+    if (o->weights_are == GP_WEIGHTS_IMPORTANCE && (mean < 0.5 || mean > 2))
+        return gp_notes_add(f->notes, err, 1,
+                            "the weights in '%s' have a mean of %.4g and are scaled to 1: they say how much a row "
+                            "matters. Where they count rows, say --weights-are counts",
+                            o->weights, mean);
+    if (o->weights_are == GP_WEIGHTS_COUNTS && mean < 0.5)
+        return gp_notes_add(f->notes, err, 1,
+                            "the weights in '%s' add up to %.4g for %zu rows, so these count as %.4g rows and little "
+                            "is learned from them. Where they say how much a row matters, leave out --weights-are",
+                            o->weights, f->y.weight, f->y.n, f->y.weight);
     return ADVGP_OK;
 }
 
@@ -207,10 +238,12 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
 }
 
 // ---- scales ---------------------------------------------------------------------------------------------------------
+// A share may be 0 or 1 but for rounding, and all categories may have one mean: such a column has no scale and needs
+// none.
 static void set_scale(gp_schema *s, size_t j, double mean, double variance)
 {
     s->x_mean[j] = mean;
-    s->x_scale[j] = variance > 0 && isfinite(variance) ? sqrt(variance) : 1;
+    s->x_scale[j] = gp_scale_is_usable(sqrt(variance)) ? sqrt(variance) : 1;
 }
 
 static void set_share(gp_schema *s, size_t j, double weight)
@@ -234,11 +267,16 @@ static void scale_target_mean(gp_schema *s, const gp_input *input, double missin
 }
 
 // Variances are those after imputation: a missing value sits at the mean and adds nothing.
-static void scale_input(gp_schema *s, const gp_input *input, const gp_candidate *c)
+static advgp_status scale_input(gp_schema *s, const gp_input *input, const gp_candidate *c, advgp_error *err)
 {
     size_t j = input->first;
     switch (input->encoding) {
     case GP_ENCODE_NUMBER:
+        if (!isfinite(c->moments[0].mean) || !gp_scale_is_usable(sqrt(c->moments[0].m2 / s->n_weight)))
+            return gp_fail(err, ADVGP_EDATA,
+                           "column '%s' goes from %g to %g: %s; multiply it by a power of ten (--sql), or leave it out "
+                           "with --exclude %s",
+                           input->name, c->moments[0].least, c->moments[0].most, spread_is_unusable, input->name);
         set_scale(s, j++, c->moments[0].mean, c->moments[0].m2 / s->n_weight);
         break;
     case GP_ENCODE_ONEHOT:
@@ -254,6 +292,7 @@ static void scale_input(gp_schema *s, const gp_input *input, const gp_candidate 
     }
     if (input->indicator) set_share(s, j++, c->missing_weight);
     assert(j == input->first + input->n_encoded);
+    return ADVGP_OK;
 }
 
 // The later pass over the training rows must drop the same rows, also for gaps in columns that were then left out.
@@ -279,6 +318,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     if (!s->target || (o->weights && !s->weights) || !s->inputs)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
     s->log_target = o->log_target;
+    s->weights_are = o->weights_are;
     s->missing = o->missing;
     advgp_status st = keep_gaps(f, s, err);
     if (st != ADVGP_OK) return st;
@@ -300,7 +340,8 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
                      "no column is left to predict from: all are constant, missing or free text (--encode "
                      "COLUMN=target keeps one)");
     if (st == ADVGP_OK) st = gp_schema_layout(s, err);
-    for (size_t i = 0; st == ADVGP_OK && i < s->n_inputs; i++) scale_input(s, &s->inputs[i], &f->candidates[used[i]]);
+    for (size_t i = 0; st == ADVGP_OK && i < s->n_inputs; i++)
+        st = scale_input(s, &s->inputs[i], &f->candidates[used[i]], err);
     gp_free(used);
     return st;
 }
@@ -309,6 +350,7 @@ advgp_status gp_fit_decide(gp_fit *f, gp_schema **out, advgp_error *err)
 {
     advgp_status st = check_rows(f, err);
     if (st == ADVGP_OK) st = note_rows(f, err);
+    if (st == ADVGP_OK) st = note_weights(f, err);
     if (st == ADVGP_OK) st = settle_split(f, err);
     if (st != ADVGP_OK) return st;
     *out = gp_alloc(1, sizeof **out);

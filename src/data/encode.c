@@ -54,6 +54,7 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
     for (size_t i = 0; i < s->n_inputs; i++) {
         bound_input *b = &e->inputs[i];
         b->input = &s->inputs[i];
+        b->buffer.booleans = b->input->type == GP_BOOLEAN;
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
         if (st == ADVGP_OK) st = check_type(source, b, err);
         if (st != ADVGP_OK) return st;
@@ -272,7 +273,9 @@ static void mark_rows(gp_encoder *e, const gp_chunk *chunk)
 {
     const gp_usable *u = &e->usable;
     double scale = 1 / e->schema->y_scale;
+    double weight = e->roles.weights >= 0 ? gp_schema_weight_factor(e->schema) : 1;
     for (size_t k = 0; k < u->n; k++) {
+        u->w[k] *= weight;
         e->y[k] = (u->y[k] - e->schema->y_mean) * scale;
         e->source_row[k] = chunk->first_row + u->rows[k];
         bool split = e->mode == GP_ENCODE_TRAIN && e->split;

@@ -27,12 +27,13 @@ static advgp_status packed_next(gp_source *source, const gp_chunk **chunk, advgp
     size_t left = s->rows[p->shard] - p->row, n = left < CHUNK_ROWS ? left : CHUNK_ROWS;
     advgp_status st = gp_shards_read(s, p->shard, p->row, n, p->X, p->y, p->w, err);
     if (st != ADVGP_OK) return st;
+    const double weight = gp_schema_weight_factor(p->schema); // as it was in the table
     for (size_t j = 0; j < source->n_columns; j++) {
         double *column = p->columns + j * CHUNK_ROWS;
         for (size_t i = 0; i < n; i++)
             column[i] = j < s->d    ? gp_schema_input(p->schema, j, p->X[i * s->d + j])
                         : j == s->d ? gp_schema_target(p->schema, p->y[i])
-                                    : p->w[i];
+                                    : p->w[i] / weight;
         p->values[j] = (gp_values){.number = source->wanted[j] ? column : NULL};
     }
     p->chunk = (gp_chunk){.n_rows = n, .first_row = p->given, .columns = p->values};

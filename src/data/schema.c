@@ -20,6 +20,11 @@ const char *gp_missing_name(gp_missing missing)
     return names[missing];
 }
 
+const char *gp_weights_are_name(gp_weights_are what)
+{
+    return what == GP_WEIGHTS_IMPORTANCE ? "importance" : "counts";
+}
+
 const char *gp_time_part_name(gp_time_part part)
 {
     static const char *const names[] = {"days", "day of year", "weekday", "minute of day"};
@@ -144,6 +149,19 @@ double gp_schema_standardise(const gp_schema *schema, double target)
 {
     if (schema->log_target) target = target > 0 ? log(target) : NAN;
     return (target - schema->y_mean) / schema->y_scale;
+}
+
+double gp_schema_weight_factor(const gp_schema *schema)
+{
+    const bool importance = schema->weights && schema->weights_are == GP_WEIGHTS_IMPORTANCE;
+    return importance ? (double)schema->n_rows / schema->n_weight : 1;
+}
+
+// Squares, and sums of squares over any number of rows, then stay far from the ends of double precision, 1e-308 and
+// 1e308.
+bool gp_scale_is_usable(double scale)
+{
+    return scale >= 1e-140 && scale <= 1e140;
 }
 
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised)

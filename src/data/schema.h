@@ -28,6 +28,10 @@ typedef enum gp_time_part {
 
 typedef enum gp_missing { GP_MISSING_IMPUTE, GP_MISSING_DROP, GP_MISSING_ERROR } gp_missing;
 
+// What a weight says: how often its row counts, or how much it matters beside the others. Weights of importance are
+// scaled to mean 1 over the usable rows, so that they do not change how many rows there seem to be.
+typedef enum gp_weights_are { GP_WEIGHTS_COUNTS, GP_WEIGHTS_IMPORTANCE } gp_weights_are;
+
 typedef struct gp_input { // one column of the table that the model uses
     char *name;
     gp_column_type type; // in training
@@ -47,13 +51,14 @@ typedef struct gp_schema {
     char **x_names;           // d: "distance", "carrier=AA", "when (weekday)", "age (missing)"
     double *x_mean, *x_scale; // d: X = (encoded - mean) / scale
     char *target, *weights;   // weights may be NULL
-    double y_mean, y_scale;   // of the target, or of its logarithm
+    gp_weights_are weights_are;
+    double y_mean, y_scale; // of the target, or of its logarithm
     bool log_target;
     gp_missing missing;
     char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
     size_t n_gaps;
     size_t n_rows;   // usable training rows, held-out ones included
-    double n_weight; // the sum of their weights
+    double n_weight; // the sum of their weights, as they stand in the table
 } gp_schema;
 
 typedef struct gp_schema_options {
@@ -62,6 +67,7 @@ typedef struct gp_schema_options {
     const char *const *exclude, *const *encode; // encode: "COLUMN=onehot|target|number"
     size_t n_features, n_exclude, n_encode;
     gp_missing missing;
+    gp_weights_are weights_are;
     bool log_target;
 } gp_schema_options;
 
@@ -85,10 +91,15 @@ double gp_schema_target(const gp_schema *schema,
 double gp_schema_standardise(const gp_schema *schema, double target); // NaN where the logarithm does not exist
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
 
+double gp_schema_weight_factor(const gp_schema *schema); // from a weight in the table to that of the row
+// Can a scale be squared, summed and divided by, in double precision? What it scales cannot be computed with if not.
+bool gp_scale_is_usable(double scale);
+
 // For fit and JSON: names the encoded columns and places them, from encodings, categories, parts and indicators.
 advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err);
 const char *gp_encoding_name(gp_encoding encoding);
 const char *gp_missing_name(gp_missing missing);
+const char *gp_weights_are_name(gp_weights_are what);
 // seconds since 2000-01-01 into gp_time_part values
 void gp_time_split(double seconds, double parts[GP_TIME_PARTS]);
 const char *gp_time_part_name(gp_time_part part);

@@ -56,8 +56,9 @@ char *gp_schema_to_json(const gp_schema *s)
                           gp_missing_name(s->missing), "y_mean", s->y_mean, "y_scale", s->y_scale, "rows",
                           (json_int_t)s->n_rows, "weight", s->n_weight, "inputs", inputs, "x_mean",
                           numbers_to_json(s->x_mean, s->d), "x_scale", numbers_to_json(s->x_scale, s->d));
+    if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
-    bool whole = o && json_array_size(inputs) == s->n_inputs;
+    bool whole = o && json_array_size(inputs) == s->n_inputs && (!s->weights || json_object_get(o, "weights_are"));
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
     char *copy = text ? gp_copy_text(text) : NULL;
     free(text);
@@ -118,6 +119,11 @@ static const char *encoding_word(int i)
 static const char *part_word(int i)
 {
     return gp_time_part_name((gp_time_part)i);
+}
+
+static const char *weights_are_word(int i)
+{
+    return gp_weights_are_name((gp_weights_are)i);
 }
 
 static const char *missing_word(int i)
@@ -197,8 +203,9 @@ static advgp_status read_scales(const json_t *o, gp_schema *s, advgp_error *err)
               read_numbers(json_object_get(o, "x_scale"), s->d, s->x_scale) &&
               read_number(json_object_get(o, "y_mean"), &s->y_mean) &&
               read_number(json_object_get(o, "y_scale"), &s->y_scale) &&
-              read_number(json_object_get(o, "weight"), &s->n_weight) && s->y_scale > 0 && s->n_weight > 0;
-    for (size_t j = 0; ok && j < s->d; j++) ok = s->x_scale[j] > 0;
+              read_number(json_object_get(o, "weight"), &s->n_weight) && gp_scale_is_usable(s->y_scale) &&
+              s->n_weight > 0;
+    for (size_t j = 0; ok && j < s->d; j++) ok = gp_scale_is_usable(s->x_scale[j]);
     return ok ? ADVGP_OK : bad(err, "its scales");
 }
 
@@ -219,6 +226,10 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
     s->n_rows = (size_t)json_integer_value(rows);
     advgp_status st = copy_text(json_object_get(o, "target"), "no target", &s->target, err);
     if (st == ADVGP_OK && !json_is_null(weights)) st = copy_text(weights, "the name of the weights", &s->weights, err);
+    const json_t *are = json_object_get(o, "weights_are"); // files of before have none: every weight was a count
+    const int kind = are ? find_word(are, GP_WEIGHTS_IMPORTANCE + 1, weights_are_word) : GP_WEIGHTS_COUNTS;
+    if (st == ADVGP_OK && kind < 0) st = bad(err, "what its weights are");
+    s->weights_are = kind < 0 ? GP_WEIGHTS_COUNTS : (gp_weights_are)kind;
     if (st == ADVGP_OK) st = read_inputs(json_object_get(o, "inputs"), s, err);
     if (st == ADVGP_OK) st = gp_schema_layout(s, err);
     return st == ADVGP_OK ? read_scales(o, s, err) : st;

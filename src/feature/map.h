@@ -20,7 +20,7 @@ typedef struct gp_map_shape {
     size_t n_groups;          // ensemble: at least 1
     const size_t *group_m;    // [n_groups], adds up to m
     const size_t *group_rank; // [n_groups], or NULL: full
-    // Maps of eigenvectors: q(w) is carried along when they turn (model/turning.h), so pull() is to give the
+    // Maps of eigenvectors: q(w) is carried along when they turn (model/basis_rotation.h), so pull() is to give the
     // derivative along with it. That one has no small gaps of eigenvalues in its denominators.
     bool follows;
 } gp_map_shape;

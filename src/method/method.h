@@ -16,11 +16,9 @@ typedef struct gp_method {
     bool resumes;  // writes a checkpoint when interrupted, and goes on from it
     bool schedule; // its steps become smaller towards a last version that is known beforehand
 
-    // As gp_train (train.h), which is one of them: model and result on success, schema_take taken on success only; eval
-    // is called at least once. Options it does not honour are not looked at.
-    advgp_status (*train)(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                          const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                          gp_model **model, gp_train_result *result, advgp_error *err);
+    // As gp_train (train.h), which is one of them: model and result on success; eval is called at least once. Options
+    // it does not honour are not looked at.
+    advgp_status (*train)(const gp_train_request *request, gp_model **model, gp_train_result *result, advgp_error *err);
 } gp_method;
 
 extern const gp_method gp_method_advgp, gp_method_svigp, gp_method_distgp_gd, gp_method_distgp_lbfgs, gp_method_linear,

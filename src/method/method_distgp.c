@@ -2,124 +2,115 @@
 // workers, minimised by gradient descent with ADADELTA or by L-BFGS.
 #include "base/clock.h"
 #include "method/method.h"
-#include "run/replay.h"
 #include "train/collapsed.h"
-#include "train/course.h"
+#include "train/conductor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// Every iteration is judged, so that patience counts iterations; gradient descent has long flat stretches.
+// Every iteration is evaluated, so that patience counts iterations; gradient descent has long flat stretches.
 enum { ITERATIONS_GD = 500, ITERATIONS_LBFGS = 200, PATIENCE = 50 };
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
 typedef struct descent {
-    gp_course *course;
+    gp_training *training;
     gp_stop_reason stopped; // by patience or time
-    advgp_status status;    // of the last judgement
+    advgp_status status;    // of the last evaluation
     advgp_error error;
-    double rows; // of one iteration
 } descent;
 
-static int asked_to_stop(void *ctx)
-{
-    return gp_course_stop_asked(ctx);
-}
-
-// An iteration is a version: it is judged at once. The best that was judged is kept.
+// An iteration is a version: it is evaluated at once. The best is kept.
 static int after_iteration(void *ctx, size_t iteration, const double *theta, double neg_elbo_per_row)
 {
     descent *d = ctx;
-    gp_course *c = d->course;
-    d->status = gp_course_judge(c, theta, iteration, neg_elbo_per_row, &d->stopped, &d->error);
+    gp_training *t = d->training;
+    d->status = gp_training_evaluate_theta(t, theta, iteration, neg_elbo_per_row, &d->stopped, &d->error);
     if (d->status != ADVGP_OK) return 1;
-    if (!d->stopped && gp_course_time_is_up(c)) d->stopped = GP_STOPPED_TIME;
+    if (!d->stopped && t->conductor->time_is_up(t)) d->stopped = GP_STOPPED_TIME;
     return d->stopped != GP_NOT_STOPPED;
 }
 
-static advgp_status minimise(gp_course *c, bool lbfgs, advgp_error *err)
+static advgp_status minimise(gp_training *t, bool lbfgs, advgp_error *err)
 {
-    descent d = {.course = c, .rows = 2 * (double)c->n_train};
-    const gp_collapsed_options o = {.run = c->run,
-                                    .learner = c->learner,
-                                    .n_rows = gp_shards_weight(c->shards, GP_TRAIN),
-                                    .stop = c->run->ops->replay ? NULL : asked_to_stop, // there the log says when
-                                    .stop_ctx = c,
+    const double rows = 2 * (double)t->n_train; // of one iteration
+    descent d = {.training = t};
+    const gp_collapsed_options o = {.run = t->run,
+                                    .learner = t->learner,
+                                    .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
+                                    .stop = t->conductor->stop,
+                                    .stop_ctx = t,
                                     .iteration = after_iteration,
                                     .ctx = &d};
-    gp_learner *l = c->learner;
+    gp_learner *l = t->learner;
     gp_collapsed *bound = NULL;
     gp_stop_reason stopped = GP_NOT_STOPPED;
-    c->run_start = gp_clock_wall();
+    t->run_start = gp_clock_wall();
     const double cpu = gp_clock_cpu();
-    advgp_status st = c->run->ops->replay ? gp_run_replay_to_end(c->run, err) : gp_run_start(c->run, err);
+    advgp_status st = gp_run_start(t->run, err);
+    if (st == ADVGP_OK) st = t->conductor->to_collections(t, err);
     if (st == ADVGP_OK) st = gp_collapsed_new(&o, &bound, err);
     if (st == ADVGP_OK)
-        st = lbfgs ? gp_collapsed_lbfgs(bound, c->steps, &stopped, err)
-                   : gp_collapsed_adadelta(bound, c->steps, &stopped, err);
+        st = lbfgs ? gp_collapsed_lbfgs(bound, t->steps, &stopped, err)
+                   : gp_collapsed_adadelta(bound, t->steps, &stopped, err);
     gp_collapsed_free(bound);
     if (st == ADVGP_OK && d.status != ADVGP_OK) {
         if (err) *err = d.error;
         return d.status;
     }
     const bool interrupted = st == ADVGP_ESTOPPED;
-    if (interrupted && c->run->ops->replay && gp_course_stop_asked(c)) return gp_course_replay_stopped(err);
-    if (st != ADVGP_OK && !interrupted) return st;
-    c->result->interrupted = interrupted;
-    c->result->stopped = interrupted ? GP_STOPPED_INTERRUPTED : d.stopped ? d.stopped : stopped;
-    c->result->versions = c->state.judged_version;
-    c->result->rows = d.rows * (double)c->state.judged_version;
-    gp_course_end_steps(c, cpu);
+    if (interrupted) st = t->conductor->accept_stop(t, err);
+    if (st != ADVGP_OK) return st;
+    t->result->interrupted = interrupted;
+    t->result->stopped = interrupted ? GP_STOPPED_INTERRUPTED : d.stopped ? d.stopped : stopped;
+    t->result->versions = t->state.evaluated_version;
+    t->result->rows = rows * (double)t->state.evaluated_version;
+    gp_training_end_steps(t, cpu);
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
     return ADVGP_OK;
 }
 
-static advgp_status descend(gp_course *c, advgp_error *err)
+static advgp_status descend(gp_training *t, advgp_error *err)
 {
-    return minimise(c, false, err);
+    return minimise(t, false, err);
 }
 
-static advgp_status descend_lbfgs(gp_course *c, advgp_error *err)
+static advgp_status descend_lbfgs(gp_training *t, advgp_error *err)
 {
-    return minimise(c, true, err);
+    return minimise(t, true, err);
 }
 
 // ---- the methods ----------------------------------------------------------------------------------------------------
 
-static advgp_status distgp(const gp_method *method, gp_course_steps steps, size_t iterations, const gp_shards *shards,
-                           gp_schema *schema_take, const char *sql, const gp_train_options *options,
-                           const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
-                           advgp_error *err)
+static advgp_status distgp(const gp_method *method, gp_training_steps steps, size_t iterations,
+                           const gp_train_request *request, gp_model **model, gp_train_result *result, advgp_error *err)
 {
-    gp_train_options o = *options;
+    gp_train_request changed = *request;
+    gp_train_options o = *request->options;
+    changed.options = &o;
     o.rule = &gp_rule_natural; // whose pushes hold both the statistics and the gradient
     o.max_delay = 0;
     o.filter = 0;
-    o.batch = gp_shards_rows(shards, GP_TRAIN);
+    o.batch = gp_shards_rows(request->shards, GP_TRAIN);
     o.checkpoint = o.resume = NULL;
     if (!o.components) o.components = 1;
     if (!o.patience) o.patience = PATIENCE;
     if (!(o.epochs > 0)) o.epochs = (double)iterations; // an iteration sees every row
-    const advgp_status st = gp_course_train(shards, schema_take, sql, &o, steps, events, notes, model, result, err);
+    const advgp_status st = gp_training_run(&changed, steps, model, result, err);
     if (st == ADVGP_OK) snprintf((*model)->method, sizeof(*model)->method, "%s", method->name);
     return st;
 }
 
-static advgp_status gd_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                             const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                             gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status gd_train(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                             advgp_error *err)
 {
-    return distgp(&gp_method_distgp_gd, descend, ITERATIONS_GD, shards, schema_take, sql, options, events, notes, model,
-                  result, err);
+    return distgp(&gp_method_distgp_gd, descend, ITERATIONS_GD, request, model, result, err);
 }
 
-static advgp_status lbfgs_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                                const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                                gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status lbfgs_train(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                                advgp_error *err)
 {
-    return distgp(&gp_method_distgp_lbfgs, descend_lbfgs, ITERATIONS_LBFGS, shards, schema_take, sql, options, events,
-                  notes, model, result, err);
+    return distgp(&gp_method_distgp_lbfgs, descend_lbfgs, ITERATIONS_LBFGS, request, model, result, err);
 }
 
 static const char *const honoured[] = {"inducing", "components", "kernel", "map",  "rank",     "groups",  "trend",

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
-#include "train/account.h"
+#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,16 +172,16 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     return st;
 }
 
-static advgp_status make_model(exact_run *r, gp_schema *schema_take, const char *sql, gp_train_result *result,
-                               gp_model **model, advgp_error *err)
+static advgp_status make_model(exact_run *r, const gp_train_request *request, gp_train_result *result, gp_model **model,
+                               advgp_error *err)
 {
     double jitter = 0;
     meaning(r, r->x, r->hyper);
     advgp_status st = gp_exact_evidence(r->exact, r->hyper, &result->neg_elbo, NULL, &jitter, err);
     if (st == ADVGP_OK) st = evaluate(r, result->neg_elbo, err);
     if (st == ADVGP_OK)
-        st = gp_model_new_exact(r->options->kernel, r->options->trend, r->n, r->w != NULL, schema_take, sql, model,
-                                err);
+        st = gp_model_new_exact(r->options->kernel, r->options->trend, r->n, r->w != NULL, request->schema,
+                                request->sql, model, err);
     if (st != ADVGP_OK) return st;
     gp_model *m = *model;
     memcpy(m->method, "exact", sizeof "exact");
@@ -197,7 +197,7 @@ static advgp_status make_model(exact_run *r, gp_schema *schema_take, const char 
     }
     gp_exact_free(r->exact); // its matrices are as large as those of the predictors that follow
     r->exact = NULL;
-    st = gp_account(m, &r->reader, r->options->test, r->began, result, err);
+    st = gp_train_conclude(m, &r->reader, r->options, r->began, result, err);
     if (st == ADVGP_OK) return st;
     m->schema = NULL; // still the caller's
     gp_model_free(m);
@@ -249,20 +249,20 @@ static void run_fini(exact_run *r)
     gp_free(r->var);
 }
 
-static advgp_status train_exact(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                                const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                                gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status train_exact(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                                advgp_error *err)
 {
-    (void)notes;
+    const gp_shards *shards = request->shards;
+    const gp_train_options *options = request->options;
     static const gp_train_events silent = {0};
     gp_train_result unused, *out = result ? result : &unused;
     *model = NULL;
     *out = (gp_train_result){0};
-    advgp_status st = check(shards, schema_take, options, err);
+    advgp_status st = check(shards, request->schema, options, err);
     if (st != ADVGP_OK) return st;
-    exact_run r = {.schema = schema_take,
+    exact_run r = {.schema = request->schema,
                    .options = options,
-                   .events = events ? events : &silent,
+                   .events = request->events ? request->events : &silent,
                    .began = gp_stopwatch_start(),
                    .spec = {.d = shards->d, .n_components = 1, .kernels = &options->kernel, .trend = options->trend},
                    .n_hyper = gp_exact_fit_n_hyper(shards->d, options->trend)};
@@ -270,7 +270,7 @@ static advgp_status train_exact(const gp_shards *shards, gp_schema *schema_take,
     if (st == ADVGP_OK) st = gp_reader_visit(&r.reader, GP_TRAIN, 0, keep_rows, &r, err);
     if (st == ADVGP_OK && r.events->phase) r.events->phase(r.events->ctx, "hyper-parameters by the exact evidence");
     if (st == ADVGP_OK) st = find_hyper(&r, out, err);
-    if (st == ADVGP_OK) st = make_model(&r, schema_take, sql, out, model, err);
+    if (st == ADVGP_OK) st = make_model(&r, request, out, model, err);
     run_fini(&r);
     return st;
 }

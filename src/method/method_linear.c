@@ -1,7 +1,7 @@
 // method_linear.c: linear regression, and with the intercept alone the mean: closed form, one pass over the rows.
 #include "method/method.h"
 #include "score/linear_fit.h"
-#include "train/account.h"
+#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@ static void fill(gp_model *model, const gp_linear *fit)
 
 static void tell(const gp_train_events *events, const gp_train_result *r)
 {
+    const gp_assessment *a = &r->assessment;
     const gp_train_eval e = {.wall = r->wall,
                              .cpu = r->cpu,
                              .rows = r->rows,
@@ -29,33 +30,35 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = r->scored != GP_SCORED_TRAINING ? r->rmse : NAN,
-                             .mnlp = r->scored != GP_SCORED_TRAINING ? r->mnlp : NAN,
+                             .rmse = a->scored != GP_SCORED_TRAINING ? a->rmse : NAN,
+                             .mnlp = a->scored != GP_SCORED_TRAINING ? a->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }
 
-static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *shards, gp_schema *schema_take,
-                              const char *sql, const gp_train_options *options, const gp_train_events *events,
-                              gp_notes *notes, gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status fit_lines(const char *name, bool slopes, const gp_train_request *request, gp_model **model,
+                              gp_train_result *result, advgp_error *err)
 {
+    const gp_shards *shards = request->shards;
+    const gp_train_events *events = request->events;
     const gp_stopwatch began = gp_stopwatch_start();
     gp_train_result unused, *r = result ? result : &unused;
     gp_reader reader = {0};
     gp_linear fit = {0};
     *model = NULL;
-    if (!shards || !schema_take) return gp_fail(err, ADVGP_EINVAL, "%s: no rows or no schema given", name);
+    if (!shards || !request->schema) return gp_fail(err, ADVGP_EINVAL, "%s: no rows or no schema given", name);
     if (!gp_shards_rows(shards, GP_TRAIN)) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
     advgp_status st = gp_reader_new(shards, READ_ROWS, &reader, err);
     if (st == ADVGP_OK)
         st = gp_linear_fit(&reader, slopes, events ? events->stop : NULL, events ? events->ctx : NULL, &fit, err);
     if (st == ADVGP_OK && fit.rank < fit.p)
-        st = gp_notes_add(notes, err, fit.p - fit.rank,
+        st = gp_notes_add(request->notes, err, fit.p - fit.rank,
                           "%zu of %zu coefficients follow from the others, since their columns do: of all solutions "
                           "the smallest is taken",
                           fit.p - fit.rank, fit.p);
     if (st == ADVGP_OK)
-        st = gp_model_new_linear(shards->d, slopes ? GP_TREND_LINEAR : GP_TREND_CONSTANT, schema_take, sql, model, err);
+        st = gp_model_new_linear(shards->d, slopes ? GP_TREND_LINEAR : GP_TREND_CONSTANT, request->schema, request->sql,
+                                 model, err);
     if (st == ADVGP_OK) {
         snprintf((*model)->method, sizeof(*model)->method, "%s", name);
         fill(*model, &fit);
@@ -63,7 +66,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *sh
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_account(*model, &reader, options ? options->test : NULL, began, r, err);
+        st = gp_train_conclude(*model, &reader, request->options, began, r, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {
@@ -77,18 +80,16 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_shards *sh
     return st;
 }
 
-static advgp_status train_linear(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                                 const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                                 gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status train_linear(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                                 advgp_error *err)
 {
-    return fit_lines("linear", true, shards, schema_take, sql, options, events, notes, model, result, err);
+    return fit_lines("linear", true, request, model, result, err);
 }
 
-static advgp_status train_mean(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                               const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                               gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status train_mean(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                               advgp_error *err)
 {
-    return fit_lines("mean", false, shards, schema_take, sql, options, events, notes, model, result, err);
+    return fit_lines("mean", false, request, model, result, err);
 }
 
 static const char *const no_options[] = {NULL};

@@ -1,24 +1,24 @@
 // method_svigp.c: SVIGP (Hensman et al. 2013): one worker, mini-batches, natural gradient on q(w) and gradient steps on
 // the rest. What advgp is without its server, so that the two can be compared: the same code with one worker.
 #include "method/method.h"
-#include "train/course.h"
 
 #include <stdio.h>
 
 enum { BATCH = 5000 };
 
-static advgp_status svigp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql,
-                                const gp_train_options *options, const gp_train_events *events, gp_notes *notes,
-                                gp_model **model, gp_train_result *result, advgp_error *err)
+static advgp_status svigp_train(const gp_train_request *request, gp_model **model, gp_train_result *result,
+                                advgp_error *err)
 {
-    gp_train_options o = *options;
+    gp_train_request changed = *request;
+    gp_train_options o = *request->options;
+    changed.options = &o;
     o.workers = 1;
     o.rule = &gp_rule_natural;
     o.max_delay = 0;
     o.filter = 0;
     if (!o.batch) o.batch = BATCH;
     if (!o.components) o.components = 1;
-    const advgp_status st = gp_train(shards, schema_take, sql, &o, events, notes, model, result, err);
+    const advgp_status st = gp_train(&changed, model, result, err);
     if (st == ADVGP_OK) snprintf((*model)->method, sizeof(*model)->method, "%s", gp_method_svigp.name);
     return st;
 }

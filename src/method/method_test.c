@@ -83,7 +83,8 @@ static gp_model *fit(const gp_method *method, const gp_train_options *o, gp_note
 {
     advgp_error err = {0};
     gp_model *model = NULL;
-    must(method->train(t.shards, t.schema, NULL, o, NULL, notes, &model, result, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .notes = notes};
+    must(method->train(&request, &model, result, &err), &err);
     t.schema = NULL; // the model's now
     return model;
 }
@@ -178,18 +179,21 @@ static void every_method_gives_a_whole_model(void **state)
         gp_train_result r;
         advgp_error err = {0};
         n_evals = 0;
-        must((*method)->train(t.shards, t.schema, "SELECT 1", &o, &events, NULL, &model, &r, &err), &err);
+        const gp_train_request request = {
+            .shards = t.shards, .schema = t.schema, .sql = "SELECT 1", .options = &o, .events = &events};
+        must((*method)->train(&request, &model, &r, &err), &err);
         t.schema = NULL;
         const char *name = (*method)->name;
         CHECK(!strcmp(model->method, name), name, "its model says %s", model->method);
         CHECK(n_evals > 0 && isfinite(last_eval.rmse) && isfinite(last_eval.mnlp), name, "no evaluation was told");
-        CHECK(r.scored == GP_SCORED_HELD_OUT && r.stopped && isfinite(r.rmse) && isfinite(r.mnlp) && r.n_train > 500,
+        CHECK(r.assessment.scored == GP_SCORED_HELD_OUT && r.stopped && isfinite(r.assessment.rmse) &&
+                  isfinite(r.assessment.mnlp) && r.n_train > 500,
               name, "figures");
-        CHECK(r.rmse <= 1.01 * model->baseline_mean, name, "%g is worse than the mean's %g", r.rmse,
-              model->baseline_mean);
+        CHECK(r.assessment.rmse <= 1.01 * model->baseline_mean, name, "%g is worse than the mean's %g",
+              r.assessment.rmse, model->baseline_mean);
         for (size_t i = 0; i < 5; i++)
-            CHECK(fabs(r.coverage[i] - gp_train_levels[i]) < 0.12, name, "the %g interval covers %g",
-                  gp_train_levels[i], r.coverage[i]);
+            CHECK(fabs(r.assessment.coverage[i] - gp_levels[i]) < 0.12, name, "the %g interval covers %g", gp_levels[i],
+                  r.assessment.coverage[i]);
         CHECK(model->n_calibration >= 100, name, "calibrated on %zu rows", model->n_calibration);
         const char *path = scratch_path("m.safetensors");
         must(gp_model_save(model, path, &err), &err);
@@ -219,7 +223,8 @@ static void memory_that_ends_is_survived_by_every_method(void **state)
             advgp_error err = {0};
             gp_model *model = NULL;
             gp_alloc_fail_after(n);
-            const advgp_status st = (*method)->train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err);
+            const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+            const advgp_status st = (*method)->train(&request, &model, NULL, &err);
             gp_alloc_fail_after(-1);
             if (st == ADVGP_OK) {
                 model->schema = NULL; // it is needed once more
@@ -338,7 +343,8 @@ static void too_many_rows_for_exact_are_refused(void **state)
     advgp_error err = {0};
     gp_model *model = NULL;
     const gp_train_options o = small();
-    const advgp_status st = gp_method_exact.train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+    const advgp_status st = gp_method_exact.train(&request, &model, NULL, &err);
     assert_int_equal(st, ADVGP_EDATA);
     assert_null(model);
     if (!strstr(err.text, "5001 training rows") || !strstr(err.text, "--method advgp")) fail_msg("%s", err.text);
@@ -361,7 +367,8 @@ static void an_interrupted_exact_fit_is_a_model(void **state)
     gp_train_result r;
     const gp_train_options o = small();
     const gp_train_events events = {.stop = at_once};
-    must(gp_method_exact.train(t.shards, t.schema, NULL, &o, &events, NULL, &model, &r, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
+    must(gp_method_exact.train(&request, &model, &r, &err), &err);
     t.schema = NULL;
     assert_true(r.interrupted);
     assert_int_equal(r.stopped, GP_STOPPED_INTERRUPTED);
@@ -379,7 +386,7 @@ static void targets_without_noise_are_fitted(void **state)
     gp_train_options o = small();
     gp_train_result r;
     gp_model *model = fit(&gp_method_exact, &o, NULL, &r);
-    CHECK(r.rmse < 2e-3, "exact", "RMSE %g", r.rmse);
+    CHECK(r.assessment.rmse < 2e-3, "exact", "RMSE %g", r.assessment.rmse);
     gp_model_free(model);
     unload();
 }
@@ -451,8 +458,8 @@ static void every_map_trains_and_resumes(void **state)
         make_rows(1100, 2, 41);
         load(false, "0.1");
         models[0] = fit(&gp_method_advgp, &o, NULL, &r);
-        CHECK(r.rmse < 0.6 * models[0]->baseline_linear, o.map->name, "case %zu: RMSE %g, linear %g", i, r.rmse,
-              models[0]->baseline_linear);
+        CHECK(r.assessment.rmse < 0.6 * models[0]->baseline_linear, o.map->name, "case %zu: RMSE %g, linear %g", i,
+              r.assessment.rmse, models[0]->baseline_linear);
         unload();
         load(false, "0.1");
         advgp_error err = {0};
@@ -460,7 +467,8 @@ static void every_map_trains_and_resumes(void **state)
         o.checkpoint = path;
         gp_model *part = NULL;
         const gp_train_events events = {.ctx = &asked, .stop = stop_at_60};
-        must(gp_train(t.shards, t.schema, NULL, &o, &events, NULL, &part, &r, &err), &err);
+        const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
+        must(gp_train(&request, &part, &r, &err), &err);
         t.schema = NULL;
         assert_true(r.interrupted);
         gp_model_free(part);
@@ -473,7 +481,8 @@ static void every_map_trains_and_resumes(void **state)
         unload();
         load(false, "0.1");
         if (o.rank || o.groups) { // another shape is another run
-            const advgp_status st = gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &part, NULL, &err);
+            const gp_train_request again = {.shards = t.shards, .schema = t.schema, .options = &o};
+            const advgp_status st = gp_train(&again, &part, NULL, &err);
             CHECK(st == ADVGP_EINVAL, o.map->name, "%s %s", advgp_status_name(st), err.text);
         }
         gp_model_free(models[0]);

@@ -9,7 +9,6 @@
 #error "messages are copied as they are in memory: a big-endian machine needs byte swaps here"
 #endif
 
-enum { PROTOCOL = 2 };
 static const uint32_t magic = 0x50474441; // "ADGP"
 
 // Every field at a multiple of its size: no padding, so that all bytes are defined.
@@ -63,7 +62,7 @@ static uint64_t checksum_of(const void *bytes, size_t n)
 void gp_message_encode(const gp_message *m, void *bytes)
 {
     header h = {.magic = magic,
-                .protocol = PROTOCOL,
+                .protocol = (uint16_t)(m->protocol ? m->protocol : GP_PROTOCOL),
                 .kind = (uint8_t)m->kind,
                 .flags = (uint8_t)m->flags,
                 .run = {m->run[0], m->run[1]},
@@ -104,9 +103,9 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
     if (n < sizeof h) return gp_fail(err, ADVGP_EFILE, "a message of %zu bytes is shorter than a header", n);
     memcpy(&h, bytes, sizeof h);
     if (h.magic != magic) return gp_fail(err, ADVGP_EFILE, "a message that is not of advgp");
-    if (h.protocol != PROTOCOL)
+    if (h.protocol != GP_PROTOCOL)
         return gp_fail(err, ADVGP_EFILE, "a message of protocol %u, this program speaks %d: use the same version",
-                       h.protocol, PROTOCOL);
+                       h.protocol, GP_PROTOCOL);
     if (h.kind < GP_HELLO || h.kind >= GP_MESSAGE_KINDS)
         return gp_fail(err, ADVGP_EFILE, "a message of the unknown kind %u", h.kind);
     if (h.n_values > limits->values || h.n_masked > limits->masked || h.n_shards > limits->shards ||
@@ -140,4 +139,14 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
     m->shards = (const uint32_t *)(const void *)(m->mask + gp_mask_words(m->n_masked));
     m->text = (const char *)(m->shards + m->n_shards);
     return ADVGP_OK;
+}
+
+unsigned gp_message_foreign(const void *bytes, size_t n, gp_message *m)
+{
+    header h;
+    if (n < sizeof h) return 0;
+    memcpy(&h, bytes, sizeof h);
+    if (h.magic != magic || h.protocol == GP_PROTOCOL || !h.protocol) return 0;
+    *m = (gp_message){.protocol = h.protocol, .run = {h.run[0], h.run[1]}, .worker = h.worker, .token = h.token};
+    return h.protocol;
 }

@@ -1,18 +1,62 @@
-// message.h: what server and workers say to each other, and its form in bytes. A message is a fixed header, little
-// endian, then values, mask, shards and text; a checksum covers all of it. Bytes that come from elsewhere are read as
-// hostile: gp_message_decode checks every length before it is used.
+// message.h: the protocol between processes, whole: what is said, by whom, when, and its form in bytes.
 //
-//     worker                                      server
-//     ASK (its name)                         ->        between processes, before each run: which work is it?
-//                                            <-   JOB (a text that describes it)
-//     HELLO (who I want to be, nonce)        ->
-//                                            <-   WELCOME (worker, incarnation, next sequence)
+// A message is a fixed header, little endian, then values, mask, shards and text; a checksum covers all of it. Bytes
+// that come from elsewhere are read as hostile: gp_message_decode checks every length before it is used. Magic,
+// protocol, kind, flags, checksum, run, worker and token stay where they are in every version of the protocol, so that
+// a program of another one can be told that it is.
+//
+// Who. A training has one lead. Processes that join it are workers, which compute, or servers, which keep a range of
+// the parameters each (--servers). A training is several runs, one after the other; with servers the steps are cut into
+// intervals, and an interval is a run of each server, by one id.
+//
+//     worker                                      whoever keeps the parameters: lead, or server
+//     HELLO (wish, token, fingerprint)       ->
+//                                            <-   WELCOME (worker, incarnation, next sequence; its token)
 //     PULL (sequence)                        ->
 //                                            <-   PARAMETERS (sequence, version, theta, shards)
 //     PUSH (sequence, version, shards, sums) ->        as soon as the version is newer:
 //                                            <-   PARAMETERS (sequence + 1, ...)   or BYE, when the run is over
 //
-// A worker has one request outstanding and repeats it until it is answered; whoever is not welcome is told REFUSE.
+//     worker                                      lead
+//     ASK (token; its name; the interval it has finished, as run)     ->
+//                                            <-   JOB (its token; id of the run; a text, cluster/job.h)
+//                                                 then HELLO to the lead, or to every server that the text names
+//
+//     server                                      lead
+//     ASK SERVES (token; name and address)   ->
+//                                            <-   JOB (its token; id of the interval; text, values of its range)
+//                                                 it serves; when the last version is made:
+//     ASK SERVES (next token; run is that interval; values)  ->        until it is answered
+//                                            <-   TAKEN (its token): the values have arrived, it may forget them
+//
+// One request is outstanding and repeated until it is answered; repeats are known by token (ASK, HELLO) or sequence
+// (PULL, PUSH) and are answered again. Anything may be lost, come twice or late. Who may say what, and when:
+//
+//     kind        from            when, and what counts                                  the answer
+//     ASK         worker, server  it has no work. Token: new for each question           JOB, or BYE LAST; none: wait
+//     JOB         lead            to an ASK, when there is work. Run, text, values       HELLO, or the service
+//     TAKEN       lead            to an ASK that brought the interval's values. Token    none
+//     HELLO       worker          first in a run, or after REFUSE UNKNOWN                WELCOME, REFUSE
+//     WELCOME     lead, server    to HELLO                                               PULL
+//     PULL        worker          after WELCOME                                          PARAMETERS, REFUSE, BYE
+//     PARAMETERS  lead, server    to PULL or PUSH, once a version is due                 PUSH
+//     PUSH        worker          after PARAMETERS, one each                             PARAMETERS, REFUSE, BYE
+//     HEARTBEAT   anybody         at any time, every heartbeat: it lives. In an interval worker and server name it to
+//                                 the lead (run, worker any): of one that is over they are told BYE. One without a run
+//                                 asks whether a lead is there, which answers with its own
+//     REFUSE      lead, server    to what is not welcome: reason; worker, incarnation, epoch and token of what it
+//                                 answers                                                HELLO (UNKNOWN), ASK
+//                                                                                        (OTHER_RUN, FULL, TAKEN), or
+//                                                                                        none
+//     BYE         lead, server    the run is over, or given up                           ASK
+//     BYE LAST    lead            the training is; the text says what went wrong. Token of the last ASK, or the run
+//                                 of what it answers                                     BYE LAST: it has heard it
+//     BYE         worker          to whom it has said HELLO: it leaves; text: why        none
+//     BYE LAST    worker, server  to the lead: it ends                                   none
+//     BYE SERVES  server          to the lead: it cannot go on with the interval: its status as token, why as text
+//
+// A message of another protocol is answered, in that one, by BYE LAST (from the lead), or ends a worker: both say which
+// versions met.
 #pragma once
 #include "base/status.h"
 
@@ -27,10 +71,11 @@ typedef enum gp_message_kind {
     GP_PARAMETERS,
     GP_PUSH,
     GP_HEARTBEAT,
-    GP_BYE, // from the server: the run is over; from a worker: it leaves
+    GP_BYE,
     GP_REFUSE,
     GP_ASK,
     GP_JOB,
+    GP_TAKEN,
     GP_MESSAGE_KINDS
 } gp_message_kind;
 
@@ -42,7 +87,7 @@ enum {
     GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
     GP_FLAG_LAST = 16,      // BYE: no other run follows; the text, if there is one, says what went wrong
     GP_FLAG_YIELDS = 64,    // HELLO: whoever is there keeps the place that it wishes for
-    GP_FLAG_SERVES = 32     // ASK: it serves a range of the parameters, and brings the last one if it had any
+    GP_FLAG_SERVES = 32     // ASK, HEARTBEAT, BYE: of a process that serves a range of the parameters
 };
 
 // Why a message was refused. The text is what a user reads.
@@ -68,8 +113,11 @@ const char *gp_refusal_text(gp_refusal reason);
 
 #define GP_ANY_WORKER UINT32_MAX
 
+enum { GP_PROTOCOL = 3 }; // this program's
+
 // Arrays are borrowed: from the machine that says it until it is told the next thing, from the bytes after decoding.
 typedef struct gp_message {
+    unsigned protocol; // to encode it for a program of another version; 0: of this one
     gp_message_kind kind;
     unsigned flags;
     uint64_t run[2];      // which run this is of
@@ -79,7 +127,9 @@ typedef struct gp_message {
     gp_refusal reason;    // REFUSE
     uint64_t sequence;    // of the push that is made, answered or asked for
     uint64_t version;     // of the parameters
-    uint64_t token;       // HELLO and WELCOME: a number that pairs them, and that all else of the worker is known by
+    // Pairs an answer with its question (HELLO, WELCOME, REFUSE, ASK, JOB, TAKEN, BYE LAST); all else that a worker
+    // says has its HELLO's, by which it is known.
+    uint64_t token;
     uint64_t fingerprint; // HELLO: hash of data and model, which must agree
     double shard_weight;  // PUSH: sum of weights of the rows in the shards, N_k
     double batch_weight;  // PUSH: and of those in the batch, B_k
@@ -106,6 +156,10 @@ void gp_message_encode(const gp_message *message, void *bytes);
 // hold. Values are not looked at: whoever uses them checks that they are finite.
 advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_limits *limits, gp_message *message,
                                advgp_error *err);
+
+// The protocol of a message that another version of this program speaks, and so cannot be decoded, with run, worker
+// and token. 0: it is none of that kind.
+unsigned gp_message_foreign(const void *bytes, size_t n, gp_message *message);
 
 static inline size_t gp_mask_words(size_t n)
 {

@@ -1,5 +1,5 @@
 // replay.c: lines of the log, one a turn. Versions are made when the log says so: gp_server_allow holds the server back
-// until then, for what else the real one had to wait for (a verdict of the judge) is not in the log.
+// until then, for what else the real one had to wait for (a score of the evaluator) is not in the log.
 #include "run/replay.h"
 #include "base/alloc.h"
 
@@ -194,7 +194,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     replay *r = (replay *)run;
     gp_pslog_line line = {0};
     bool ended = false;
-    if (r->part_ended) return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
+    if (r->part_ended) return gp_fail(err, ADVGP_ESTOPPED, "the run was stopped here, and resumed");
     advgp_status st = r->feed->next(r->feed->ctx, &line, &ended, err);
     // Answers go out before anything new happens; what is the effect of the line before comes first, so that after a
     // push that made a version they are of the new one.
@@ -204,7 +204,7 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
     if (st != ADVGP_OK) return st;
     if (ended && r->part < r->feed->n_parts) {
         r->part_ended = true;
-        return gp_fail(err, ADVGP_ESTOPPED, "the part of the log is at its end");
+        return ADVGP_OK;
     }
     if (ended) {
         if (r->over) return disagree(r, err, "it ends before the last act is done");
@@ -253,7 +253,7 @@ static void replay_stop(gp_run *run)
     gp_row_computer_free(r->computer);
 }
 
-static const gp_run_ops replay_ops = {.turn = replay_turn, .stop = replay_stop, .replay = true};
+static const gp_run_ops replay_ops = {.turn = replay_turn, .stop = replay_stop};
 
 advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *feed, size_t part, gp_run **out,
                                advgp_error *err)
@@ -291,13 +291,14 @@ bool gp_run_replay_is_over(const gp_run *run)
 
 bool gp_run_replay_part_ended(const gp_run *run)
 {
-    return run->ops == &replay_ops && ((const replay *)run)->part_ended;
+    return ((const replay *)run)->part_ended;
 }
 
 advgp_status gp_run_replay_to_end(gp_run *run, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
-    while (st == ADVGP_OK && !gp_run_replay_is_over(run)) st = run->ops->turn(run, 0, err);
+    while (st == ADVGP_OK && !gp_run_replay_is_over(run) && !gp_run_replay_part_ended(run))
+        st = run->ops->turn(run, 0, err);
     return st;
 }
 

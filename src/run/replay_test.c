@@ -317,7 +317,7 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     assert_int_equal(p->checkpoint != 0, k > 0);
     if (!k) return;
     assert_true(p->checkpoint == d->id[k - 1]);
-    d->parts[k - 1] = (gp_replay_part){p->version, p->checkpoint, p->judged, p->judging};
+    d->parts[k - 1] = (gp_replay_part){p->version, p->checkpoint, p->evaluated, p->evaluating};
 }
 
 static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
@@ -352,7 +352,9 @@ static gp_model *train_part(const gp_train_options *o, const gp_train_events *ev
     advgp_error err;
     gp_model *model;
     make_table(4000, seed, "0.2");
-    must(gp_train(t.shards, t.schema, NULL, o, events, notes, &model, r, &err), &err);
+    const gp_train_request request = {
+        .shards = t.shards, .schema = t.schema, .options = o, .events = events, .notes = notes};
+    must(gp_train(&request, &model, r, &err), &err);
     t.schema = NULL; // the model's now
     free_table();
     return model;
@@ -518,6 +520,30 @@ static void what_cannot_have_been_is_refused(void **state)
     free_table();
 }
 
+// The end of a part is no failure; only who would go on beyond it is told that the run was stopped there.
+static void a_part_that_ends_is_not_yet_a_stop(void **state)
+{
+    (void)state;
+    make_table(600, 5, "0.1");
+    gp_learner *l = make_learner(6);
+    const script sc = {.rule = &gp_rule_natural, .adam_rate = 0.1, .seed = 5};
+    const gp_run_options o = options_of(l, &sc);
+    const gp_replay_part part = {.version = 0};
+    tape tp = {.end = 0};
+    const gp_replay_feed feed = {.ctx = &tp, .next = next_line, .n_parts = 1, .parts = &part, .components = 1};
+    gp_run *run;
+    advgp_error err = {0};
+    must(gp_run_replay_new(&o, &feed, 0, &run, &err), &err);
+    assert_false(gp_run_replay_part_ended(run));
+    must(gp_run_replay_to_end(run, &err), &err);
+    assert_true(gp_run_replay_part_ended(run));
+    assert_false(gp_run_replay_is_over(run));
+    assert_int_equal(run->ops->turn(run, 0, &err), ADVGP_ESTOPPED);
+    gp_run_free(run);
+    gp_learner_free(l);
+    free_table();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,6 +551,7 @@ int main(void)
         cmocka_unit_test(workers_that_are_lost_and_join_are_replayed_to_the_bit),
         cmocka_unit_test(steps_that_are_taken_back_are_replayed_to_the_bit),
         cmocka_unit_test(a_resumed_run_is_replayed_to_the_bit),
+        cmocka_unit_test(a_part_that_ends_is_not_yet_a_stop),
         cmocka_unit_test(what_cannot_have_been_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

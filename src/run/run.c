@@ -9,12 +9,12 @@ static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.
 static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
 {
     gp_run *run = ctx;
-    if (!run->turning) return gp_features_set(run->f, theta, err);
+    if (!run->rotation) return gp_features_set(run->f, theta, err);
     advgp_status st = gp_features_set(run->f, before, err);
     if (st != ADVGP_OK) return st;
-    gp_turning_keep(run->turning, run->f);
+    gp_basis_rotation_keep(run->rotation, run->f);
     st = gp_features_set(run->f, theta, err);
-    return st == ADVGP_OK ? gp_turning_carry(run->turning, run->f, theta, err) : st;
+    return st == ADVGP_OK ? gp_basis_rotation_carry(run->rotation, run->f, theta, err) : st;
 }
 
 advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *o, advgp_error *err)
@@ -27,7 +27,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                        run->o.workers_max, GP_WORKERS_MAX);
     advgp_status st = gp_features_new(o->spec, &run->f, err);
     if (st != ADVGP_OK) return st;
-    st = gp_turning_new(run->f, &run->turning, err);
+    st = gp_basis_rotation_new(run->f, &run->rotation, err);
     if (st != ADVGP_OK) return st;
     run->layout = gp_theta_layout_of(run->f);
     run->range = o->range.count ? o->range : gp_range_all(run->layout);
@@ -67,7 +67,7 @@ void gp_run_fini(gp_run *run)
 {
     gp_server_free(run->server);
     gp_rule_free(run->rule);
-    gp_turning_free(run->turning);
+    gp_basis_rotation_free(run->rotation);
     gp_features_free(run->f);
 }
 

@@ -1,7 +1,7 @@
 // run.h: a server at work with its workers: what training lets flow, turn by turn. The workers are threads of this
 // process, other processes (cluster.h), or a log that says what they did.
 #pragma once
-#include "model/turning.h"
+#include "model/basis_rotation.h"
 #include "ps/server.h"
 #include "run/computer.h"
 #include "transport/transport.h"
@@ -43,14 +43,13 @@ typedef struct gp_run_ops {
     // Sends what the server has to say by now; may be NULL. A turn does so, too.
     advgp_status (*say)(gp_run *run, advgp_error *err);
     void (*stop)(gp_run *run); // the workers end, and what belongs to them is freed
-    bool replay;               // versions are made when the log says so
 } gp_run_ops;
 
 struct gp_run {
     const gp_run_ops *ops;
     gp_run_options o;
-    gp_features *f;      // of the server, to see whether a step can start
-    gp_turning *turning; // NULL: the features do not turn
+    gp_features *f;              // of the server, to see whether a step can start
+    gp_basis_rotation *rotation; // NULL: the features do not turn
     gp_theta_layout layout;
     gp_range range;
     gp_rule *rule;

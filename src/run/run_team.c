@@ -38,7 +38,7 @@ static gp_endpoint *server_end(team *t)
 static void *work(void *arg)
 {
     mate *m = arg;
-    m->status = gp_worker_live(&m->life, NULL, &m->error);
+    m->status = gp_worker_live(&m->life, &m->error);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
     server->transport->wake(server);

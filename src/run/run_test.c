@@ -227,13 +227,14 @@ static gp_train_result train_with(const gp_train_options *o, diary *d)
     gp_train_result r;
     const gp_train_events events = {.ctx = d, .eval = on_eval, .begin = on_begin};
     *d = (diary){0};
-    must(gp_train(t.shards, t.schema, NULL, o, &events, NULL, &model, &r, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = &events};
+    must(gp_train(&request, &model, &r, &err), &err);
     t.schema = NULL;
     gp_model_free(model);
     return r;
 }
 
-static void a_verdict_takes_effect_at_the_next_evaluation_version(void **state)
+static void a_score_takes_effect_at_the_next_evaluation_version(void **state)
 {
     (void)state;
     for (size_t tau = 0; tau <= 8; tau += 8) {
@@ -276,7 +277,7 @@ int main(void)
         cmocka_unit_test(threads_without_delay_give_the_bits_of_a_serial_loop),
         cmocka_unit_test(a_collection_is_the_sum_over_all_rows_for_any_number_of_workers),
         cmocka_unit_test(waiting_uses_no_cpu),
-        cmocka_unit_test(a_verdict_takes_effect_at_the_next_evaluation_version),
+        cmocka_unit_test(a_score_takes_effect_at_the_next_evaluation_version),
         cmocka_unit_test(time_ends_a_run_at_an_evaluation_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

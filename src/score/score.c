@@ -1,5 +1,6 @@
 // score.c: RMSE, mean absolute error and mean negative log probability in the target's own units.
 #include "score/score.h"
+#include "base/alloc.h"
 
 #include <math.h>
 
@@ -34,4 +35,38 @@ double gp_score_mae(const gp_score *score)
 double gp_score_mnlp(const gp_score *score)
 {
     return score->n > 0 ? score->nlp / score->n : NAN;
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+typedef struct scoring {
+    const gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var;
+    const gp_schema *schema;
+    gp_score *score;
+} scoring;
+
+static advgp_status score_block(void *ctx, gp_batch rows, advgp_error *err)
+{
+    scoring *s = ctx;
+    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
+    return st;
+}
+
+advgp_status gp_score_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
+                           const gp_schema *schema, gp_score *score, advgp_error *err)
+{
+    scoring s = {.predictor = predictor, .schema = schema, .score = score};
+    *score = (gp_score){0};
+    advgp_status st = gp_predict_work_new(predictor, 0, &s.work, err);
+    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
+    s.var = s.mean ? s.mean + reader->capacity : NULL;
+    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_block, &s, err);
+    gp_free(s.mean);
+    gp_predict_work_free(s.work);
+    return st;
 }

@@ -195,10 +195,11 @@ static void unequal_shards_do_not_hurt_a_training(void **state)
                                     .workers = 2,
                                     .max_delay = 20,
                                     .quorum = -1};
-        must(gp_train(shards, t.schema, NULL, &o, NULL, NULL, &model, &r, &err), &err);
+        const gp_train_request request = {.shards = shards, .schema = t.schema, .options = &o};
+        must(gp_train(&request, &model, &r, &err), &err);
         t.schema = NULL; // the model's
         assert_int_equal(r.workers, i ? 1 : 2);
-        rmse[i] = r.rmse;
+        rmse[i] = r.assessment.rmse;
         gp_model_free(model);
         gp_shards_free(shards);
         free_table();

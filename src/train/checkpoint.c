@@ -1,4 +1,4 @@
-// checkpoint.c: server, rule and judgement in one safetensors file, with its checksum in the metadata.
+// checkpoint.c: server, rule and evaluation in one safetensors file, with its checksum in the metadata.
 #include "train/checkpoint.h"
 #include "base/alloc.h"
 #include "store/tensorfile.h"
@@ -20,8 +20,8 @@ enum {
     DEALT,
     RULE_COUNTER,
     SINCE_BEST,
-    JUDGED,
-    JUDGING,
+    EVALUATED,
+    EVALUATING,
     COMPONENTS,
     BATCH,
     STEPS,
@@ -60,8 +60,8 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                        [DEALT] = s.dealt,
                                        [RULE_COUNTER] = rule.counter ? *rule.counter : 0,
                                        [SINCE_BEST] = state->since_best,
-                                       [JUDGED] = state->judged_version,
-                                       [JUDGING] = state->judging,
+                                       [EVALUATED] = state->evaluated_version,
+                                       [EVALUATING] = state->evaluating,
                                        [COMPONENTS] = state->undecided ? 0 : state->components,
                                        [BATCH] = state->batch,
                                        [STEPS] = state->steps,
@@ -78,7 +78,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                         doubles("kept", s.kept, s.size),
                                         doubles("candidate", s.candidate, s.size),
                                         doubles("best", parts->best, s.size),
-                                        doubles("judged", parts->judged, s.size),
+                                        doubles("judged", parts->evaluated, s.size),
                                         doubles("scalars", scalars, N_SCALARS),
                                         integers("counts", counts, N_COUNTS),
                                         integers("owner", s.owner, s.n_shards),
@@ -100,9 +100,9 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
     return gp_tensorfile_write(path, tensors, n, metadata, err);
 }
 
-size_t gp_run_next_eval(const gp_run_state *state, size_t judged)
+size_t gp_run_next_eval(const gp_run_state *state, size_t evaluated)
 {
-    const size_t next = judged + state->every - judged % state->every;
+    const size_t next = evaluated + state->every - evaluated % state->every;
     return next < state->steps ? next : state->steps;
 }
 
@@ -117,10 +117,10 @@ static const char *wrong_count(const uint64_t *c)
     if (c[OLDEST] > version) return "oldest version";
     if (c[CANDIDATE_VERSION] > version) return "version of the candidate";
     if (c[EPOCH] > UINT32_MAX / 2) return "epoch";
-    if (c[HAS_VALUE] > 1 || c[DEALT] > 1 || c[JUDGING] > 1) return "flags";
+    if (c[HAS_VALUE] > 1 || c[DEALT] > 1 || c[EVALUATING] > 1) return "flags";
     if (c[JUMPS] > version) return "number of jumps";
     if (c[RULE_COUNTER] > version) return "number of steps";
-    if (c[JUDGED] > version) return "evaluated version";
+    if (c[EVALUATED] > version) return "evaluated version";
     if (c[SINCE_BEST] > version) return "number of evaluations";
     if (c[COMPONENTS] > GP_COMPONENTS_MAX) return "number of components";
     if (c[WORKERS] < 1 || c[WORKERS] > GP_WORKERS_MAX) return "number of workers";
@@ -272,15 +272,15 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
         st = gp_fail(err, ADVGP_EFILE, "whether it has a best evaluation is %g, neither 0 nor 1", scalars[1]);
     if (st == ADVGP_OK) st = read_image(file, counts, scalars, rows, &image, err);
     if (st == ADVGP_OK) st = read_doubles(file, "best", image.size, parts->best, err);
-    if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->judged, err);
+    if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->evaluated, err);
     if (st == ADVGP_OK) st = read_rule(file, counts, parts->rule, err);
     if (st == ADVGP_OK) st = gp_server_restore(parts->server, &image, err);
     gp_free((void *)rows);
     if (st != ADVGP_OK) return st;
     state->components = (size_t)counts[COMPONENTS];
     state->since_best = (size_t)counts[SINCE_BEST];
-    state->judging = counts[JUDGING];
-    state->judged_version = (size_t)counts[JUDGED];
+    state->evaluating = counts[EVALUATING];
+    state->evaluated_version = (size_t)counts[EVALUATED];
     state->best = scalars[1] != 0 ? scalars[0] : HUGE_VAL;
     return ADVGP_OK;
 }
@@ -295,11 +295,12 @@ advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
     if (id) *id = counts[COMPONENTS] ? file->xxh3 : 0;
     st = same_run(path, counts, state, err);
-    if (st == ADVGP_OK && counts[COMPONENTS] != 0 && counts[VERSION] > gp_run_next_eval(state, (size_t)counts[JUDGED]))
+    if (st == ADVGP_OK && counts[COMPONENTS] != 0 &&
+        counts[VERSION] > gp_run_next_eval(state, (size_t)counts[EVALUATED]))
         st = gp_fail(err, ADVGP_EFILE,
                      "%s: its version, %" PRIu64 ", is beyond the evaluation that was due after %" PRIu64
                      ": start without --resume",
-                     path, counts[VERSION], counts[JUDGED]);
+                     path, counts[VERSION], counts[EVALUATED]);
     if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
         if (theta && theta->rank == 1)
             st = same(path, "number of parameters", theta->shape[0], gp_server_look(parts->server).size, err);

@@ -7,8 +7,8 @@ typedef struct gp_run_state {
     double best;       // held-out MNLP
     bool undecided;    // stopped while pilots ran: the number of components is not settled
     size_t components;
-    size_t judged_version; // the last that was evaluated
-    bool judging;          // its evaluation was under way
+    size_t evaluated_version; // the last that was evaluated
+    bool evaluating;          // its evaluation was under way
     // What the rows and the schedule must be for the state to mean anything:
     size_t batch, steps, n_rows, workers;
     size_t every; // versions from one evaluation to the next; it follows from steps, and no file has it
@@ -17,14 +17,14 @@ typedef struct gp_run_state {
     uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum and filter
 } gp_run_state;
 
-// The version that is evaluated after `judged`. The server is not allowed beyond it before.
-size_t gp_run_next_eval(const gp_run_state *state, size_t judged);
+// The version that is evaluated after version `evaluated`. The server is not allowed beyond it before.
+size_t gp_run_next_eval(const gp_run_state *state, size_t evaluated);
 
 // What a checkpoint holds beside the counts: borrowed. A server that goes on has nobody in it yet.
 typedef struct gp_run_parts {
     gp_server *server;
     gp_rule *rule;
-    double *best, *judged; // [size of theta]
+    double *best, *evaluated; // [size of theta]
 } gp_run_parts;
 
 // *id (may be NULL) is a hash of all it holds: the same state has the same one, in any file.

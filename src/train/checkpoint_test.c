@@ -11,7 +11,7 @@ enum { SHARDS = 6, SIZE_MAX_HERE = 64 };
 
 typedef struct rig {
     gp_learner *l;
-    double judged[SIZE_MAX_HERE];
+    double evaluated[SIZE_MAX_HERE];
     gp_run_parts parts;
 } rig;
 
@@ -41,7 +41,7 @@ static void rig_init(rig *r, size_t workers_max, double filter)
                                         .inducing = gp_cmat_of(points, 2, 2)};
     CHECK_OK(gp_learner_new(&options, &r->l, &err), "a learner");
     assert_true(r->l->layout.size <= SIZE_MAX_HERE);
-    r->parts = (gp_run_parts){.best = r->l->best, .judged = r->judged};
+    r->parts = (gp_run_parts){.best = r->l->best, .evaluated = r->evaluated};
     const gp_rule_options rule = {.layout = r->l->layout, .range = gp_range_all(r->l->layout), .natural_rate = 0.2};
     CHECK_OK(gp_rule_natural.make(&rule, &r->parts.rule, &err), "a rule");
     const gp_server_options server = {.rule = r->parts.rule,

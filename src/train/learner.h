@@ -13,7 +13,7 @@ typedef struct gp_learner {
     gp_features *f;
     gp_qw *qw;
     gp_theta_layout layout;
-    double *theta, *best; // [size]: the start and in the end the result; the best that was judged
+    double *theta, *best; // [size]: the start and in the end the result; the best that was evaluated
     gp_stats stats;       // exact, over the training rows, after the finish
 } gp_learner;
 

@@ -10,6 +10,7 @@
 #include "data/shards.h"
 #include "optim/stop_reason.h"
 #include "ps/server.h"
+#include "score/assess.h"
 #include "store/modelfile.h"
 #include "train/inducing.h"
 
@@ -81,11 +82,10 @@ typedef struct gp_train_plan {
     size_t max_delay;
     double quorum;
     size_t version; // to go on from
-    // The id of the checkpoint that it goes on from; 0: none. The version judged last by then, or still under
-    // judgement.
+    // The id of the checkpoint that it goes on from; 0: none. The version evaluated last by then, or still under way.
     uint64_t checkpoint;
-    size_t judged;
-    bool judging;
+    size_t evaluated;
+    bool evaluating;
 } gp_train_plan;
 
 typedef struct gp_train_events {
@@ -99,9 +99,6 @@ typedef struct gp_train_events {
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
-// Which rows the figures of a result are of.
-typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST } gp_scored;
-
 typedef struct gp_train_result {
     gp_stop_reason stopped;
     bool interrupted;  // by events.stop
@@ -111,10 +108,7 @@ typedef struct gp_train_result {
     double n_train;  // training rows
     double neg_elbo; // exact, over all training rows, of the standardised target
     // On the held-out half that stops training; on the training rows if none are held out; on those of options.test.
-    gp_scored scored;
-    size_t n_scored;
-    double rmse, mnlp, baseline_mean, baseline_linear; // the baselines' RMSE
-    double coverage[5], coverage_gaussian[5];          // at gp_train_levels
+    gp_assessment assessment;
     double wall, cpu;
     // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
     double step_cpu; // seconds of CPU
@@ -123,10 +117,17 @@ typedef struct gp_train_result {
     double waiting_share;
     gp_server_counts counts;
 } gp_train_result;
-extern const double gp_train_levels[5];    // 0.5, 0.8, 0.9, 0.95, 0.99
 extern const double gp_train_start_length; // length-scale of every kernel at the start, and of the choice of inducing
 
-// schema_take is owned by the model on success only. notes may be NULL.
-advgp_status gp_train(const gp_shards *shards, gp_schema *schema_take, const char *sql, const gp_train_options *options,
-                      const gp_train_events *events, gp_notes *notes, gp_model **model, gp_train_result *result,
-                      advgp_error *err);
+// What is asked of a method. All of it is borrowed, but the schema, which is the model's on success.
+typedef struct gp_train_request {
+    const gp_shards *shards;
+    gp_schema *schema;
+    const char *sql; // that made the rows; may be NULL
+    const gp_train_options *options;
+    const gp_train_events *events; // may be NULL
+    gp_notes *notes;               // may be NULL
+} gp_train_request;
+
+// *model is NULL after a failure; result may be NULL.
+advgp_status gp_train(const gp_train_request *request, gp_model **model, gp_train_result *result, advgp_error *err);

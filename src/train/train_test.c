@@ -29,7 +29,8 @@ static gp_model *train(const gp_train_options *o, const gp_train_events *events,
 {
     advgp_error err;
     gp_model *model;
-    must(gp_train(t.shards, t.schema, NULL, o, events, NULL, &model, result, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = events};
+    must(gp_train(&request, &model, result, &err), &err);
     t.schema = NULL; // the model's now
     return model;
 }
@@ -42,12 +43,14 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     gp_train_options o = small();
     o.epochs = 40;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_HELD_OUT);
+    assert_int_equal(r.assessment.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
-    if (!(r.rmse < 0.13)) fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.rmse, model->baseline_linear);
+    if (!(r.assessment.rmse < 0.13))
+        fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.assessment.rmse, model->baseline_linear);
     for (size_t i = 0; i < 5; i++) {
-        const double p = gp_train_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
-        if (fabs(r.coverage[i] - p) > slack) fail_msg("the %g interval covers %g", p, r.coverage[i]);
+        const double p = gp_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
+        if (fabs(r.assessment.coverage[i] - p) > slack)
+            fail_msg("the %g interval covers %g", p, r.assessment.coverage[i]);
     }
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
@@ -142,16 +145,17 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
     advgp_error err = {0};
     gp_model *model;
     make_table(1500, 4, "0.1");
-    assert_int_equal(gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err), ADVGP_EINVAL);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+    assert_int_equal(gp_train(&request, &model, NULL, &err), ADVGP_EINVAL);
     assert_non_null(strstr(err.text, "batch"));
     free_table();
     gp_model_free(whole);
     unlink(path);
 }
 
-// Many held-out rows and few steps: workers always wait for the judge, so the checkpoint is of an evaluation version
-// whose own evaluation has not begun.
-static void a_run_that_waits_for_its_judge_resumes_to_the_same_bits(void **state)
+// Many held-out rows and few steps: workers always wait for the evaluator, so the checkpoint is of an evaluation
+// version whose own evaluation has not begun.
+static void a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits(void **state)
 {
     (void)state;
     char path[] = "/tmp/advgp-checkpoint-XXXXXX";
@@ -186,10 +190,10 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_TRAINING);
+    assert_int_equal(r.assessment.scored, GP_SCORED_TRAINING);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
-    assert_true(r.coverage[2] >= 0.88);
+    assert_true(r.assessment.coverage[2] >= 0.88);
     gp_model_free(model);
     free_table();
 }
@@ -203,7 +207,8 @@ static void pilots_choose_and_more_inducing_inputs_than_rows_are_reduced(void **
     gp_notes notes = {0};
     advgp_error err;
     gp_model *model;
-    must(gp_train(t.shards, t.schema, NULL, &o, NULL, &notes, &model, NULL, &err), &err);
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .notes = &notes};
+    must(gp_train(&request, &model, NULL, &err), &err);
     t.schema = NULL;
     assert_int_equal(notes.n, 1);
     assert_non_null(strstr(notes.items[0].text, "from 200 to 60"));
@@ -246,7 +251,8 @@ static void training_without_memory_fails_cleanly_at_every_call(void **state)
         advgp_error err = {0};
         gp_model *model = NULL;
         gp_alloc_fail_after(n);
-        const advgp_status st = gp_train(t.shards, t.schema, NULL, &o, NULL, NULL, &model, NULL, &err);
+        const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+        const advgp_status st = gp_train(&request, &model, NULL, &err);
         gp_alloc_fail_after(-1);
         if (st == ADVGP_OK) {
             gp_model_free(model);
@@ -265,7 +271,7 @@ int main(void)
         cmocka_unit_test(a_model_beats_the_baselines_and_its_intervals_hold),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(a_resumed_run_ends_with_the_bits_of_an_undisturbed_one),
-        cmocka_unit_test(a_run_that_waits_for_its_judge_resumes_to_the_same_bits),
+        cmocka_unit_test(a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits),
         cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
         cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),

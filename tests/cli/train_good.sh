@@ -88,6 +88,21 @@ good 'gaps dropped' 'with a missing input are left out' -- train in/gaps.csv "${
 good 'weights' 'of weight 0 are left out' -- train in/weights.csv "${quick[@]}" --weights w
 good 'rows of weight 0 are as if absent' -- train in/bad.csv "${quick[@]}" --weights w
 awk "BEGIN { exit !($(number baseline/mean) < 10) }" || tell "rows of weight 0 count: $(number baseline/mean)"
+# Weights of importance say nothing of how many rows there are; counts do.
+columns even.csv '{ $4 = NR == 1 ? "w" : 1 } 1'
+columns small.csv '{ $4 = NR == 1 ? "w" : "1e-4" } 1'
+steps=("${y[@]}" --epochs 100 -m 10 --json -o out/m.safetensors --weights w)
+good 'weights of 1' -- train in/even.csv "${steps[@]}"
+even=$(number rmse)
+good 'small weights' 'a mean of 0.0001 and are scaled to 1' '--weights-are counts' -- train in/small.csv "${steps[@]}"
+awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.999 && a < 1.001) }" || tell "weights of 1e-4 give $(number rmse), of 1 $even"
+good 'they are in the model' "weighted by 'w' (importance)" -- inspect out/m.safetensors
+good 'small counts' 'these count as 0.03 rows' -- train in/small.csv "${steps[@]}" --weights-are counts
+awk "BEGIN { exit !($(number rmse) > 2 * $even) }" || tell "counts of 1e-4 give $(number rmse), of 1 $even"
+good 'weights of packed rows' -- pack in/small.csv "${y[@]}" --weights w -o out/small.packed
+good 'packed weights' -- train out/small.packed "${steps[@]:2:7}" # the manifest has the rest
+awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.99 && a < 1.01) }" || tell "packed weights of 1e-4 give $(number rmse), of 1 $even"
+rm -r out/small.packed
 good 'too many texts' "'who' is left out" '--encode who=target' -- train in/many.csv "${quick[@]}"
 good 'too many texts, wanted' -- train in/many.csv "${quick[@]}" --encode who=target
 good 'features' -- train in/good.csv "${quick[@]}" --features x1

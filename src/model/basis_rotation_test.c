@@ -1,8 +1,8 @@
-// turning_test.c: q(w) carried to turned features says the same about the function, and the gradient of a map that
-// follows is that of the bound with q(w) carried along.
+// basis_rotation_test.c: q(w) carried to turned features says the same about the function, and the gradient of a map
+// that follows is that of the bound with q(w) carried along.
 #include "fixture.h"
+#include "model/basis_rotation.h"
 #include "model/predict.h"
-#include "model/turning.h"
 
 static void init(problem *p, uint64_t seed, const gp_map *map, bool full_rank, gp_trend trend)
 {
@@ -26,14 +26,14 @@ static void nothing_is_carried_where_nothing_turns(void **state)
         problem p;
         advgp_error err = {0};
         gp_features *f = NULL;
-        gp_turning *t = NULL;
+        gp_basis_rotation *t = NULL;
         init(&p, 1, still[i], true, GP_TREND_LINEAR);
         CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
-        CHECK_OK(gp_turning_new(f, &t, &err), p.label);
+        CHECK_OK(gp_basis_rotation_new(f, &t, &err), p.label);
         assert_null(t);
-        gp_turning_keep(t, f);
-        CHECK_OK(gp_turning_carry(t, f, p.theta, &err), p.label);
-        gp_turning_free(t);
+        gp_basis_rotation_keep(t, f);
+        CHECK_OK(gp_basis_rotation_carry(t, f, p.theta, &err), p.label);
+        gp_basis_rotation_free(t);
         gp_features_free(f);
         problem_fini(&p);
     }
@@ -49,14 +49,14 @@ static void predictions_survive_a_turn(void **state)
         problem p;
         advgp_error err = {0};
         gp_features *f = NULL;
-        gp_turning *t = NULL;
+        gp_basis_rotation *t = NULL;
         init(&p, seed, maps[seed / 2 % 2], true, (gp_trend)(seed % 3));
         double mean[2][30], var[2][30];
         CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
         CHECK_OK(gp_features_set(f, p.theta, &err), p.label);
-        CHECK_OK(gp_turning_new(f, &t, &err), p.label);
+        CHECK_OK(gp_basis_rotation_new(f, &t, &err), p.label);
         assert_non_null(t);
-        gp_turning_keep(t, f);
+        gp_basis_rotation_keep(t, f);
         // A turn by hand: new vectors are old ones, two swapped and one with the other sign.
         gp_component *c = &f->components[0];
         double *T = doubles(c->m * c->M);
@@ -69,7 +69,7 @@ static void predictions_survive_a_turn(void **state)
         const double *old_theta = p.theta;
         double *theta = doubles(p.layout.size);
         memcpy(theta, old_theta, p.layout.size * sizeof *theta);
-        CHECK_OK(gp_turning_carry(t, f, theta, &err), p.label);
+        CHECK_OK(gp_basis_rotation_carry(t, f, theta, &err), p.label);
         const double *given[2] = {T, c->T.p};
         for (int k = 0; k < 2; k++) {
             gp_predictor *predictor = NULL;
@@ -93,22 +93,23 @@ static void predictions_survive_a_turn(void **state)
         CHECK_ARRAY(30, mean[0], mean[1], 1e-11, p.label);
         CHECK_ARRAY(30, var[0], var[1], 1e-11, p.label);
         free(T), free(theta);
-        gp_turning_free(t);
+        gp_basis_rotation_free(t);
         gp_features_free(f);
         problem_fini(&p);
     }
 }
 
 // Value of the data term at x with q(w) carried from where it was fitted.
-static double carried_value(engine e, const problem *p, gp_turning *t, gp_features *f, const double *x, double *theta)
+static double carried_value(engine e, const problem *p, gp_basis_rotation *t, gp_features *f, const double *x,
+                            double *theta)
 {
     advgp_error err = {0};
     memcpy(theta, p->theta, p->layout.size * sizeof *theta);
     memcpy(theta, x, p->layout.n_rest * sizeof *theta);
     CHECK_OK(gp_features_set(f, p->theta, &err), p->label);
-    gp_turning_keep(t, f);
+    gp_basis_rotation_keep(t, f);
     CHECK_OK(gp_features_set(f, theta, &err), p->label);
-    CHECK_OK(gp_turning_carry(t, f, theta, &err), p->label);
+    CHECK_OK(gp_basis_rotation_carry(t, f, theta, &err), p->label);
     return run_pass(e, theta, p->rows, NULL, p->label);
 }
 
@@ -120,13 +121,13 @@ static void the_gradient_is_taken_along_with_q(void **state)
         problem p;
         advgp_error err = {0};
         gp_features *f = NULL;
-        gp_turning *t = NULL;
+        gp_basis_rotation *t = NULL;
         init(&p, 300 + seed, maps[seed % 2], seed % 3 == 0, (gp_trend)(seed / 3 % 3));
         engine e = engine_new(&p, 0);
         double *grad = doubles(p.layout.size), *x = doubles(p.layout.n_rest), *theta = doubles(p.layout.size);
         (void)run_pass(e, p.theta, p.rows, grad, p.label);
         CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
-        CHECK_OK(gp_turning_new(f, &t, &err), p.label);
+        CHECK_OK(gp_basis_rotation_new(f, &t, &err), p.label);
         double largest = 1;
         for (size_t i = 0; i < p.layout.n_rest; i++) largest = fmax(largest, fabs(grad[i]));
         for (size_t i = 0; i < p.layout.n_rest; i++) {
@@ -140,7 +141,7 @@ static void the_gradient_is_taken_along_with_q(void **state)
                   grad[i], (up - down) / (2 * h));
         }
         free(grad), free(x), free(theta);
-        gp_turning_free(t);
+        gp_basis_rotation_free(t);
         gp_features_free(f);
         engine_free(e);
         problem_fini(&p);
@@ -153,21 +154,21 @@ static void a_q_that_cannot_be_carried_stays(void **state)
     problem p;
     advgp_error err = {0};
     gp_features *f = NULL;
-    gp_turning *t = NULL;
+    gp_basis_rotation *t = NULL;
     init(&p, 9, &gp_map_nystrom, true, GP_TREND_NONE);
     CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
     CHECK_OK(gp_features_set(f, p.theta, &err), p.label);
-    CHECK_OK(gp_turning_new(f, &t, &err), p.label);
-    gp_turning_keep(t, f);
+    CHECK_OK(gp_basis_rotation_new(f, &t, &err), p.label);
+    gp_basis_rotation_keep(t, f);
     p.theta[p.layout.U] = 0;
     const double mu = p.theta[p.layout.n_rest];
-    CHECK_FAILS(ADVGP_ENUMERIC, gp_turning_carry(t, f, p.theta, &err), "a singular U");
+    CHECK_FAILS(ADVGP_ENUMERIC, gp_basis_rotation_carry(t, f, p.theta, &err), "a singular U");
     assert_true(p.theta[p.layout.n_rest] == mu);
-    gp_turning_free(t);
+    gp_basis_rotation_free(t);
     gp_features_free(f);
     CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
     gp_alloc_fail_after(0);
-    const advgp_status st = gp_turning_new(f, &t, &err);
+    const advgp_status st = gp_basis_rotation_new(f, &t, &err);
     gp_alloc_fail_after(-1);
     assert_int_equal(st, ADVGP_ENOMEM);
     gp_features_free(f);

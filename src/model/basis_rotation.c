@@ -1,6 +1,6 @@
-// turning.c: the rotation of every component from its T, old and new, and q(w) through its precision: with U = R^-1
-// the precision is R R^T, and O R R^T O^T has a reverse Cholesky factor again.
-#include "model/turning.h"
+// basis_rotation.c: the rotation of every component from its T, old and new, and q(w) through its precision: with U =
+// R^-1 the precision is R R^T, and O R R^T O^T has a reverse Cholesky factor again.
+#include "model/basis_rotation.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-struct gp_turning {
+struct gp_basis_rotation {
     gp_theta_layout layout;
     double **old;   // one a component: m x M, columns of length 1; NULL where the map does not turn
     double *now;    // the same of the present one, for the largest component
@@ -22,12 +22,12 @@ static bool follows(const gp_component *c)
     return c->map->take && c->shape.follows;
 }
 
-static gp_turning *plan(const gp_features *f, gp_carve *carve)
+static gp_basis_rotation *plan(const gp_features *f, gp_carve *carve)
 {
     const gp_theta_layout layout = gp_theta_layout_of(f);
     const size_t M = layout.M;
-    gp_turning *self = gp_carve_bytes(carve, 1, sizeof *self);
-    gp_turning cut = {.layout = layout, .old = gp_carve_bytes(carve, f->n_components, sizeof *cut.old)};
+    gp_basis_rotation *self = gp_carve_bytes(carve, 1, sizeof *self);
+    gp_basis_rotation cut = {.layout = layout, .old = gp_carve_bytes(carve, f->n_components, sizeof *cut.old)};
     size_t largest = 0, widest = 0;
     for (size_t b = 0; b < f->n_components; b++) {
         const gp_component *c = &f->components[b];
@@ -47,7 +47,7 @@ static gp_turning *plan(const gp_features *f, gp_carve *carve)
     return self;
 }
 
-advgp_status gp_turning_new(const gp_features *f, gp_turning **out, advgp_error *err)
+advgp_status gp_basis_rotation_new(const gp_features *f, gp_basis_rotation **out, advgp_error *err)
 {
     *out = NULL;
     bool turns = false;
@@ -60,9 +60,9 @@ advgp_status gp_turning_new(const gp_features *f, gp_turning **out, advgp_error 
     return ADVGP_OK;
 }
 
-void gp_turning_free(gp_turning *turning)
+void gp_basis_rotation_free(gp_basis_rotation *rotation)
 {
-    gp_free(turning);
+    gp_free(rotation);
 }
 
 // Columns of T are eigenvectors times lambda^-1/2: their length is all that is to be taken away. Vectors of different
@@ -77,14 +77,14 @@ static void unit_columns(const gp_component *c, double *to)
     }
 }
 
-void gp_turning_keep(gp_turning *t, const gp_features *f)
+void gp_basis_rotation_keep(gp_basis_rotation *t, const gp_features *f)
 {
     for (size_t b = 0; t && b < f->n_components; b++)
         if (t->old[b]) unit_columns(&f->components[b], t->old[b]);
 }
 
 // Rows of component c: B = O R, mu' = O mu; and C = I - O O^T, what the old vectors do not reach of the new ones.
-static void turn_component(gp_turning *t, const gp_component *c, const double *old, const double *mu)
+static void rotate_component(gp_basis_rotation *t, const gp_component *c, const double *old, const double *mu)
 {
     const size_t M = t->layout.M, at = c->feature;
     gp_mat O = gp_mat_of(t->O.p, c->M, c->M);
@@ -98,7 +98,7 @@ static void turn_component(gp_turning *t, const gp_component *c, const double *o
     gp_gemm(GP_AS_IS, GP_TRANSPOSED, -1, gp_ro(O), gp_ro(O), 1, rest);
 }
 
-advgp_status gp_turning_carry(gp_turning *t, const gp_features *f, double *theta, advgp_error *err)
+advgp_status gp_basis_rotation_carry(gp_basis_rotation *t, const gp_features *f, double *theta, advgp_error *err)
 {
     if (!t) return ADVGP_OK;
     const size_t M = t->layout.M;
@@ -111,7 +111,7 @@ advgp_status gp_turning_carry(gp_turning *t, const gp_features *f, double *theta
     gp_mat_zero(t->C);
     memcpy(t->mu, mu, M * sizeof *mu);
     for (size_t b = 0; b < f->n_components; b++)
-        if (t->old[b]) turn_component(t, &f->components[b], t->old[b], mu);
+        if (t->old[b]) rotate_component(t, &f->components[b], t->old[b], mu);
     gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(t->B), gp_ro(t->B), 1, t->C);
     if (!gp_all_finite(M, t->mu) || !gp_all_finite(M * M, t->C.p) || !gp_reverse_cholesky(t->C, 0, NULL))
         return gp_fail(err, ADVGP_ENUMERIC, "q(w) could not be carried over to the new features");

@@ -1,0 +1,271 @@
+// follower_work.c: a worker of the lead, or of several servers that keep a range each: one protocol machine a server.
+// With several it waits for all of them, computes once, and pushes to each what is of its range.
+#include "base/alloc.h"
+#include "cluster/follower_state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double resend = 2, full_pause = 5, other_run_pause = 0.25; // seconds
+
+static size_t line_of(const gp_follower *f, size_t i)
+{
+    return f->several ? 1 + i : 0;
+}
+
+static bool ended(const head *h)
+{
+    return h->worker && gp_worker_state_of(h->worker) == GP_WORKER_ENDED;
+}
+
+static bool ready(const head *h)
+{
+    return h->worker && gp_worker_state_of(h->worker) == GP_WORKER_READY;
+}
+
+// ---- heads ----------------------------------------------------------------------------------------------------------
+
+static advgp_status make_head(gp_follower *f, size_t i, uint32_t wish, advgp_error *err)
+{
+    head *h = &f->heads[i];
+    const size_t n_shards = f->tools.n_shards, size = f->several ? h->range.count : f->tools.size;
+    const gp_worker_options o = {.size = size,
+                                 .push_size = f->several ? 1 + size : f->tools.push_size,
+                                 .n_shards = n_shards,
+                                 .wish = wish,
+                                 .yields = f->o.yields && i == 0, // what it is at the first server, it is at all
+                                 .run = {f->run[0], f->run[1]},
+                                 .fingerprint = f->tools.fingerprint,
+                                 .token = f->token,
+                                 .resend = resend,
+                                 // Beside what the endpoints say: several servers may share one.
+                                 .heartbeat = f->several ? f->heartbeat : 0};
+    h->limits = (gp_message_limits){.values = size, .masked = size, .shards = n_shards, .text = GP_JOB_TEXT_MAX};
+    h->id = GP_ANY_WORKER;
+    return gp_worker_new(&o, &h->worker, err);
+}
+
+void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
+{
+    advgp_error err = {0};
+    advgp_status st = ADVGP_OK;
+    f->tools = *tools;
+    f->several = f->job.n_servers > 0;
+    f->n_heads = f->several ? f->job.n_servers : 1;
+    f->heads = gp_alloc(f->n_heads, sizeof *f->heads);
+    size_t count = 0;
+    for (size_t i = 0; f->several && f->heads && i < f->n_heads; i++) {
+        f->heads[i].range = f->job.servers[i].range;
+        count += f->heads[i].range.count;
+    }
+    if (f->several) {
+        f->theta = gp_alloc(tools->size, sizeof(double));
+        f->push = gp_alloc(tools->push_size, sizeof(double));
+        if (count != tools->size || tools->push_size != 1 + tools->size)
+            st = gp_fail(&err, ADVGP_EFILE, "the lead's servers keep %zu of %zu parameters", count, tools->size);
+    }
+    if (!f->heads || (f->several && (!f->theta || !f->push)))
+        st = gp_fail(&err, ADVGP_ENOMEM, "no memory for a worker of %zu servers", f->n_heads);
+    if (st == ADVGP_OK) st = make_head(f, 0, f->o.wish, &err);
+    f->state = GP_FOLLOWER_WORKS;
+    f->voice = f->idle_since = f->now;
+    f->hold = 0;
+    f->signs++;
+    if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
+}
+
+void gp_follower_work_end(gp_follower *f, bool leaves, const char *text)
+{
+    for (size_t i = 0; f->heads && i < f->n_heads; i++) {
+        gp_worker *w = f->heads[i].worker;
+        gp_message bye;
+        if (!w) continue;
+        f->done.resends += gp_worker_resends(w);
+        const bool there = gp_worker_state_of(w) != GP_WORKER_ENDED;
+        if (leaves && there && gp_worker_leave(w, &bye)) {
+            if (text) bye.text = text, bye.n_text = strlen(text);
+            gp_follower_say(f, line_of(f, i), &bye);
+        }
+        gp_worker_free(w);
+    }
+    if (f->heads) f->done.runs++;
+    gp_free(f->heads);
+    gp_free(f->theta);
+    gp_free(f->push);
+    f->heads = NULL, f->theta = f->push = NULL, f->n_heads = 0;
+}
+
+static void tell_place(gp_follower *f, uint32_t worker, uint32_t incarnation)
+{
+    if (worker == f->place && (incarnation == 1 || f->several)) return; // the same as in the run before
+    f->place = worker;
+    if (incarnation > 1)
+        gp_follower_tell(f, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
+    else
+        gp_follower_tell(f, "is worker %" PRIu32 " from now on", worker);
+}
+
+// A place that was given a moment ago. With the number of the first server it goes to the others.
+static void note_places(gp_follower *f)
+{
+    advgp_error err = {0};
+    advgp_status st = ADVGP_OK;
+    gp_message sign;
+    if (!gp_worker_sign(f->heads[0].worker, &sign)) return;
+    for (size_t i = 1; st == ADVGP_OK && i < f->n_heads; i++)
+        if (!f->heads[i].worker) st = make_head(f, i, sign.worker, &err);
+    for (size_t i = 0; st == ADVGP_OK && i < f->n_heads; i++) {
+        head *h = &f->heads[i];
+        if (!gp_worker_sign(h->worker, &sign) || (h->id == sign.worker && h->incarnation == sign.incarnation)) continue;
+        h->id = sign.worker, h->incarnation = sign.incarnation;
+        f->signs++;
+        if (i == 0) tell_place(f, sign.worker, sign.incarnation);
+    }
+    if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
+}
+
+// ---- hearing --------------------------------------------------------------------------------------------------------
+
+static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
+{
+    if (reason == GP_REFUSED_OTHER_RUN) {
+        if (!f->several) gp_follower_tell(f, "the lead has been started again: asks what the work is now");
+        gp_follower_work_end(f, true, NULL);
+        gp_follower_ask(f, f->several ? other_run_pause : 0);
+    } else if (reason == GP_REFUSED_FULL || reason == GP_REFUSED_TAKEN) {
+        gp_follower_tell(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
+        gp_follower_work_end(f, true, NULL);
+        gp_follower_ask(f, full_pause);
+    } else {
+        gp_follower_end(f, ADVGP_ECLUSTER, text);
+    }
+}
+
+void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size_t n)
+{
+    const size_t i = f->several ? line - 1 : line; // of the lead, where there are several: beyond all of them
+    head *h = i < f->n_heads ? &f->heads[i] : NULL;
+    advgp_error err = {0};
+    gp_message m;
+    if (!h || !h->worker) return;
+    f->voice = f->now;
+    if (gp_message_decode(bytes, n, &h->limits, &m, NULL) != ADVGP_OK) return;
+    if (gp_worker_on_message(h->worker, f->now, &m, &err) != ADVGP_OK) {
+        on_refused(f, gp_worker_refused(h->worker), err.text);
+        return;
+    }
+    note_places(f);
+    if (f->state != GP_FOLLOWER_WORKS) return;
+    for (size_t k = 0; k < f->n_heads; k++)
+        if (!ended(&f->heads[k])) return;
+    if (f->several) memcpy(f->finished, f->run, sizeof f->run);
+    gp_follower_work_end(f, false, NULL);
+    gp_follower_ask(f, 0);
+}
+
+void gp_follower_work_ticks(gp_follower *f)
+{
+    for (size_t i = 0; i < f->n_heads; i++)
+        if (f->heads[i].worker) gp_worker_on_tick(f->heads[i].worker, f->now);
+}
+
+bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m)
+{
+    for (size_t i = 0; f->now >= f->hold && i < f->n_heads; i++) {
+        *line = line_of(f, i);
+        if (f->heads[i].worker && gp_worker_next(f->heads[i].worker, f->now, m)) return true;
+    }
+    return false;
+}
+
+// ---- computing ------------------------------------------------------------------------------------------------------
+
+bool gp_follower_has_work(const gp_follower *f)
+{
+    size_t over = 0, can = 0;
+    for (size_t i = 0; i < f->n_heads; i++) over += ended(&f->heads[i]), can += ready(&f->heads[i]);
+    return f->state == GP_FOLLOWER_WORKS && can > 0 && can + over == f->n_heads && f->now >= f->hold;
+}
+
+// What a server gets of the push that was computed for all: its value, and the elements of its range.
+static advgp_status fill(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
+{
+    const gp_follower *f = ctx;
+    const gp_range range = f->heads[f->filled].range;
+    (void)work, (void)err;
+    push[0] = f->push[0];
+    memcpy(push + 1, f->push + 1 + range.first, range.count * sizeof(double));
+    *done = f->work_done;
+    done->n_values = 1 + range.count;
+    return ADVGP_OK;
+}
+
+static advgp_status fail_all(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
+{
+    (void)ctx, (void)work, (void)push, (void)done;
+    return gp_fail(err, ADVGP_ENUMERIC, "no gradient at these parameters");
+}
+
+static bool same_rows(const gp_work *a, const gp_work *b)
+{
+    return a->worker == b->worker && a->flags == b->flags && a->max_rows == b->max_rows && a->n_shards == b->n_shards &&
+           !memcmp(a->shards, b->shards, a->n_shards * sizeof *a->shards);
+}
+
+// Once for all servers that mean the same rows. They may not: one has lost a worker, or let one in, before the other;
+// what it is given is then of the rows it asked for, so that none counts twice there.
+static advgp_status compute_for_several(gp_follower *f, const gp_computer *computer, advgp_error *err)
+{
+    for (size_t i = 0; i < f->n_heads; i++)
+        memcpy(f->theta + f->heads[i].range.first, gp_worker_work(f->heads[i].worker).theta,
+               f->heads[i].range.count * sizeof(double));
+    for (size_t i = 0; i < f->n_heads; i++) {
+        if (!ready(&f->heads[i])) continue; // it is over, or was served with one before it
+        gp_work work = gp_worker_work(f->heads[i].worker);
+        work.theta = f->theta;
+        f->work_done = (gp_work_done){0};
+        advgp_status st = computer->compute(computer->ctx, &work, f->push, &f->work_done, err);
+        if (st != ADVGP_OK && st != ADVGP_ENUMERIC) return st;
+        const gp_computer each = {.ctx = f, .compute = st == ADVGP_OK ? fill : fail_all};
+        for (f->filled = i; f->filled < f->n_heads; f->filled++) {
+            gp_worker *w = f->heads[f->filled].worker;
+            if (!ready(&f->heads[f->filled])) continue;
+            const gp_work other = gp_worker_work(w);
+            if (!same_rows(&work, &other)) continue;
+            st = gp_worker_compute(w, &each, err);
+            if (st != ADVGP_OK) return st;
+        }
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_follower_compute(gp_follower *f, const gp_computer *computer, advgp_error *err)
+{
+    return f->several ? compute_for_several(f, computer, err) : gp_worker_compute(f->heads[0].worker, computer, err);
+}
+
+void gp_follower_computed(gp_follower *f, double now)
+{
+    const gp_worker *w = f->heads[0].worker;
+    const uint32_t k = gp_worker_id(w);
+    const double delay = k < f->job.n_delays && !gp_worker_sums_all(w) ? f->job.delays[k] : 0;
+    f->done.pushes++;
+    f->now = now;
+    f->heard = f->voice = fmax(f->heard, now); // nobody was listening
+    f->hold = delay > 0 ? now + delay : 0;
+    f->idle_since = now;
+}
+
+bool gp_follower_upcoming(const gp_follower *f, gp_work *work)
+{
+    return f->state == GP_FOLLOWER_WORKS && !f->several && gp_worker_upcoming(f->heads[0].worker, work);
+}
+
+size_t gp_follower_awaits(const gp_follower *f)
+{
+    for (size_t i = 0; f->state == GP_FOLLOWER_WORKS && i < f->n_heads; i++)
+        if (f->heads[i].worker && !ended(&f->heads[i]) && !ready(&f->heads[i])) return line_of(f, i);
+    return 0;
+}

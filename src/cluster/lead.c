@@ -1,0 +1,573 @@
+// lead.c: who has come, their messages to the server and back, who is lost, for whom it waits, and the farewell.
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "cluster/lead_state.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MALFORMED_TOLD = 10 };
+static const double known_wait = 10; // seconds: more than between two questions of a worker (follower.c)
+static const double absence_least = 0.5, farewell_seconds = 5;
+
+// ---- peers ----------------------------------------------------------------------------------------------------------
+
+void gp_lead_tell(const gp_lead *l, const char *format, ...)
+{
+    char text[GP_LEAD_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (l->o.say) l->o.say(l->o.ctx, text);
+}
+
+// NULL: no memory, and the peer is a stranger this time.
+static peer *peer_of(gp_lead *l, size_t at)
+{
+    if (at >= l->n_peers) {
+        const size_t n = 2 * at + 16;
+        peer *more = gp_alloc(n, sizeof *more);
+        if (!more) return NULL;
+        if (l->n_peers) memcpy(more, l->peers, l->n_peers * sizeof *more);
+        for (size_t i = l->n_peers; i < n; i++) more[i].worker = GP_ANY_WORKER;
+        gp_free(l->peers);
+        l->peers = more, l->n_peers = n;
+    }
+    return &l->peers[at];
+}
+
+const char *gp_lead_name(const gp_lead *l, size_t at)
+{
+    return at < l->n_peers && l->peers[at].name[0] ? l->peers[at].name : "of unknown name";
+}
+
+void gp_lead_plain_text(const gp_message *m, char *out, size_t room)
+{
+    const size_t n = m->n_text < room - 1 ? m->n_text : room - 1;
+    const unsigned char last = gp_text_is_utf8(m->text, n) ? 255 : 126;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)m->text[i];
+        out[i] = m->text[i];
+        if (c < ' ' || c == 127 || c > last) out[i] = '?';
+    }
+    out[n] = 0;
+}
+
+void gp_lead_hold_for_lost(gp_lead *l, size_t at)
+{
+    if (at < l->n_peers) l->peers[at].gone = true, l->peers[at].has_work = false; // until it is heard again
+    if (l->o.lost) l->o.lost(l->o.ctx, at);
+}
+
+// A worker has been heard, perhaps by another connection than before: what was known of it is known of that one.
+static void note_voice(gp_lead *l, uint32_t worker, size_t at)
+{
+    peer *p = peer_of(l, at);
+    if (!p) return;
+    p->gone = false;
+    if (p->worker == worker) return;
+    for (size_t i = 0; i < l->n_peers; i++) {
+        peer *former = &l->peers[i];
+        if (former->worker != worker) continue;
+        if (!p->name[0]) {
+            memcpy(p->name, former->name, sizeof p->name);
+            p->has_work = former->has_work, p->given = former->given;
+            p->row_seconds = former->row_seconds, p->stuck_seconds = former->stuck_seconds;
+        }
+        former->worker = GP_ANY_WORKER;
+        former->gone = true, former->has_work = false;
+    }
+    p->worker = worker;
+    if (!p->name[0]) snprintf(p->name, sizeof p->name, "?");
+}
+
+// ---- saying ---------------------------------------------------------------------------------------------------------
+
+// Without memory it is lost, as on any network.
+void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
+{
+    if (l->first_note + l->n_notes == l->notes_room) {
+        const size_t room = l->n_notes < l->notes_room / 2 ? l->notes_room : 2 * l->notes_room + 16;
+        note *more = gp_alloc(room, sizeof *more);
+        if (!more) return;
+        if (l->n_notes) memcpy(more, l->notes + l->first_note, l->n_notes * sizeof *more);
+        gp_free(l->notes);
+        l->notes = more, l->notes_room = room, l->first_note = 0;
+    }
+    l->notes[l->first_note + l->n_notes++] = (note){at, *m};
+}
+
+void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_portion *portion)
+{
+    peer *p = &l->peers[at];
+    gp_message m = {.kind = GP_JOB,
+                    .run = {id[0], id[1]},
+                    .token = p->token,
+                    .fingerprint = l->run.job->fingerprint,
+                    .n_text = strlen(text),
+                    .text = text};
+    if (portion) m.n_values = gp_portion_values(portion), m.values = portion->values;
+    p->asks = false;
+    gp_lead_send(l, at, &m);
+}
+
+static bool takes_workers(const gp_lead *l)
+{
+    return l->running && !gp_lead_is_split(l);
+}
+
+bool gp_lead_next(gp_lead *l, double now, size_t *at, gp_message *m)
+{
+    if (l->n_notes) {
+        const note *n = &l->notes[l->first_note++];
+        *at = n->peer, *m = n->message;
+        if (!--l->n_notes) l->first_note = 0;
+        return true;
+    }
+    if (!takes_workers(l) || !gp_server_next(l->run.server, now, at, m)) return false;
+    if (m->kind == GP_PARAMETERS && *at < l->n_peers) l->peers[*at].has_work = true, l->peers[*at].given = now;
+    return true;
+}
+
+// ---- making, runs ---------------------------------------------------------------------------------------------------
+
+advgp_status gp_lead_new(const gp_lead_options *o, gp_lead **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_lead *l = gp_alloc(1, sizeof *l);
+    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
+    l->o = *o;
+    l->workers = o->workers;
+    *out = l;
+    return ADVGP_OK;
+}
+
+void gp_lead_free(gp_lead *l)
+{
+    if (!l) return;
+    gp_lead_forget(l);
+    gp_free(l->peers);
+    gp_free(l->notes);
+    gp_free(l);
+}
+
+void gp_lead_expect(gp_lead *l, size_t workers, size_t workers_min, bool known)
+{
+    l->o.workers = l->workers = workers, l->o.workers_min = workers_min;
+    l->known = known;
+}
+
+void gp_lead_note_there(gp_lead *l, size_t live)
+{
+    if (live < l->o.workers_min) live = l->o.workers_min;
+    l->workers = live < l->o.workers ? live : l->o.workers;
+    if (!l->workers) l->workers = 1;
+    l->known = true;
+}
+
+size_t gp_lead_workers(const gp_lead *l)
+{
+    return l->workers;
+}
+
+void gp_lead_next_id(gp_lead *l, uint64_t id[2])
+{
+    id[0] = gp_hash_u64(l->o.random, 2 * l->runs), id[1] = gp_hash_u64(l->o.random, 2 * l->runs + 1) | 1;
+    l->runs++;
+}
+
+uint64_t gp_lead_rows_elsewhere(const gp_lead *l)
+{
+    return l->rows_elsewhere;
+}
+
+void gp_lead_start_waiting(gp_lead *l, double now)
+{
+    l->began = l->advanced = now;
+    l->told = now - gp_lead_told_again + 2; // the first word after two seconds
+}
+
+advgp_status gp_lead_begin(gp_lead *l, double now, const gp_lead_run *run, advgp_error *err)
+{
+    l->run = *run;
+    l->now = now;
+    l->running = true, l->ended = false;
+    l->few_since = 0, l->version = 0, l->rows_elsewhere = 0;
+    gp_lead_start_waiting(l, now);
+    for (size_t i = 0; i < l->n_peers; i++) {
+        peer *p = &l->peers[i];
+        p->worker = GP_ANY_WORKER;
+        p->has_work = false, p->row_seconds = p->stuck_seconds = 0;
+    }
+    if (run->job) {
+        l->job = gp_job_to_text(run->job);
+        if (!l->job) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+        if (strlen(l->job) > GP_JOB_TEXT_MAX) return gp_fail(err, ADVGP_EINVAL, "a job of %zu bytes", strlen(l->job));
+    }
+    return run->split ? gp_lead_split_begin(l, err) : ADVGP_OK;
+}
+
+void gp_lead_end(gp_lead *l, double now)
+{
+    if (!l->running || l->ended) return;
+    l->now = now;
+    l->ended = true;
+    if (l->run.split) gp_lead_split_abandon(l);
+    if (gp_server_begun(l->run.server)) gp_lead_note_there(l, gp_server_live(l->run.server));
+    gp_server_end(l->run.server);
+}
+
+void gp_lead_forget(gp_lead *l)
+{
+    gp_lead_split_forget(l);
+    free(l->job);
+    l->job = NULL;
+    l->n_notes = l->first_note = 0;
+    l->running = false;
+    l->run = (gp_lead_run){0};
+}
+
+// ---- the server's events --------------------------------------------------------------------------------------------
+
+static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
+{
+    static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
+                                       [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
+                                       [GP_LOSS_STOP] = "the run stops"};
+    char why[64] = "is given up";
+    const double silent = l->now - m->heard;
+    if (event->why)
+        snprintf(why, sizeof why, "%s", event->why);
+    else if (silent >= l->o.lost_after)
+        snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
+    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why, then[l->run.on_loss]);
+}
+
+void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
+{
+    if (!l->running || (event->kind != GP_EVENT_JOINED && event->kind != GP_EVENT_LOST)) return;
+    const gp_member m = gp_server_member(l->run.server, event->worker);
+    if (event->kind == GP_EVENT_JOINED) {
+        note_voice(l, event->worker, m.peer);
+        if (gp_server_begun(l->run.server))
+            gp_lead_tell(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
+        return;
+    }
+    tell_loss(l, event, &m);
+    if (m.peer < l->n_peers) l->peers[m.peer].row_seconds = 0;
+    gp_lead_hold_for_lost(l, m.peer);
+}
+
+// ---- hearing --------------------------------------------------------------------------------------------------------
+
+static void say_farewell(gp_lead *l, size_t at, const gp_message *to)
+{
+    gp_message bye = {.kind = GP_BYE, .flags = GP_FLAG_LAST, .worker = GP_ANY_WORKER, .token = l->peers[at].token};
+    if (to) bye.run[0] = to->run[0], bye.run[1] = to->run[1], bye.worker = to->worker;
+    if (to && to->token) bye.token = to->token;
+    bye.text = l->why, bye.n_text = strlen(l->why);
+    gp_lead_send(l, at, &bye);
+}
+
+// Another version of this program, or nothing of ours.
+static void on_unreadable(gp_lead *l, size_t at, const void *bytes, size_t n, const char *why)
+{
+    static const char text[] = "this worker is of another version than the lead: use the same advgp on all machines";
+    gp_message from;
+    peer *p = &l->peers[at];
+    const unsigned protocol = gp_message_foreign(bytes, n, &from);
+    p->malformed++;
+    if (protocol) {
+        const gp_message bye = {.protocol = protocol,
+                                .kind = GP_BYE,
+                                .flags = GP_FLAG_LAST,
+                                .run = {from.run[0], from.run[1]},
+                                .worker = from.worker,
+                                .token = from.token,
+                                .n_text = sizeof text - 1,
+                                .text = text};
+        gp_lead_send(l, at, &bye);
+    }
+    if (p->malformed == (protocol ? 1 : MALFORMED_TOLD))
+        gp_lead_tell(l, "the peer %s sends what cannot be read and is %s: %s", gp_lead_name(l, at),
+                     protocol ? "sent away" : "passed over", why);
+}
+
+static void note_question(peer *p, const gp_message *ask)
+{
+    if (!(ask->flags & GP_FLAG_SERVES)) gp_lead_plain_text(ask, p->name, sizeof p->name);
+    if (!p->name[0]) snprintf(p->name, sizeof p->name, "%s", ask->flags & GP_FLAG_SERVES ? "a server" : "?");
+    p->serves = ask->flags & GP_FLAG_SERVES;
+    p->gone = false;
+    p->asks = true, p->token = ask->token;
+    p->over[0] = ask->run[0], p->over[1] = ask->run[1]; // it may be known before the servers are heard
+}
+
+static void on_farewell(gp_lead *l, size_t at, const gp_message *m)
+{
+    peer *p = &l->peers[at];
+    if (m->kind == GP_ASK) note_question(p, m);
+    if (m->kind == GP_BYE)
+        p->gone = true;
+    else if (m->kind != GP_HEARTBEAT)
+        say_farewell(l, at, m);
+}
+
+// Of somebody who has no place here: of an interval that is over he is told so, and who only asks whether a lead lives
+// is answered.
+static void on_sign(gp_lead *l, size_t at, const gp_message *m)
+{
+    const gp_message bye = {.kind = GP_BYE, .run = {m->run[0], m->run[1]}, .worker = GP_ANY_WORKER},
+                     sign = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
+    if (m->run[0] || m->run[1]) {
+        if (!gp_lead_in_interval(l, m->run)) gp_lead_send(l, at, &bye);
+    } else if (!(m->flags & GP_FLAG_SERVES)) {
+        gp_lead_send(l, at, &sign);
+    }
+}
+
+static void note_push(gp_lead *l, size_t at, const gp_message *push)
+{
+    peer *p = &l->peers[at];
+    if (p->worker != push->worker) return;
+    if (p->has_work && push->rows) p->row_seconds = (l->now - p->given) / (double)push->rows;
+    p->has_work = false;
+}
+
+static advgp_status tell_server(gp_lead *l, size_t at, const gp_message *m, advgp_error *err)
+{
+    if (m->kind == GP_BYE && m->n_text) {
+        char said[GP_LEAD_TEXT];
+        gp_lead_plain_text(m, said, sizeof said);
+        gp_lead_tell(l, "worker %u (%s) fails: %s", m->worker, gp_lead_name(l, at), said);
+    }
+    if (m->kind == GP_PUSH) note_push(l, at, m);
+    const advgp_status st = gp_server_on_message(l->run.server, l->now, at, m, err);
+    if (m->worker >= l->o.workers_max) return st;
+    const gp_member k = gp_server_member(l->run.server, m->worker);
+    if (k.live && k.peer == at) note_voice(l, m->worker, at);
+    return st;
+}
+
+static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp_error *err)
+{
+    if (m->kind == GP_HEARTBEAT && m->worker == GP_ANY_WORKER) {
+        on_sign(l, at, m);
+        return ADVGP_OK;
+    }
+    if (m->kind == GP_BYE && (m->flags & GP_FLAG_LAST)) {
+        char said[GP_LEAD_TEXT];
+        gp_lead_plain_text(m, said, sizeof said);
+        if (m->n_text) gp_lead_tell(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
+        l->peers[at].gone = true;
+        return ADVGP_OK;
+    }
+    if (m->kind == GP_ASK) note_question(&l->peers[at], m);
+    if (!takes_workers(l)) return gp_lead_split_hears(l, at, m, err);
+    if (m->kind == GP_ASK) { // a server's time comes with the steps
+        if (l->job && !(m->flags & GP_FLAG_SERVES)) gp_lead_give_job(l, at, l->run.id, l->job, NULL);
+        return ADVGP_OK;
+    }
+    if (m->flags & GP_FLAG_SERVES && m->kind == GP_BYE) return ADVGP_OK; // of an interval that is no more
+    return tell_server(l, at, m, err);
+}
+
+// The lead may be away for long: it computes, or was stopped as a whole. Whoever lives is heard soon after.
+static double absence(const gp_lead *l)
+{
+    return fmax(l->o.heartbeat, absence_least);
+}
+
+static void note_awake(gp_lead *l, double now)
+{
+    if (now - l->awake > absence(l)) l->back = now;
+    l->awake = l->now = now;
+}
+
+bool gp_lead_knows_the_lost(const gp_lead *l)
+{
+    return l->awake - l->back >= absence(l);
+}
+
+advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *bytes, size_t n, advgp_error *err)
+{
+    const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
+    gp_message_limits limits = l->run.limits;
+    gp_message m;
+    advgp_error why = {0};
+    note_awake(l, now);
+    peer *p = peer_of(l, at);
+    if (!p || (!l->running && !l->parting)) return ADVGP_OK;
+    p->heard = now;
+    if (l->run.split) {
+        const size_t portion = 8 * gp_server_look(l->run.server).size;
+        if (limits.values < portion) limits.values = portion;
+        limits.text = GP_JOB_TEXT_MAX;
+    }
+    if (gp_message_decode(bytes, n, l->parting ? &any : &limits, &m, &why) != ADVGP_OK) {
+        on_unreadable(l, at, bytes, n, why.text);
+        return ADVGP_OK;
+    }
+    if (l->parting) {
+        on_farewell(l, at, &m);
+        return ADVGP_OK;
+    }
+    const advgp_status st = on_message(l, at, &m, err);
+    return st == ADVGP_OK ? gp_lead_go_on(l, now, err) : st;
+}
+
+advgp_status gp_lead_go_on(gp_lead *l, double now, advgp_error *err)
+{
+    l->now = now;
+    return l->running && !l->ended && l->run.split ? gp_lead_split_go_on(l, err) : ADVGP_OK;
+}
+
+// ---- for whom it waits ----------------------------------------------------------------------------------------------
+
+static double rows_of(const gp_lead *l, uint32_t k)
+{
+    const gp_shard_table *table = gp_server_shards(l->run.server);
+    double rows = 0;
+    for (size_t i = 0; i < table->n && i < l->run.n_shards; i++)
+        if (table->owner[i] == k) rows += (double)l->run.shard_rows[i];
+    return rows;
+}
+
+// Seconds that a worker may take for what it was given. What it has shown to be its speed gives it time for all its
+// rows. Before it has shown any, in a pass over all rows that comes first, it may be lost though it is only slow: then
+// it has twice the time when it comes back, so that the pass comes to an end.
+static double allowance(const gp_lead *l, uint32_t k, const peer *p)
+{
+    return fmax(l->o.stuck_after, rows_of(l, k) * fmax(20 * p->row_seconds, 2 * p->stuck_seconds));
+}
+
+static advgp_status look_for_the_lost(gp_lead *l, advgp_error *err)
+{
+    advgp_status st = gp_server_on_tick(l->run.server, l->now, err);
+    for (uint32_t k = 0; st == ADVGP_OK && k < l->o.workers_max; k++) {
+        const gp_member m = gp_server_member(l->run.server, k);
+        peer *p = m.live && m.peer < l->n_peers ? &l->peers[m.peer] : NULL;
+        if (!p || !p->has_work || l->now - p->given <= allowance(l, k, p)) continue;
+        const double took = l->now - p->given;
+        gp_lead_tell(l,
+                     "worker %u (%s) lives, but has not answered for %.0f s (--stuck-after): it is lost, and should it "
+                     "come back, it has twice the time",
+                     k, gp_lead_name(l, m.peer), took);
+        p->stuck_seconds = took / fmax(1, rows_of(l, k));
+        st = gp_server_on_lost(l->run.server, k, err);
+    }
+    return st;
+}
+
+static void tell_for_whom(gp_lead *l)
+{
+    char text[GP_LEAD_TEXT];
+    size_t at = 0, n = 0;
+    for (uint32_t k = 0; k < l->o.workers_max; k++) {
+        const gp_member m = gp_server_member(l->run.server, k);
+        if (!m.live || m.waiting || !m.has_shards) continue;
+        if (n++ < 4 && at < sizeof text)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s worker %u (%s), heard of %.0f s ago",
+                                   n > 1 ? "," : "", k, gp_lead_name(l, m.peer), fmax(0, l->now - m.heard));
+    }
+    if (n > 4 && at < sizeof text) snprintf(text + at, sizeof text - at, " and %zu more", n - 4);
+    if (n) gp_lead_tell(l, "waiting for%s", text);
+}
+
+static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *err)
+{
+    const gp_lead_options *o = &l->o;
+    // Who was in the run before comes soon, or is lost.
+    const bool soon = l->known && live >= o->workers_min;
+    const double wait = soon ? fmin(o->wait, fmax(o->lost_after, known_wait)) : o->wait, waited = l->now - l->began,
+                 left = wait - waited;
+    if (left <= 0 && soon && l->run.on_loss == GP_LOSS_STOP)
+        return gp_fail(err, ADVGP_ECLUSTER,
+                       "%zu of the %zu workers of the run before are here after %.0f s, and --on-loss is stop", live,
+                       l->workers, waited);
+    if (left <= 0 && live >= o->workers_min && live > 0) {
+        gp_lead_tell(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
+        l->advanced = l->now;
+        return gp_server_begin(l->run.server, err);
+    }
+    if (left <= 0)
+        return gp_fail(err, ADVGP_ECLUSTER,
+                       "%zu workers have come in %.0f s, at least %zu are needed: look why the others did not start, "
+                       "or give them more time with --wait",
+                       live, o->wait, o->workers_min);
+    if (l->now - l->told >= gp_lead_told_again && waited >= 1) {
+        gp_lead_tell(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);
+        l->told = l->now;
+    }
+    return ADVGP_OK;
+}
+
+// Nothing waits without an end, nor without a word.
+static advgp_status watch(gp_lead *l, advgp_error *err)
+{
+    const gp_lead_options *o = &l->o;
+    gp_server *server = l->run.server;
+    const size_t live = gp_server_live(server);
+    if (!gp_server_begun(server)) return watch_for_the_first(l, live, err);
+    const uint64_t version = gp_server_version(server);
+    if (version != l->version) l->version = version, l->advanced = l->now, l->told = 0; // another wait, another word
+    const bool due = l->now - l->told >= gp_lead_told_again;
+    if (live >= o->workers_min) {
+        l->few_since = 0;
+        if (l->now - l->advanced >= gp_lead_told_after && due) tell_for_whom(l), l->told = l->now;
+        return ADVGP_OK;
+    }
+    if (!(l->few_since > 0)) l->few_since = l->now, l->told = 0;
+    const double left = l->few_since + o->wait - l->now;
+    if (left <= 0)
+        return gp_fail(err, ADVGP_ECLUSTER, "%zu workers are left for %.0f s, at least %zu are needed", live, o->wait,
+                       o->workers_min);
+    if (l->now - l->told >= gp_lead_told_again) {
+        gp_lead_tell(l, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live, o->workers_min,
+                     left);
+        l->told = l->now;
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_lead_on_tick(gp_lead *l, double now, advgp_error *err)
+{
+    note_awake(l, now);
+    if (!l->running || l->ended || l->parting) return ADVGP_OK;
+    advgp_status st = gp_lead_go_on(l, now, err);
+    if (st != ADVGP_OK) return st;
+    if (!takes_workers(l)) return gp_lead_split_watch(l, err);
+    if (gp_lead_knows_the_lost(l)) st = look_for_the_lost(l, err);
+    return st == ADVGP_OK ? watch(l, err) : st;
+}
+
+// ---- farewell -------------------------------------------------------------------------------------------------------
+
+void gp_lead_part(gp_lead *l, double now, const char *why)
+{
+    if (l->parting) return;
+    l->now = now;
+    l->parting = true;
+    l->parts_until = now + farewell_seconds;
+    if (why) snprintf(l->why, sizeof l->why, "%s", why[0] ? why : "it failed");
+    for (size_t i = 0; i < l->n_peers; i++)
+        if (l->peers[i].name[0] && !l->peers[i].gone) say_farewell(l, i, NULL);
+}
+
+// A worker that computes hears it when it asks for more. Where something went wrong, also those who are still to come.
+bool gp_lead_parting(const gp_lead *l, double now)
+{
+    size_t came = 0;
+    if (now >= l->parts_until) return false;
+    for (size_t i = 0; i < l->n_peers; i++) {
+        if (!l->peers[i].name[0]) continue;
+        if (!l->peers[i].gone) return true;
+        came++;
+    }
+    return l->why[0] && l->o.together && came < l->o.workers + l->o.servers;
+}

@@ -1,0 +1,101 @@
+// lead_state.h: what the parts of the lead share, and nobody else includes: its state, and the few functions that one
+// part has and another calls. lead.c: peers, a run, the farewell; lead_split.c: the intervals of several servers.
+#pragma once
+#include "cluster/lead.h"
+
+static const double gp_lead_told_after = 4, gp_lead_told_again = 10; // seconds of waiting: for whom
+
+// All that the lead knows of a process that talks to it. The number of a peer is its connection's: one that was mended
+// is another, and what was known goes over to it.
+typedef struct peer {
+    char name[GP_LEAD_NAME]; // as it calls itself; empty: it has not asked
+    bool gone;               // said farewell, or was lost
+    double heard;
+    unsigned malformed;
+    bool serves;      // it keeps a range
+    bool asks;        // has asked, and was not answered yet
+    uint64_t token;   // of its last question
+    uint64_t over[2]; // the interval that it has finished, as it says
+    uint64_t told[2]; // the interval that it was given
+    // As a worker of the lead's own server:
+    uint32_t worker;      // GP_ANY_WORKER: none
+    bool has_work;        // it was given parameters
+    double given;         // when
+    double row_seconds;   // that it took for its last push
+    double stuck_seconds; // a row, when it was last taken for stuck: it may just be that slow
+} peer;
+
+typedef struct post { // a server's place
+    gp_range range;
+    bool taken;
+    size_t peer;
+    gp_job_server reached; // how workers reach it
+    gp_portion begin;      // what it is given in this interval
+    char *job;             // and its text; free
+    gp_portion result;
+    bool done;
+} post;
+
+typedef struct note { // waits to be sent
+    size_t peer;
+    gp_message message;
+} note;
+
+struct gp_lead {
+    gp_lead_options o;
+    double now;
+    size_t workers; // with which the next run begins
+    bool known;     // they were in the one before
+    peer *peers;    // [n_peers]
+    size_t n_peers;
+    uint64_t runs;
+    note *notes; // [notes_room], of which first_note .. first_note + n_notes - 1 are to be sent
+    size_t first_note, n_notes, notes_room;
+    char *word;         // text of a farewell
+    double awake, back; // when the lead was last seen at work, and when it last came back from being away
+    // The run:
+    bool running, ended;
+    gp_lead_run run;
+    char *job;        // its text; free
+    double began;     // when it started to wait for workers
+    double advanced;  // when the version last changed, or all was there
+    double told;      // when people were last told for whom it waits
+    double few_since; // too few workers are there since; 0: enough are
+    uint64_t version; // the last seen
+    // Of several servers:
+    post *posts;           // [o.servers]
+    bool active;           // an interval is under way
+    bool collects;         // the run has turned to collecting
+    uint64_t id[2];        // of the interval, as servers and workers know it
+    uint64_t until;        // the version it ends with
+    char *interval_job;    // of its workers; free
+    double interval_began; // or when it began to wait for servers
+    uint64_t rows_elsewhere;
+    // The farewell:
+    bool parting;
+    double parts_until;
+    char why[GP_LEAD_TEXT]; // empty: nothing went wrong
+};
+
+// ---- lead.c ---------------------------------------------------------------------------------------------------------
+
+__attribute__((format(printf, 2, 3))) void gp_lead_tell(const gp_lead *lead, const char *format, ...);
+void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
+void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_portion *portion);
+void gp_lead_hold_for_lost(gp_lead *lead, size_t peer);
+// Who was not heard is silent: the lead itself was not away.
+bool gp_lead_knows_the_lost(const gp_lead *lead);
+void gp_lead_start_waiting(gp_lead *lead, double now);
+void gp_lead_note_there(gp_lead *lead, size_t live); // in the end of a run: the next one waits for no more
+
+// ---- lead_split.c ---------------------------------------------------------------------------------------------------
+
+// Do servers of ranges make the steps just now?
+bool gp_lead_is_split(const gp_lead *lead);
+bool gp_lead_in_interval(const gp_lead *lead, const uint64_t run[2]); // is it the present one?
+advgp_status gp_lead_split_begin(gp_lead *lead, advgp_error *err);
+void gp_lead_split_forget(gp_lead *lead);
+advgp_status gp_lead_split_go_on(gp_lead *lead, advgp_error *err);
+advgp_status gp_lead_split_hears(gp_lead *lead, size_t peer, const gp_message *message, advgp_error *err);
+advgp_status gp_lead_split_watch(gp_lead *lead, advgp_error *err);
+void gp_lead_split_abandon(gp_lead *lead);

@@ -1,0 +1,97 @@
+// defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
+#include "base/alloc.h"
+#include "cluster/cluster.h"
+#include "linalg/blas.h"
+#include "train/conductor.h"
+#include "train/inducing.h"
+
+#include <math.h>
+#include <string.h>
+
+// By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds (8,192 rows of each worker),
+// and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see
+// whole has no noise between steps and needs fewer.
+enum { BATCH_MIN = 512, BATCH_MAX = 8192, READ_ROWS = 4096 };
+enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
+enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
+
+// Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
+// steps. No more workers are started than a limit leaves room for.
+static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_error *err)
+{
+    enum { OTHERS = 2 };
+    const size_t here = t->conductor->threads(t);
+    const size_t fit = gp_blas_reserve_some(OTHERS + here);
+    if (fit == OTHERS + here) return ADVGP_OK;
+    if (fit <= OTHERS) return gp_blas_reserve(OTHERS + (here > 0), err);
+    *reduced = "the limit of this process (ulimit -d, ulimit -v) leaves no room for more threads";
+    t->workers = fit - OTHERS;
+    return ADVGP_OK;
+}
+
+static advgp_status resolve_workers(gp_training *t, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    t->workers = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    if (o->resume && !o->workers_asked) { // the schedule is that of its own number, whoever comes now
+        size_t components;
+        const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
+        if (st != ADVGP_OK) return st;
+    }
+    // Few rows are not worth a thread each, unless somebody wants it so; a worker without a shard has nothing to do.
+    if (!o->workers_asked && !o->cluster && t->workers > t->n_train / WORKER_ROWS_MIN)
+        t->workers = t->n_train / WORKER_ROWS_MIN;
+    if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
+    if (t->workers < 1) t->workers = 1;
+    const size_t wanted = o->workers_asked ? o->workers : t->workers;
+    const char *reduced = t->workers < wanted ? "there are no more shards" : NULL; // said once, whatever the reasons
+    const advgp_status st = fit_threads(t, &reduced, err);
+    if (st != ADVGP_OK || !reduced) return st;
+    return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", wanted, t->workers, reduced);
+}
+
+static void resolve_schedule(gp_training *t)
+{
+    const gp_train_options *o = t->options;
+    size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
+    while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
+    if (o->batch) batch = o->batch;
+    if (batch > t->n_train) batch = t->n_train;
+    t->batch = (batch + t->workers - 1) / t->workers;
+    const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
+    const double least = gp_training_sees_all(t) ? STEPS_WHOLE : STEPS_MIN;
+    const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
+    t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
+}
+
+static advgp_status resolve_inducing(gp_training *t, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    if (!o->theta && !o->inducing) {
+        const advgp_status st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel,
+                                                   gp_train_start_length, &t->inducing, &t->m, err);
+        if (st != ADVGP_OK || t->m == o->m) return st;
+        return gp_notes_add(t->notes, err, t->m,
+                            "inducing inputs reduced from %zu to %zu: there are no more distinct rows", o->m, t->m);
+    }
+    t->m = o->m;
+    t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // zero with theta, which has its own
+    if (!t->inducing) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    if (!o->theta) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
+    return ADVGP_OK;
+}
+
+advgp_status gp_training_resolve_defaults(gp_training *t, advgp_error *err)
+{
+    t->n_train = gp_shards_rows(t->shards, GP_TRAIN);
+    if (!t->n_train) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
+    advgp_status st = resolve_workers(t, err);
+    if (st != ADVGP_OK) return st;
+    resolve_schedule(t);
+    st = resolve_inducing(t, err);
+    t->n_views = t->conductor->places(t);
+    t->views = gp_alloc(t->n_views, sizeof *t->views);
+    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);
+    if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
+    return st;
+}

@@ -1,0 +1,74 @@
+// finish.c: the last acts: polish, the exact posterior over the training rows, the model.
+#include "base/clock.h"
+#include "train/collapsed.h"
+#include "train/conclude.h"
+#include "train/conductor.h"
+
+#include <string.h>
+
+enum { POLISH_ITERATIONS = 100 };
+
+static advgp_status polish(gp_training *t, advgp_error *err)
+{
+    const gp_collapsed_options o = {.run = t->run,
+                                    .learner = t->learner,
+                                    .n_rows = gp_shards_weight(t->shards, GP_TRAIN),
+                                    .stop = t->conductor->stop,
+                                    .stop_ctx = t};
+    gp_collapsed *bound = NULL;
+    advgp_status st = gp_collapsed_new(&o, &bound, err);
+    if (st == ADVGP_OK) {
+        st = gp_collapsed_lbfgs(bound, POLISH_ITERATIONS, NULL, err);
+        if (st == ADVGP_ESTOPPED || st == ADVGP_ENUMERIC) st = ADVGP_OK; // what there is was good enough to come here
+    }
+    gp_collapsed_free(bound);
+    return st;
+}
+
+// Every step saw all rows, so there is no noise between them: L-BFGS ends where the steps only come near, and on few
+// rows that decides how close a sparse model comes to the exact process. By what the record says, not by the clock: a
+// replay must come to the same decision.
+static bool is_polished(const gp_training *t)
+{
+    const bool was_interrupted = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
+    const bool small = gp_training_sees_all(t) && t->n_train <= GP_BATCH_WHOLE &&
+                       gp_training_rule(t) == &gp_rule_natural;
+    return small && !(t->options->epochs > 0) && // who counts epochs gets no more
+           t->result->stopped != GP_STOPPED_TIME && !was_interrupted;
+}
+
+advgp_status gp_training_finish(gp_training *t, size_t *rows, advgp_error *err)
+{
+    const double start = gp_clock_wall();
+    advgp_status st = t->conductor->to_collections(t, err);
+    if (st == ADVGP_OK && !t->conductor->at_checkpoint(t) && is_polished(t)) st = polish(t, err);
+    if (st != ADVGP_OK || t->conductor->at_checkpoint(t)) return st;
+    gp_training_phase(t, "finish: exact posterior over the training rows");
+    st = t->conductor->finish(t, rows, err);
+    t->result->finish_seconds = gp_clock_wall() - start;
+    t->result->counts = gp_server_count(t->run->server);
+    return st;
+}
+
+advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t finish_rows, advgp_error *err)
+{
+    const gp_learner *l = t->learner;
+    const size_t M = l->layout.M;
+    const double start = gp_clock_wall();
+    const gp_stats *stats = &l->stats;
+    memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
+    memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
+    memcpy(model->stats.b, stats->b, M * sizeof(double));
+    model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
+
+    advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
+                                        t->result, err);
+    if (st != ADVGP_OK) return st;
+    t->result->last_seconds = gp_clock_wall() - start;
+    json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
+                               (json_int_t)t->batch * (json_int_t)t->workers, "workers", (json_int_t)t->workers);
+    if (!record || json_object_update(model->record, record) < 0)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+    json_decref(record);
+    return st;
+}

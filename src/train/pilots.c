@@ -1,0 +1,69 @@
+// pilots.c: one component or a sum of four: two short runs, and the better one's shape is taken.
+#include "cluster/cluster.h"
+#include "train/map_choice.h"
+#include "train/training.h"
+
+#include <math.h>
+#include <string.h>
+
+// Long enough to rank one component against four on every set tried; on small tables longer, since few held-out rows
+// tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
+enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS_SMALL = 400, PILOT_STEPS = 200, PILOT_SMALL_ROWS = 50000 };
+enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT_SUM = 4 };
+static const double pilot_handicap = 1.01;
+
+// Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
+// are synchronous and by the natural rule: they are to rank shapes, quickly.
+static advgp_status pilot(gp_training *t, size_t components, double *score, advgp_error *err)
+{
+    gp_learner *l = NULL;
+    gp_run *run = NULL;
+    gp_score held_out;
+    advgp_status st = gp_training_new_learner(t, components, &l, err);
+    *score = INFINITY;
+    if (st != ADVGP_OK) return st;
+    gp_run_options o = gp_training_run_options(t, l);
+    const size_t batch_max = PILOT_BATCH_MAX / t->workers;
+    o.rule = &gp_rule_natural;
+    o.max_delay = 0, o.filter = 0;
+    if (o.batch > batch_max) o.batch = batch_max;
+    o.steps = gp_training_sees_all(t)         ? PILOT_STEPS_WHOLE
+              : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL
+                                              : PILOT_STEPS;
+    st = gp_cluster_run_new(&o, &run, err);
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
+    if (st == ADVGP_OK) st = gp_run_start(run, err);
+    while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !gp_training_stop_asked(t))
+        st = run->ops->turn(run, 0.2, err);
+    if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
+        memcpy(l->theta, gp_server_theta(run->server), l->layout.size * sizeof(double));
+        st = gp_training_posterior(t, run, l, 40 * o.batch * o.workers, gp_training_stop, score, err);
+        if (st == ADVGP_ESTOPPED) st = ADVGP_OK; // there will be no comparison
+    }
+    if (st == ADVGP_OK && !gp_training_stop_asked(t) && gp_training_held_out_decides(t)) {
+        st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
+        *score = gp_score_rmse(&held_out);
+    }
+    gp_run_free(run);
+    gp_learner_free(l);
+    return st;
+}
+
+advgp_status gp_training_choose_components(gp_training *t, size_t *components, advgp_error *err)
+{
+    *components = 1;
+    if (t->m < PILOT_M_MIN || gp_map_choice_check(gp_training_map(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
+        return ADVGP_OK;
+    double one, sum;
+    gp_training_phase(t, "pilot: one component");
+    advgp_status st = pilot(t, 1, &one, err);
+    if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
+        gp_training_phase(t, "pilot: a sum of four components");
+        st = pilot(t, PILOT_SUM, &sum, err);
+        if (st == ADVGP_OK && sum < (gp_training_held_out_decides(t) ? pilot_handicap * one : one))
+            *components = PILOT_SUM;
+    }
+    // Then the comparison is void; what there is becomes a model, and resuming begins again.
+    t->undecided = gp_training_stop_asked(t);
+    return st;
+}

@@ -1,0 +1,109 @@
+// training.c: what the acts of a training share: what options mean, a learner, a run of the server, the posterior.
+#include "train/training.h"
+
+#include <math.h>
+#include <string.h>
+
+const double gp_train_start_length = 0.7;
+static const double adam_rate = 0.1;
+
+// Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
+enum { HELD_OUT_DECIDES = 100 };
+
+bool gp_training_held_out_decides(const gp_training *t)
+{
+    return gp_shards_rows(t->shards, GP_STOP) >= HELD_OUT_DECIDES;
+}
+
+void gp_training_phase(const gp_training *t, const char *what)
+{
+    if (t->events->phase) t->events->phase(t->events->ctx, what);
+}
+
+bool gp_training_stop_asked(const gp_training *t)
+{
+    return t->events->stop && t->events->stop(t->events->ctx);
+}
+
+int gp_training_stop(void *ctx)
+{
+    return gp_training_stop_asked(ctx);
+}
+
+gp_map_choice gp_training_map(const gp_train_options *o)
+{
+    return (gp_map_choice){.map = o->map, .rank = o->rank, .groups = o->groups};
+}
+
+const gp_rule_ops *gp_training_rule(const gp_training *t)
+{
+    return t->options->rule ? t->options->rule : &gp_rule_natural;
+}
+
+double gp_training_quorum(const gp_training *t)
+{
+    return t->options->quorum >= 0 ? t->options->quorum : gp_training_rule(t)->quorum;
+}
+
+// Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
+double gp_training_rows_a_version(const gp_training *t)
+{
+    const double pushes = t->options->max_delay ? fmax(1, ceil(gp_training_quorum(t) * (double)t->workers))
+                                                : (double)t->workers;
+    return fmin(pushes * (double)t->batch, (double)t->n_train);
+}
+
+bool gp_training_sees_all(const gp_training *t)
+{
+    return t->workers * t->batch >= t->n_train;
+}
+
+advgp_status gp_training_new_learner(const gp_training *t, size_t components, gp_learner **out, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    const gp_learner_options lo = {
+        .d = t->shards->d,
+        .m = t->m,
+        .components = components < t->m ? components : t->m,
+        .kernel = o->kernel,
+        .map = o->map,
+        .rank = o->rank,
+        .groups = o->groups,
+        .trend = o->trend,
+        .length_scale = gp_train_start_length,
+        .seed = o->seed,
+        .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
+    };
+    const advgp_status st = gp_learner_new(&lo, out, err);
+    if (st == ADVGP_OK && o->theta) memcpy((*out)->theta, o->theta, (*out)->layout.size * sizeof(double));
+    return st;
+}
+
+gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l)
+{
+    const gp_train_options *o = t->options;
+    return (gp_run_options){.spec = &l->spec,
+                            .theta = l->theta,
+                            .shards = t->shards,
+                            .rule = gp_training_rule(t),
+                            .natural_rate = o->step > 0 ? o->step : 0.2,
+                            .adam_rate = adam_rate,
+                            .workers = t->workers,
+                            .cluster = o->cluster,
+                            .batch = t->batch,
+                            .max_delay = o->max_delay,
+                            .quorum = gp_training_quorum(t),
+                            .filter = o->filter,
+                            .on_loss = o->on_loss,
+                            .steps = t->steps,
+                            .seed = o->seed};
+}
+
+advgp_status gp_training_posterior(gp_training *t, gp_run *run, gp_learner *l, size_t max_rows,
+                                   int (*stop)(void *training), double *neg_elbo, advgp_error *err)
+{
+    const double *sum = NULL;
+    const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum, stop,
+                                           t, err);
+    return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
+}
