@@ -130,6 +130,22 @@ const gp_verb gp_verbs[] = {
 };
 const size_t gp_verbs_size = sizeof gp_verbs / sizeof *gp_verbs;
 
+const gp_exit_code gp_exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed at run time: memory is exhausted, or an output cannot be written"},
+    {"2", "usage: an option or argument is wrong, or an output would replace what is read or what is of another kind"},
+    {"3",
+     "an input is not there, may not be read or cannot be used: data, model, log, checkpoint and config file alike"},
+    {"4", "a model or other advgp file is there, and damaged or foreign"},
+    {"5", "the computation lost its numbers"},
+    {"6", "workers or the lead of a cluster were lost"},
+    {"129, 130, 143",
+     "stopped by SIGHUP, SIGINT or SIGTERM: a training has written its model and a checkpoint; a second signal ends it "
+     "at once"},
+    {"141", "who read standard output has gone, as SIGPIPE would say; files that were asked for are written"},
+};
+const size_t gp_exit_codes_size = sizeof gp_exit_codes / sizeof *gp_exit_codes;
+
 const char *const gp_group_titles[GP_N_GROUPS] = {
     [GP_GROUP_DATA] = "Data",       [GP_GROUP_MODEL] = "Model",     [GP_GROUP_METHOD] = "Method",
     [GP_GROUP_RUN] = "Run",         [GP_GROUP_CLUSTER] = "Cluster", [GP_GROUP_OUTPUT] = "Output",

@@ -46,7 +46,7 @@ static void files_and_folders_are_removed_and_what_was_dropped_stays(void **stat
     touch(name_in("stays"));
     assert_int_equal(mkdir(name_in("d"), 0700), 0);
     for (int i = 0; i < 300; i++) { // more than one look at the folder gives
-        char name[32];
+        char name[64];
         snprintf(name, sizeof name, "d/a-rather-long-name-%d", i);
         touch(name_in(name));
     }

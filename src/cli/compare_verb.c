@@ -365,6 +365,14 @@ static advgp_status run_all(comparison *c, advgp_error *err)
 
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
+// A default that is the one of `train` too was given by nobody.
+static bool is_default_of(const gp_options *train, const gp_option_value *v)
+{
+    for (size_t i = 0; v->origin == GP_FROM_DEFAULT && i < train->n_values; i++)
+        if (train->values[i].option == v->option) return true;
+    return false;
+}
+
 // What `train` knows too, as it was given.
 static advgp_status share_options(comparison *c, advgp_error *err)
 {
@@ -375,7 +383,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
                          v->option->command_line_only;
-        if (!v->present || own) continue;
+        if (!v->present || own || is_default_of(c->train, v)) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }
     if (st != ADVGP_OK) return st;

@@ -284,17 +284,18 @@ static json_t *coverage_json(const double *coverage)
 static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
 {
     const gp_server_counts *c = &t->counts;
-    return json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
-        gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage), "coverage_gaussian",
-        coverage_json(t->assessment.coverage_gaussian), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
-        gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
-        gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes",
-        (json_int_t)r->peak, "held_out", t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t),
-        "scored_rows", (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
-        (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped, "refused",
-        (json_int_t)c->refused);
+    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
+                     "s:I, s:I, s:I, s:I}",
+                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
+                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
+                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
+                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
+                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
+                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out",
+                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t), "scored_rows",
+                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
+                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
+                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
 }
 
 const char *gp_cli_scored_word(const gp_train_result *r)
@@ -349,6 +350,7 @@ static json_t *plan_json(const gp_options *o, const gp_train_options *t, const g
 {
     const gp_schema *s = data->schema;
     const gp_method *method = gp_request_method(o);
+    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
     json_t *inputs = json_array(), *settings = json_object();
     for (size_t j = 0; j < s->d; j++)
         json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
@@ -367,8 +369,7 @@ static json_t *plan_json(const gp_options *o, const gp_train_options *t, const g
         json_decref(said[i].value);
     }
     return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
-                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows",
-                     (json_int_t)(gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE)),
+                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
                      "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
                      gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
                      "inputs", inputs, "method", method->name, "settings", settings, "model",

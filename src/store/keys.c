@@ -129,7 +129,7 @@ static advgp_status too_long(const char *dir, advgp_error *err)
 
 static advgp_status missing(const char *what, const char *path, advgp_error *err)
 {
-    return gp_fail(err, ADVGP_EFILE, "there is no %s %.200s: make it with `advgp keygen DIR`", what, path);
+    return gp_fail(err, ADVGP_EDATA, "there is no %s %.200s: make it with `advgp keygen DIR`", what, path);
 }
 
 static advgp_status read_key(const char *path, bool secret, gp_zmq_identity *out, advgp_error *err)

@@ -1,4 +1,4 @@
-// begin.c: everything is settled: a learner, the server with its rule and its workers, the evaluator beside it, and
+// begin.c: every default is known: a learner, the server with its rule and its workers, the evaluator beside it, and
 // what a checkpoint knows of the run.
 #include "base/alloc.h"
 #include "base/clock.h"

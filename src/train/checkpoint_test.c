@@ -181,8 +181,20 @@ static void forge(const char *path, const char *from, const forgery *f)
 static const uint64_t huge = UINT64_C(1) << 63;
 
 // The places of the counts, as checkpoint.c has them.
-enum { VERSION, OLDEST, CANDIDATE_VERSION, EPOCH, HAS_VALUE, JUMPS, DEALT, RULE_COUNTER, SINCE_BEST, JUDGED, JUDGING };
-enum { COMPONENTS = JUDGING + 1, BATCH, STEPS, ROWS, WORKERS, SEED, DATA, SETTINGS };
+enum {
+    VERSION,
+    OLDEST,
+    CANDIDATE_VERSION,
+    EPOCH,
+    HAS_VALUE,
+    JUMPS,
+    DEALT,
+    RULE_COUNTER,
+    SINCE_BEST,
+    EVALUATED,
+    EVALUATING
+};
+enum { COMPONENTS = EVALUATING + 1, BATCH, STEPS, ROWS, WORKERS, SEED, DATA, SETTINGS };
 
 static void every_number_of_a_file_has_its_range(void **state)
 {
@@ -200,15 +212,15 @@ static void every_number_of_a_file_has_its_range(void **state)
         {"counts", EPOCH, 0, huge, "epoch"},
         {"counts", HAS_VALUE, 0, 2, "flags"},
         {"counts", DEALT, 0, 2, "flags"},
-        {"counts", JUDGING, 0, 2, "flags"},
+        {"counts", EVALUATING, 0, 2, "flags"},
         {"counts", JUMPS, 0, 1, "number of jumps"},
         {"counts", JUMPS, 0, huge, "number of jumps"},
         {"counts", RULE_COUNTER, 0, 1, "number of steps"},
         {"counts", RULE_COUNTER, 0, huge, "number of steps"},
         {"counts", SINCE_BEST, 0, 1, "number of evaluations"},
         {"counts", SINCE_BEST, 0, huge, "number of evaluations"},
-        {"counts", JUDGED, 0, 1, "evaluated version"},
-        {"counts", JUDGED, 0, huge, "evaluated version"},
+        {"counts", EVALUATED, 0, 1, "evaluated version"},
+        {"counts", EVALUATED, 0, huge, "evaluated version"},
         {"counts", COMPONENTS, 0, 1000000, "number of components"},
         {"counts", BATCH, 0, huge, "batch"},
         {"counts", STEPS, 0, huge, "steps"},

@@ -103,7 +103,7 @@ t 'a model as data'          3 'in/model.safetensors' -- train in/model.safetens
 # ---- columns ----------------------------------------------------------------------------------------------------------
 t 'no such target'           3 "in/delay.csv" "'dalay'" "'delay'" -- train in/delay.csv --target dalay
 t 'nothing like the target'  3 "'profit'" 'x1' 'x2' -- train in/good.csv --target profit
-t 'no such feature'          3 "'x3'" "did you mean 'x1'" -- train in/good.csv "${y[@]}" --features x3,x2
+t 'no such feature'          3 "'x3'" 'x1, x2, y' -- train in/good.csv "${y[@]}" --features x3,x2
 t 'no such exclude'          3 "'x9'" -- train in/good.csv "${y[@]}" --exclude x9
 t 'no such weights'          3 "'weigth'" -- train in/good.csv "${y[@]}" --weights weigth
 t 'no such group'            3 "'store'" -- train in/good.csv "${y[@]}" --validation group:store
@@ -222,7 +222,7 @@ if mount -t tmpfs -o size=8k none small 2>/dev/null; then
   # A checkpoint that finds no room costs no run its steps: it is told, also in the log, and the model is written.
   good 'full disk: a checkpoint' 'the state could not be saved, training goes on' 'space' -- \
     train in/good.csv --target y -m 40 --components 1 --epochs 1000000 --batch 60 --patience inf --time 3 --checkpoint small/c --checkpoint-every 1 \
-    --log in/full.log -o out/new.safetensors
+    --log in/full.log -o out/new.safetensors -q
   [[ -s out/new.safetensors && -z $(ls -A small) ]] || tell "full disk: a checkpoint: no model, or something left behind: $(ls -A small)"
   grep '"event":"checkpoint".*"failed":".*space' in/full.log >/dev/null || tell 'full disk: a checkpoint: the log does not tell'
   rm -f out/new.safetensors in/full.log
