@@ -1,6 +1,6 @@
 // option_table.c: every verb and every option of advgp, once. A row is a promise: what stands here works, with the
 // default, the range and the words given, on the command line, in a config file and as a key of the library.
-#include "base/option.h"
+#include "options/option.h"
 
 #include <string.h>
 
