@@ -34,8 +34,9 @@ typedef struct gp_rule_state {
         const char *name;
         double *values;
         size_t n;
+        bool squares; // means of squares: none is negative
     } arrays[4];
-    uint64_t *counter; // NULL: none
+    uint64_t *counter; // steps taken; NULL: none
 } gp_rule_state;
 
 typedef struct gp_rule_ops {

@@ -106,8 +106,9 @@ static gp_rule_state natural_state(gp_rule *rule)
 {
     natural *r = (natural *)rule;
     const size_t n = rule->options.layout.n_rest;
-    return (gp_rule_state){
-        .n_arrays = 2, .arrays = {{"adam_m", r->adam.m, n}, {"adam_v", r->adam.v, n}}, .counter = &r->steps};
+    return (gp_rule_state){.n_arrays = 2,
+                           .arrays = {{"adam_m", r->adam.m, n, false}, {"adam_v", r->adam.v, n, true}},
+                           .counter = &r->steps};
 }
 
 const gp_rule_ops gp_rule_natural = {.name = "natural",

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
 // The schedule falls linearly to this share of the first step, not to 0: the paper's Theorem 4.1 asks for no more than
 // a bound on the step, and a step of 0 would be a version that costs a pass and changes nothing. To 0.01 % instead
 // makes no difference (docs/math.md 4).
@@ -164,9 +163,9 @@ static advgp_status advance(gp_server *s, advgp_error *err)
                                      .value = s->value,
                                      .rolled_back = bad,
                                      .held = held});
-    if (s->damping < ldexp(1, -MAX_ROLLED_BACK))
-        return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s", MAX_ROLLED_BACK,
-                       bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
+    if (s->damping < ldexp(1, -GP_MAX_ROLLED_BACK))
+        return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s",
+                       GP_MAX_ROLLED_BACK, bad ? bad : "of its length", why.text[0] ? ": " : "", why.text);
     return ADVGP_OK;
 }
 
