@@ -37,7 +37,7 @@ struct gp_answers {
 
 // ---- what the command line names ------------------------------------------------------------------------------------
 
-advgp_status gp_model_data_init(const gp_options *options, gp_model_data *out, advgp_error *err)
+advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err)
 {
     char *const *items;
     const size_t n_tables = gp_options_list(options, "table", &items), n_files = options->n_operands - 1;
@@ -57,7 +57,8 @@ advgp_status gp_model_data_init(const gp_options *options, gp_model_data *out, a
         out->names[n_files + i] = name;
         out->paths[n_files + i] = items[i] + length + 1;
     }
-    out->files = (gp_file_options){.paths = out->paths, .n_paths = n_files + n_tables, .names = out->names};
+    out->files = gp_load_files(options, host, out->paths, n_files + n_tables, NULL);
+    out->files.names = out->names;
     return ADVGP_OK;
 }
 
@@ -157,7 +158,6 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     const char *const unknown[] = {schema->target, schema->weights};
     gp_file_options files = *data;
     files.sql = a->model->sql;
-    files.memory_bytes = gp_reader_memory();
     files.stored = true;
     const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
     if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);

@@ -1,6 +1,7 @@
 // answer.h: what a model says about the rows of a table: the rows as the model wants them, from files or from a packed
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
+#include "api/host.h"
 #include "base/option.h"
 #include "data/encode.h"
 #include "files/files.h"
@@ -12,14 +13,14 @@ typedef struct gp_model_data {
     const char **paths, **names;
     char *block; // of the names
 } gp_model_data;
-advgp_status gp_model_data_init(const gp_options *options, gp_model_data *out, advgp_error *err);
+advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err);
 void gp_model_data_fini(gp_model_data *data); // also after a failure
 
 typedef struct gp_answers gp_answers;
 
-// Opens the data (the model's --sql applied: for a prediction without the target, rows in order) and a predictor. mode
-// is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The
-// model is borrowed.
+// Opens the data (of gp_model_data; the model's --sql applied: for a prediction without the target, rows in order) and
+// a predictor. mode is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does
+// not need them. The model is borrowed.
 advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
 void gp_answers_close(gp_answers *a);        // NULL is fine

@@ -131,6 +131,22 @@ const gp_verb gp_verbs[] = {
 };
 const size_t gp_verbs_size = sizeof gp_verbs / sizeof *gp_verbs;
 
+const gp_exit_code gp_exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed at run time: memory is exhausted, or an output cannot be written"},
+    {"2", "usage: an option or argument is wrong, or an output would replace what is read or what is of another kind"},
+    {"3",
+     "an input is not there, may not be read or cannot be used: data, model, log, checkpoint and config file alike"},
+    {"4", "a model or other advgp file is there, and damaged or foreign"},
+    {"5", "the computation lost its numbers"},
+    {"6", "workers or the lead of a cluster were lost"},
+    {"129, 130, 143",
+     "stopped by SIGHUP, SIGINT or SIGTERM: a training has written its model and a checkpoint; a second signal ends it "
+     "at once"},
+    {"141", "who read standard output has gone, as SIGPIPE would say; files that were asked for are written"},
+};
+const size_t gp_exit_codes_size = sizeof gp_exit_codes / sizeof *gp_exit_codes;
+
 const char *const gp_group_titles[GP_N_GROUPS] = {
     [GP_GROUP_DATA] = "Data",       [GP_GROUP_MODEL] = "Model",     [GP_GROUP_METHOD] = "Method",
     [GP_GROUP_RUN] = "Run",         [GP_GROUP_CLUSTER] = "Cluster", [GP_GROUP_OUTPUT] = "Output",
@@ -268,6 +284,16 @@ const gp_option gp_option_table[] = {
      .allowed = "NAME=FILE",
      .help = "a further file, for the table NAME of the model's query; files without a name are the tables of their "
              "stems, then the others in the order of the query"},
+    {.name = "spool-limit",
+     .kind = GP_OPTION_REAL,
+     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "GB",
+     .fallback = "64",
+     .min = 0.000001,
+     .max = 1000000,
+     .unit = "gigabytes",
+     .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
     {.name = "test",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN | COMPARE,
@@ -1042,6 +1068,24 @@ const gp_option gp_option_table[] = {
      .value = "DIR",
      .required = true,
      .help = "the folder of the shards"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = TRAIN | REPLAY,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write the model (log, checkpoint) over a file that is none; what is read is never written over"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = PREDICT,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write over a file that is no table of predictions; what is read is never written over"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = COMPARE,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write the log over a file that is none; what is read is never written over"},
     {.name = "interval",
      .kind = GP_OPTION_REAL,
      .verbs = PREDICT,

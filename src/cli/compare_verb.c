@@ -2,6 +2,7 @@
 // table and one log.
 #include "api/load.h"
 #include "api/request.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -364,6 +365,14 @@ static advgp_status run_all(comparison *c, advgp_error *err)
 
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
+// A default that is the one of `train` too was given by nobody.
+static bool is_default_of(const gp_options *train, const gp_option_value *v)
+{
+    for (size_t i = 0; v->origin == GP_FROM_DEFAULT && i < train->n_values; i++)
+        if (train->values[i].option == v->option) return true;
+    return false;
+}
+
 // What `train` knows too, as it was given.
 static advgp_status share_options(comparison *c, advgp_error *err)
 {
@@ -374,7 +383,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
                          v->option->command_line_only;
-        if (!v->present || own) continue;
+        if (!v->present || own || is_default_of(c->train, v)) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }
     if (st != ADVGP_OK) return st;
@@ -459,7 +468,7 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
+    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         st = load(&c, err);

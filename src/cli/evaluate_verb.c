@@ -1,6 +1,7 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
 #include "api/answer.h"
+#include "api/load.h"
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "files/files.h"
@@ -205,7 +206,7 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
         f->gaussian[l].factor = gp_gaussian_interval(levels[l]);
     }
     gp_model_data data;
-    advgp_status st = gp_model_data_init(options, &data, err);
+    advgp_status st = gp_model_data_init(options, gp_cli_host(options), &data, err);
     if (st == ADVGP_OK) st = gp_answers_open(f->model, &data.files, GP_ENCODE_EVALUATE, false, &in, err);
     gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = fit_linear(f, err);

@@ -1,7 +1,9 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
 // memory.
 #include "api/answer.h"
+#include "api/load.h"
 #include "api/tableout.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "data/strings.h"
@@ -147,7 +149,7 @@ static advgp_status tell(job *j, advgp_error *err)
 static advgp_status predict(job *j, advgp_error *err)
 {
     gp_model_data data;
-    advgp_status st = gp_model_data_init(j->options, &data, err);
+    advgp_status st = gp_model_data_init(j->options, gp_cli_host(j->options), &data, err);
     data.files.exact = (const char *const *)j->keep, data.files.n_exact = j->n_keep;
     if (st == ADVGP_OK) st = gp_answers_open(j->model, &data.files, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
     gp_model_data_fini(&data);
@@ -168,6 +170,9 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
     advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_tableout_check(gp_options_text(options, "output"), err);
+    if (st == ADVGP_OK)
+        st = gp_check_written(options, "output", gp_options_text(options, "output"), GP_WRITTEN_TABLE, err);
     if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};

@@ -187,9 +187,8 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
         char *name = cell_copy(&result, 0, i);
         for (size_t k = 0; st == ADVGP_OK && name && k < n_seen; k++)
             if (strcasecmp(seen[k], name) == 0)
-                st = gp_fail(err, ADVGP_EDATA,
-                             "%s: columns %zu and %zu are both named '%s'; write it again with one renamed",
-                             file->shown, k + 1, n_seen + 1, name);
+                st = gp_refuse_twins(file->shown, k + 1, seen[k], n_seen + 1, name, "write it again with one renamed",
+                                     err);
         if (name) seen[n_seen++] = name;
         if (!name) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     }
@@ -652,6 +651,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     if (st == ADVGP_OK && ok)
         st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
     s->base.unnamed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].no_header;
+    s->base.headed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].kind == GP_FILE_CSV;
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
         const char *cast = NULL, *type = type_of(s, &list, i);
         const bool text = gp_file_type_classify(type, &cast) == GP_TEXT;

@@ -1,10 +1,10 @@
 // duckdb_connect.c: DuckDB with the settings that all of advgp needs.
 #include "files/duckdb_connect.h"
 
+#include "base/temporary.h"
 #include "data/strings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *temporary, bool as_written,
@@ -15,9 +15,9 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
     snprintf(memory, sizeof memory, "%zuB", memory_bytes ? memory_bytes : (size_t)1 << 30);
     snprintf(count, sizeof count, "%zu", threads ? threads : 1);
     gp_buffer spill = {0};
-    const char *dir = temporary ? temporary : getenv("TMPDIR");
-    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", dir && *dir ? dir : "/tmp", (long)getpid(),
+    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", temporary ? temporary : gp_temporary_folder(), (long)getpid(),
                   (void *)out); // made only if something spills, then removed
+    if (spill.p && !out->spill) out->spill = gp_temporary_add(spill.p);
     const char *const settings[][2] = {
         {"memory_limit", memory},
         {"threads", count},
@@ -63,4 +63,6 @@ void gp_duckdb_disconnect(gp_duckdb *d)
 {
     duckdb_disconnect(&d->connection);
     duckdb_close(&d->db);
+    gp_temporary_drop(d->spill);
+    d->spill = GP_NOT_TEMPORARY;
 }

@@ -10,6 +10,7 @@
 typedef struct gp_duckdb {
     duckdb_database db;
     duckdb_connection connection;
+    int spill; // ticket of the folder for what does not fit into memory (temporary.h)
 } gp_duckdb;
 
 // memory_bytes: 0 is 1 GiB; threads: 0 is 1; temporary is where it spills: NULL is $TMPDIR, else /tmp. With as_written

@@ -7,6 +7,7 @@
 extern const gp_source_ops gp_source_duckdb;
 extern const gp_source_ops *const gp_source_family[]; // every kind of source, for tests and people; ends with NULL
 
+enum { GP_SPOOL_LIMIT_GB = 64 };
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin
     size_t n_paths;
@@ -25,9 +26,12 @@ typedef struct gp_file_options {
     bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
     const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
     size_t n_exact;
-    size_t memory_bytes;   // DuckDB's own limit; 0: 1 GiB
-    size_t threads;        // 0: 1
-    const char *temporary; // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
+    size_t memory_bytes;    // DuckDB's own limit; 0: 1 GiB
+    size_t threads;         // 0: 1
+    const char *temporary;  // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
+    double limit_bytes;     // of the temporary copy of stdin or a pipe; 0: GP_SPOOL_LIMIT_GB
+    int (*stop)(void *ctx); // may be NULL: opening ends with ESTOPPED once it says so
+    void *stop_ctx;
 } gp_file_options;
 // notes (may be NULL) gets what was decided about encodings.
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err);

@@ -344,6 +344,11 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     return lose(s, worker, NULL, err);
 }
 
+void gp_server_on_hung_up(gp_server *s, uint32_t worker)
+{
+    if (worker < s->o.workers_max) s->members[worker].hung_up = s->live[worker];
+}
+
 // ---- hello ----------------------------------------------------------------------------------------------------------
 
 // Not a place: the one it wishes for is that of another, who lives; and: it asks too soon, as others have come and gone
@@ -429,7 +434,7 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         const bool again = s->live[k] && m->token == hello->token;
         advgp_status st = again ? ADVGP_OK : take_place(s, k, now, peer, hello, err);
         if (st != ADVGP_OK) return st;
-        m->seen.peer = peer, m->seen.heard = now;
+        m->seen.peer = peer, m->seen.heard = now, m->hung_up = false;
         gp_message welcome = message_for(s, GP_WELCOME, k);
         welcome.token = hello->token;
         welcome.sequence = m->seen.sequence;
@@ -600,7 +605,7 @@ advgp_status gp_server_on_message(gp_server *s, double now, size_t peer, const g
     if (message->kind == GP_HELLO) return on_hello(s, now, peer, message, err);
     member *m = member_of(s, peer, message);
     if (!m) return ADVGP_OK;
-    m->seen.peer = peer, m->seen.heard = now;
+    m->seen.peer = peer, m->seen.heard = now, m->hung_up = false;
     switch (message->kind) {
     case GP_PULL:
         on_pull(s, m, now, message);

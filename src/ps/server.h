@@ -17,6 +17,8 @@ typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_l
 
 #define GP_DELAY_ANY SIZE_MAX
 
+enum { GP_WORKERS_MAX = 4096 }; // of a run: the one limit, wherever workers are counted
+
 // Deliberate mistakes, for the test that shows that the net of invariants holds.
 typedef enum gp_ps_bug {
     GP_BUG_NONE,
@@ -103,6 +105,8 @@ advgp_status gp_server_on_message(gp_server *server, double now, size_t peer, co
                                   advgp_error *err);
 advgp_status gp_server_on_tick(gp_server *server, double now, advgp_error *err); // whoever was silent too long is lost
 advgp_status gp_server_on_lost(gp_server *server, uint32_t worker, advgp_error *err);
+// Nothing comes from it any more by the way it came: another may be given its place, until it is heard again.
+void gp_server_on_hung_up(gp_server *server, uint32_t worker);
 // Begins with those who are there, though they are fewer than expected.
 advgp_status gp_server_begin(gp_server *server, advgp_error *err);
 // No version above `version` is made until a later call allows it. At first all are allowed.

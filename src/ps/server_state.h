@@ -4,6 +4,8 @@
 #pragma once
 #include "ps/server.h"
 
+enum { GP_MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
+
 typedef struct member {
     gp_member seen; // what others may look at
     uint64_t token;
@@ -23,6 +25,7 @@ typedef struct member {
     double *sent;  // [count]: its copy of the parameters; NULL without a filter, or where it never came
     bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
     // What it is believed (server_trust.c).
+    bool hung_up; // its connection has ended, and nothing came since
     bool has_size;
     double size;       // the largest value of its newest push, a row
     unsigned failures; // pushes in a row that say it could not compute

@@ -26,7 +26,7 @@ bool gp_server_lives(const gp_server *s, uint32_t worker, double now)
 {
     const bool silent = gp_server_may_be_deceived(s) &&
                         now - s->members[worker].seen.heard > silent_share * s->o.lost_after;
-    return s->live[worker] && !silent;
+    return s->live[worker] && !silent && !s->members[worker].hung_up;
 }
 
 // ---- one push -------------------------------------------------------------------------------------------------------

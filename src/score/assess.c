@@ -71,7 +71,7 @@ advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader
     *a = (gp_assessor){.model = model};
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
-    if (st == ADVGP_OK) st = gp_linear_fit(reader, true, NULL, NULL, &a->fit, err);
+    if (st == ADVGP_OK) st = gp_linear_line(reader, &a->fit, err);
     return st;
 }
 

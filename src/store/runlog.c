@@ -228,7 +228,8 @@ static advgp_status open_reader(const char *path, gp_runlog_reader *reader, advg
     reader->path = gp_text_copy(path, strlen(path));
     if (!reader->path) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
     reader->file = fopen(path, "rbe");
-    return reader->file ? read_manifest(reader, err) : cannot("open", path, err);
+    if (reader->file) return read_manifest(reader, err);
+    return gp_fail(err, ADVGP_EDATA, "cannot open the log %.200s: %s", path, strerror(errno));
 }
 
 advgp_status gp_runlog_open(const char *path, gp_runlog_reader **out, advgp_error *err)

@@ -115,6 +115,7 @@ typedef struct gp_train_result {
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
     size_t workers;
     double waiting_share;
+    double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;
 } gp_train_result;
 extern const double gp_train_start_length; // length-scale of every kernel at the start, and of the choice of inducing

@@ -235,9 +235,48 @@ static void linear_regression_is_the_least_squares_solution(void **state)
         for (size_t k = 0; k < D; k++) gradient[1 + k] += off * rows.X.p[k];
     }
     for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
+    gp_linear line;
+    must(gp_linear_line(&reader, &line, &err), &err); // the same without its covariance
+    assert_memory_equal(fit.coef, line.coef, (D + 1) * sizeof(double));
+    assert_memory_equal(&fit.variance, &line.variance, sizeof(double));
+    gp_linear_fini(&line);
     gp_linear_fini(&fit);
     gp_reader_fini(&reader);
     free_table();
+}
+
+// Fewer rows than columns: B^T (B B^T)^+ y and (B^T B)^+ B^T y are the same.
+static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, COLUMNS = 30 };
+    gp_rng rng = gp_rng_seeded(5, 0);
+    double X[ROWS * COLUMNS], y[ROWS], w[ROWS];
+    unsigned char part[ROWS] = {0};
+    size_t source_row[ROWS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) X[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = gp_rng_normal(&rng), w[i] = 0.5 + gp_rng_uniform(&rng), part[i] = GP_TRAIN, source_row[i] = i;
+    memcpy(X + COLUMNS, X, COLUMNS * sizeof *X); // a row twice, with another target: what is left is not 0
+    advgp_error err;
+    gp_memory_builder *builder;
+    gp_reader reader;
+    gp_linear fit, line;
+    must(gp_memory_builder_new(COLUMNS, 2, true, true, 1, &builder, &err), &err);
+    const gp_rows rows = {.n = ROWS, .d = COLUMNS, .X = X, .y = y, .w = w, .part = part, .source_row = source_row};
+    must(gp_memory_builder_add(builder, &rows, &err), &err);
+    gp_shards *shards = gp_memory_shards_take(builder);
+    must(gp_reader_new(shards, 5, &reader, &err), &err);
+    must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
+    must(gp_linear_line(&reader, &line, &err), &err);
+    assert_int_equal(fit.rank, ROWS - 1);
+    assert_int_equal(line.rank, fit.rank);
+    for (size_t k = 0; k <= COLUMNS; k++) assert_true(fabs(fit.coef[k] - line.coef[k]) < 1e-9);
+    assert_true(fabs(line.variance / fit.variance - 1) < 1e-9 && fabs(line.n - fit.n) < 1e-12);
+    gp_linear_fini(&line);
+    gp_linear_fini(&fit);
+    gp_reader_fini(&reader);
+    gp_shards_free(shards);
 }
 
 static void training_without_memory_fails_cleanly_at_every_call(void **state)
@@ -275,6 +314,7 @@ int main(void)
         cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
         cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),
+        cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

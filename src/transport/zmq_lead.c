@@ -24,7 +24,6 @@ typedef struct peer {
     uint32_t next; // in its bucket; 0: the last
     int fd;        // by which it spoke last
     double heard;  // the last time
-    bool gone;     // ZeroMQ could not route to it
 } peer;
 
 typedef struct lead {
@@ -38,6 +37,7 @@ typedef struct lead {
     void *router, *monitor, *door; // of these the last answers who may come in
     size_t peers_max, n_peers;
     peer *peers;       // [peers_max + 1], from 1
+    atomic_bool *gone; // [peers_max + 1]: its connection has ended, or ZeroMQ could not route to it
     uint32_t *buckets; // [n_buckets]: the first peer of each; 0: none
     size_t n_buckets;  // a power of two
     unsigned turn;
@@ -89,10 +89,10 @@ static size_t free_number(lead *l, double now)
     if (l->n_peers < l->peers_max) return ++l->n_peers;
     size_t oldest = 1;
     for (size_t k = 2; k <= l->n_peers; k++) {
-        const peer *p = &l->peers[k], *o = &l->peers[oldest];
-        if (p->gone != o->gone ? p->gone : p->heard < o->heard) oldest = k;
+        const bool gone = l->gone[k], other = l->gone[oldest];
+        if (gone != other ? gone : l->peers[k].heard < l->peers[oldest].heard) oldest = k;
     }
-    if (!l->peers[oldest].gone && now - l->peers[oldest].heard < forgotten) {
+    if (!l->gone[oldest] && now - l->peers[oldest].heard < forgotten) {
         tell(l, 0,
              "%zu connections are all that a lead can tell apart: who comes now is not heard until one of them ends",
              l->peers_max);
@@ -110,13 +110,14 @@ static size_t number_of(lead *l, const unsigned char *route, size_t n)
         peer *p = &l->peers[k];
         if (p->n_route != n || memcmp(p->route, route, n) != 0) continue;
         p->heard = now;
-        p->gone = false;
+        l->gone[k] = false;
         return k;
     }
     const size_t number = free_number(l, now);
     if (!number) return 0;
     uint32_t *bucket = bucket_of(l, route, n);
     peer *p = &l->peers[number];
+    l->gone[number] = false;
     *p = (peer){.n_route = (unsigned char)n, .next = *bucket, .heard = now};
     memcpy(p->route, route, n);
     *bucket = (uint32_t)number;
@@ -175,7 +176,7 @@ static void attend(lead *l)
         if (event == ZMQ_EVENT_ACCEPT_FAILED) gp_zmq_lines_crowded(l->lines);
         if (event != ZMQ_EVENT_DISCONNECTED) continue;
         const uint32_t number = gp_zmq_lines_closed(l->lines, fd);
-        if (number && l->peers[number].fd == fd) l->peers[number].gone = true; // its number may be another's
+        if (number && l->peers[number].fd == fd) l->gone[number] = true; // its number may be another's
     }
 }
 
@@ -213,7 +214,7 @@ static advgp_status lead_send(gp_wire *wire, size_t number, const void *bytes, s
     if (routed < 0 && gp_zmq_catch_up(l->router))
         routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     if (routed < 0) {
-        p->gone = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
+        l->gone[number] = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
         zmq_msg_close(&body);
         return ADVGP_OK;
     }
@@ -321,7 +322,7 @@ static void lead_close(gp_wire *wire)
     gp_zmq_wire_fini(&l->wire);
     explicit_bzero(&l->keys, sizeof l->keys);
     gp_zmq_lines_free(l->lines);
-    gp_free(l->allowed), gp_free(l->peers), gp_free(l->buckets);
+    gp_free(l->allowed), gp_free(l->peers), gp_free(l->gone), gp_free(l->buckets);
     gp_free(l);
 }
 
@@ -354,8 +355,9 @@ static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_e
     for (l->n_buckets = 16; l->n_buckets < o->peers_max;) l->n_buckets *= 2;
     l->allowed = gp_alloc(o->n_allowed, sizeof *l->allowed);
     l->peers = gp_alloc(o->peers_max + 1, sizeof *l->peers);
+    l->gone = gp_alloc(o->peers_max + 1, sizeof *l->gone);
     l->buckets = gp_alloc(l->n_buckets, sizeof *l->buckets);
-    if (!l->allowed || !l->peers || !l->buckets)
+    if (!l->allowed || !l->peers || !l->gone || !l->buckets)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead of %zu workers", o->peers_max);
     advgp_status st = gp_zmq_wire_init(&l->wire, &lead_ops, o->receive_max ? o->receive_max : o->message_max, err);
     if (st == ADVGP_OK) st = gp_address_listen(o->address, &l->at, err);
@@ -385,6 +387,13 @@ advgp_status gp_zmq_listen(const gp_zmq_listen_options *o, gp_endpoint **out, ad
     }
     const gp_courier_options courier = {.wire = &l->wire.base, .server = true, .message_max = o->message_max};
     return gp_courier_open(&courier, out, err);
+}
+
+bool gp_zmq_gone(gp_endpoint *endpoint, size_t number)
+{
+    const gp_wire *wire = gp_courier_wire(endpoint);
+    const lead *l = (const lead *)wire;
+    return wire->ops == &lead_ops && number >= 1 && number <= l->peers_max && atomic_load(&l->gone[number]);
 }
 
 void gp_zmq_expect(gp_endpoint *endpoint, size_t largest)

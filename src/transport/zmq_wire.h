@@ -24,6 +24,8 @@ advgp_status gp_zmq_wire_init(gp_zmq_wire *wire, const gp_wire_ops *ops, size_t 
 advgp_status gp_zmq_wire_context(gp_zmq_wire *wire, int io_threads, advgp_error *err);
 void gp_zmq_wire_fini(gp_zmq_wire *wire); // its sockets are closed already; waits for what lingers
 
+bool gp_zmq_gone(gp_endpoint *endpoint, size_t peer); // as gp_transport has it
+
 // Descriptors that this process may have; at least so many, as far as it may.
 size_t gp_zmq_descriptors(void);
 void gp_zmq_raise_descriptors(size_t wanted);

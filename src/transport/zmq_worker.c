@@ -200,7 +200,8 @@ static advgp_status judge(const worker *w, advgp_error *err)
                        at);
     if (w->last == OTHER_MECHANISM)
         return gp_fail(err, ADVGP_ECLUSTER,
-                       "the lead at %s refuses this worker: %s; start both with the same --keys DIR, or both without",
+                       "the lead at %s refuses this worker: %s; start both with the same --keys DIR, or the same "
+                       "--rendezvous FILE",
                        at,
                        secure ? "it uses no keys, and the worker does" : "it asks for a key, and the worker has none");
     return gp_fail(err, ADVGP_ECLUSTER,

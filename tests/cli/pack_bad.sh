@@ -24,7 +24,7 @@ p() { bad "$1" "${@:2}" -o out/packed; }
 # ---- pack -------------------------------------------------------------------------------------------------------------
 p 'no such file'         3 'in/absent.csv' -- pack in/absent.csv "${y[@]}"
 p 'empty file'           3 'in/empty.csv' 'empty' -- pack in/empty.csv "${y[@]}"
-p 'no such target'       3 "'z'" "'y'" -- pack in/good.csv --target z
+p 'no such target'       3 "'z'" 'x1, x2, y' -- pack in/good.csv --target z
 p 'no target'            2 '--target' -- pack in/good.csv
 p 'constant target'      3 "'y'" '4.25' -- pack in/constant.csv "${y[@]}"
 p 'ragged row'           3 'in/ragged.csv' '31' -- pack in/ragged.csv "${y[@]}"
@@ -38,7 +38,8 @@ p 'bad values'           2 '--values' 'float16' 'float32' -- pack in/good.csv "$
 p 'an option of train'   2 '--epochs' -- pack in/good.csv "${y[@]}" --epochs 3
 p 'validation by file'   2 '--validation' 'in/rows.csv' 'fraction' -- pack in/good.csv "${y[@]}" --validation in/rows.csv
 p 'packed already'       2 'out/packed' 'already' -- pack out/packed
-p 'packed among others'  3 'out/packed' -- pack in/good.csv out/packed "${y[@]}"
+p 'packed among others'  2 'out/packed' 'what is read' -- pack in/good.csv out/packed "${y[@]}"
+p 'a file of the output' 2 'out/packed' 'what is read' -- pack out/packed/manifest.json "${y[@]}"
 p 'SQL with a typo'      2 '--sql' -- pack in/good.csv "${y[@]}" --sql 'SELECT FROM WHERE'
 bad 'no output'          2 '--output' -- pack in/good.csv "${y[@]}"
 bad 'into photographs'   1 'out/photographs' 'another name' -- pack in/good.csv "${y[@]}" -o out/photographs
@@ -62,7 +63,7 @@ else
 fi
 
 # ---- packed folders -----------------------------------------------------------------------------------------------------
-echo 'a model of last week' >out/model.safetensors
+looks_like model >out/model.safetensors
 o=(-q -m 5 --epochs 1 -o out/model.safetensors)
 flip() { perl -e 'local $/; my $b = <STDIN>; substr($b, $ARGV[0], 1) ^= chr(4); print $b' "$2" <"$1" >flipped && mv flipped "$1"; }
 # damaged NAME: a fresh copy in/NAME of the packed folder, to be spoilt
