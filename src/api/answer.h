@@ -2,7 +2,7 @@
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
+#include "options/option.h"
 #include "data/encode.h"
 #include "files/files.h"
 #include "store/modelfile.h"
@@ -18,9 +18,9 @@ void gp_model_data_fini(gp_model_data *data); // also after a failure
 
 typedef struct gp_answers gp_answers;
 
-// Opens the data (of gp_model_data; the model's --sql applied: for a prediction without the target, rows in order) and
-// a predictor. mode is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does
-// not need them. The model is borrowed.
+// Opens the data (the model's --sql applied: for a prediction without the target, rows in order) and a predictor. mode
+// is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The
+// model is borrowed.
 advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
 void gp_answers_close(gp_answers *a);        // NULL is fine

@@ -1,6 +1,6 @@
 // written.h: what the verbs ask before they write a file.
 #pragma once
-#include "base/option.h"
+#include "options/option.h"
 #include "store/place.h"
 
 // May `path`, given by --option, be written? By place.h, where what is read are the operands and the files of --test,

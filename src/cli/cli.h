@@ -3,9 +3,9 @@
 // of -o, everything else to stderr.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
 #include "base/status.h"
 #include "data/notes.h"
+#include "options/option.h"
 
 #include <jansson.h>
 #include <stdbool.h>

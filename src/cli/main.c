@@ -1,7 +1,7 @@
 // main.c: the program: finds the verb, reads its options, runs it, and turns the status into an exit code. Nothing else
 // decides how the process ends.
-#include "base/option.h"
 #include "cli/cli.h"
+#include "options/option.h"
 #include "transport/mpi.h"
 
 #include <signal.h>

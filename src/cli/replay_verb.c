@@ -99,14 +99,9 @@ static void note_checkpoint(const story *s, json_t *places, const json_t *event)
 
 static advgp_status note_begin(story *s, const json_t *places, json_t *event, advgp_error *err)
 {
-    if (s->n_stretches == s->room) {
-        const size_t room = 2 * s->room + 4;
-        stretch *more = room <= STRETCHES_MAX ? gp_alloc(room, sizeof *more) : NULL;
-        if (!more) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
-        if (s->n_stretches) memcpy(more, s->stretches, s->n_stretches * sizeof *more);
-        gp_free(s->stretches);
-        s->stretches = more, s->room = room;
-    }
+    if (s->n_stretches >= STRETCHES_MAX ||
+        !gp_grow(&s->stretches, &s->room, s->n_stretches, s->n_stretches + 1, sizeof *s->stretches))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
     const char *id = json_string_value(json_object_get(event, "checkpoint"));
     const json_t *place = id ? json_object_get(places, id) : NULL;
     const json_int_t version = json_integer_value(json_object_get(event, "version"));

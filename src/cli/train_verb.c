@@ -12,6 +12,7 @@
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
+#include "options/option_json.h"
 #include "run/pslog.h"
 #include "score/calibrate.h"
 #include "store/form.h"
@@ -92,7 +93,7 @@ json_t *gp_cli_manifest(const gp_options *o, const char *command)
     for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
                      "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
-                     read_files(o), "options", gp_json_options(o), "given", given_options(o));
+                     read_files(o), "options", gp_options_json(o), "given", given_options(o));
 }
 
 static advgp_status open_log(report *r, advgp_error *err)
@@ -546,7 +547,7 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
     }
     data->schema = NULL; // the model has it
-    json_t *used = gp_json_options(o);
+    json_t *used = gp_options_json(o);
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);

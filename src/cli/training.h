@@ -1,7 +1,7 @@
 // training.h: a training as `train` does it, for the verbs that do it again.
 #pragma once
 #include "api/load.h"
-#include "base/option.h"
+#include "options/option.h"
 #include "run/replay.h"
 #include "train/train.h"
 

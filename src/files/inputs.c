@@ -35,15 +35,8 @@ void gp_inputs_fini(gp_inputs *inputs)
 
 static gp_input_file *add_file(gp_inputs *inputs)
 {
-    if (inputs->n_files == inputs->capacity) {
-        size_t capacity = 2 * inputs->capacity + 8;
-        gp_input_file *files = gp_alloc(capacity, sizeof *files);
-        if (!files) return NULL;
-        if (inputs->n_files) memcpy(files, inputs->files, inputs->n_files * sizeof *files);
-        gp_free(inputs->files);
-        inputs->files = files;
-        inputs->capacity = capacity;
-    }
+    if (!gp_grow(&inputs->files, &inputs->capacity, inputs->n_files, inputs->n_files + 1, sizeof *inputs->files))
+        return NULL;
     gp_input_file *file = &inputs->files[inputs->n_files++];
     *file = (gp_input_file){.spool = -1, .compression = "none"};
     return file;

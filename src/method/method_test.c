@@ -1,9 +1,9 @@
 // method_test.c: what is asked of every method, and what each is by its own name: least squares to LAPACK's digits, the
 // mean, the exact process; and that sparse models of every map come to the exact one where they can.
-#include "base/option.h"
 #include "data/encode.h"
 #include "fixture.h"
 #include "method/method.h"
+#include "options/option.h"
 #include "store/scratch_test.h"
 #include "train/map_choice.h"
 

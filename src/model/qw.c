@@ -2,6 +2,7 @@
 // factored.
 #include "model/qw.h"
 #include "base/alloc.h"
+#include "base/constants.h"
 #include "linalg/dense.h"
 
 #include <float.h>
@@ -170,8 +171,6 @@ static double residual_of(const gp_stats *stats)
     return stats->residual < 0 ? 0 : stats->residual; // NaN stays
 }
 
-static const double half_ln_2pi = 0.91893853320467274178;
-
 advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, double *mu, double *U, double *neg_elbo,
                            advgp_error *err)
 {
@@ -183,7 +182,7 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
     st = solve(qw, mu, U, err);
     if (st != ADVGP_OK) return st;
     // n (ln(2 pi)/2 + ln sigma) + ln|P|/2 + beta yy/2 - beta^2 b^T P^-1 b/2 + beta residual/2; c = beta V^-1 b
-    const double value = stats->n * (half_ln_2pi + ln_sigma) + gp_log_diagonal(gp_ro(qw->V)) +
+    const double value = stats->n * (GP_HALF_LN_2PI + ln_sigma) + gp_log_diagonal(gp_ro(qw->V)) +
                          0.5 * (beta * (stats->yy + residual_of(stats)) - gp_dot(qw->M, qw->c, qw->c));
     if (neg_elbo) *neg_elbo = value;
     if (!isfinite(value))
@@ -201,7 +200,7 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 static double profile(const gp_qw *qw, const gp_stats *stats, double rest, double ln_sigma, double *slope)
 {
     const double beta = exp(-2 * ln_sigma);
-    double value = stats->n * (half_ln_2pi + ln_sigma) + 0.5 * beta * rest;
+    double value = stats->n * (GP_HALF_LN_2PI + ln_sigma) + 0.5 * beta * rest;
     double derivative = stats->n - beta * rest;
     for (size_t k = 0; k < qw->M; k++) {
         const double bl = beta * qw->lambda[k], p = 1 + bl, bf = beta * qw->c[k];

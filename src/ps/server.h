@@ -19,17 +19,6 @@ typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_l
 
 enum { GP_WORKERS_MAX = 4096 }; // of a run: the one limit, wherever workers are counted
 
-// Deliberate mistakes, for the test that shows that the net of invariants holds.
-typedef enum gp_ps_bug {
-    GP_BUG_NONE,
-    GP_BUG_DELAY_OFF_BY_ONE,   // uses a push that is one version too old
-    GP_BUG_DOUBLE_COUNT,       // takes a repeated push as a new one
-    GP_BUG_LOST_SHARD,         // forgets the last shard of a lost worker
-    GP_BUG_STALE_AFTER_REJOIN, // takes a push of a worker's former incarnation
-    GP_BUG_BELIEVES,           // takes a push however absurd it is beside the others, and whatever its weights
-    GP_BUG_LACKING_SHARD // takes a push into a sum over all rows that was begun before its worker got another shard
-} gp_ps_bug;
-
 // ---- what happened, for logs, replay and the invariants of the simulator --------------------------------------------
 
 typedef enum gp_ps_event_kind {
@@ -92,7 +81,6 @@ typedef struct gp_server_options {
     void *check_ctx;
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;
-    gp_ps_bug bug; // tests only
 } gp_server_options;
 
 typedef struct gp_server gp_server;

@@ -92,6 +92,13 @@ void gp_server_tell(const gp_server *s, const gp_ps_event *event);
 // same bits, as it would not if they were subtracted.
 void gp_server_weigh_rows(gp_server *s);
 
+// ---- server_decide.c ------------------------------------------------------------------------------------------------
+
+bool gp_server_is_too_old(const gp_server *s, uint64_t version); // a push of it may take part in no step
+bool gp_server_is_repeated(const member *m, const gp_message *push);
+bool gp_server_is_of_this_life(const member *m, const gp_message *message); // not of a former incarnation
+bool gp_server_lacks_shards(const gp_server *s, const gp_message *push);    // that its worker has got since
+
 // ---- server_step.c --------------------------------------------------------------------------------------------------
 
 // A push that must not be used any more: the worker gets parameters at once, it may be waiting for a version that

@@ -22,13 +22,6 @@ void gp_server_void_push(member *m)
     m->need = 0;
 }
 
-static bool too_old(const gp_server *s, uint64_t push_version)
-{
-    if (s->o.max_delay == GP_DELAY_ANY) return false;
-    const uint64_t allowance = s->o.max_delay + (s->o.bug == GP_BUG_DELAY_OFF_BY_ONE);
-    return push_version + allowance < s->version;
-}
-
 static bool may_advance(const gp_server *s)
 {
     size_t n = 0, fresh = 0;
@@ -37,7 +30,7 @@ static bool may_advance(const gp_server *s)
     for (size_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
         if (!m->seen.live || !m->seen.has_shards) continue;
-        if (!m->has_push || too_old(s, m->push_version)) return false;
+        if (!m->has_push || gp_server_is_too_old(s, m->push_version)) return false;
         n++;
         // Late pushes take part but do not hurry the next step: else steps follow each other so closely that every
         // push is a version old when it counts, and that costs more than waiting does (docs/math.md 5).

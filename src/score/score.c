@@ -1,6 +1,7 @@
 // score.c: RMSE, mean absolute error and mean negative log probability in the target's own units.
 #include "score/score.h"
 #include "base/alloc.h"
+#include "base/constants.h"
 
 #include <math.h>
 
@@ -13,13 +14,12 @@ double gp_predicted_mean(const gp_schema *schema, double mean, double var_y)
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
 {
     const double target = gp_schema_target(schema, y), off = target - gp_predicted_mean(schema, mean, var_y);
-    const double half_ln_2pi = 0.91893853320467274178;
     score->n += w;
     score->squares += w * off * off;
     score->absolute += w * fabs(off);
     // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
-    score->nlp += w * (half_ln_2pi + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y + log(schema->y_scale) +
-                       (schema->log_target ? log(target) : 0));
+    score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
+                       log(schema->y_scale) + (schema->log_target ? log(target) : 0));
 }
 
 double gp_score_rmse(const gp_score *score)

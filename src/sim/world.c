@@ -112,16 +112,9 @@ static void swap(event *a, event *b)
 
 static void plan(world *w, double time, event_kind what, size_t who, uint64_t life)
 {
-    if (w->n_queue == w->queue_room) {
-        event *more = gp_alloc(2 * w->queue_room, sizeof *more);
-        if (!more) {
-            fail_with(w, gp_fail(w->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
-            return;
-        }
-        memcpy(more, w->queue, w->n_queue * sizeof *more);
-        gp_free(w->queue);
-        w->queue = more;
-        w->queue_room *= 2;
+    if (!gp_grow(&w->queue, &w->queue_room, w->n_queue, w->n_queue + 1, sizeof *w->queue)) {
+        fail_with(w, gp_fail(w->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
+        return;
     }
     size_t i = w->n_queue++;
     w->queue[i] = (event){time, w->serial++, what, who, life};

@@ -17,7 +17,7 @@ typedef struct gp_run_state {
     uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum and filter
 } gp_run_state;
 
-// The version that is evaluated after `evaluated`. The server is not allowed beyond it before.
+// The version that is evaluated after version `evaluated`. The server is not allowed beyond it before.
 size_t gp_run_next_eval(const gp_run_state *state, size_t evaluated);
 
 // What a checkpoint holds beside the counts: borrowed. A server that goes on has nobody in it yet.

@@ -130,4 +130,17 @@ d 'weights afterwards'   2 '--weights' 'out/packed' -- train out/packed --weight
 d 'packed and a file'    3 'out/packed' -- train out/packed in/good.csv --target y
 good 'the same target'   -- train out/packed --target y -m 5 --epochs 1 -o kept.safetensors
 
-end_report 45
+# ---- a shard that is cut off while a training reads it ------------------------------------------------------------------
+n_cases=$((n_cases + 1))
+cp -r out/packed in/shrinks
+timeout -k 5 120 "$advgp" train in/shrinks -m 5 --components 1 --epochs 1e6 --patience inf --log out/cut.log -o out/cut >said.out 2>said.err &
+for ((i = 0; i < 600; i++)); do
+  grep -qs '"event":"advance"' out/cut.log && break
+  sleep 0.1
+done
+truncate -s 64 in/shrinks/$shard
+wait $!
+code=$?
+[[ $code == 4 ]] && grep -q "^advgp: in/shrinks/$shard: it was cut off" said.err || tell "cut off during a run: exit $code: $(tail -n 1 said.err)"
+
+end_report 46

@@ -247,8 +247,11 @@ table 600 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 7 } 1' >in/wider.csv
 table 600 4 | cut -d, -f2- >in/narrow.csv
 base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
 run=(train in/run.csv "${base[@]}")
-timeout -s INT 1 "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
-code=$?
+for seconds in 1 3 9 27; do # a busy machine may still read its rows
+  timeout -s INT $seconds "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
+  code=$?
+  [[ -s in/kept.checkpoint ]] && break
+done
 [[ -s in/kept.checkpoint ]] || tell "no checkpoint of an interrupted run (exit $code)"
 size=$(stat -c %s in/kept.checkpoint)
 head -c $((size / 2)) in/kept.checkpoint >in/cut.checkpoint

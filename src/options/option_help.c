@@ -1,5 +1,5 @@
 // option_help.c: the text of --help, from the table.
-#include "base/option.h"
+#include "options/option.h"
 
 #include <string.h>
 #include <strings.h>

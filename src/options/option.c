@@ -1,10 +1,10 @@
 // option.c: a set of option values for one verb: found by key, read from text, checked against the table, set, and
 // asked for.
-#include "base/option.h"
+#include "options/option.h"
 
 #include "base/alloc.h"
-#include "base/option_set.h"
 #include "base/status.h"
+#include "options/option_set.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // option_table.c: every verb and every option of advgp, once. A row is a promise: what stands here works, with the
 // default, the range and the words given, on the command line, in a config file and as a key of the library.
-#include "base/option.h"
+#include "options/option.h"
 
 #include <string.h>
 
@@ -275,15 +275,6 @@ const gp_option gp_option_table[] = {
      .value = "QUERY",
      .help = "a query over the files, each a table named by its stem, a single one also data; kept in the model for "
              "predict"},
-    {.name = "table",
-     .kind = GP_OPTION_LIST,
-     .verbs = PREDICT | EVALUATE,
-     .group = GP_GROUP_DATA,
-     .value = "NAME=FILE",
-     .check = is_named_file,
-     .allowed = "NAME=FILE",
-     .help = "a further file, for the table NAME of the model's query; files without a name are the tables of their "
-             "stems, then the others in the order of the query"},
     {.name = "spool-limit",
      .kind = GP_OPTION_REAL,
      .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
@@ -294,6 +285,15 @@ const gp_option gp_option_table[] = {
      .max = 1000000,
      .unit = "gigabytes",
      .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
+    {.name = "table",
+     .kind = GP_OPTION_LIST,
+     .verbs = PREDICT | EVALUATE,
+     .group = GP_GROUP_DATA,
+     .value = "NAME=FILE",
+     .check = is_named_file,
+     .allowed = "NAME=FILE",
+     .help = "a further file, for the table NAME of the model's query; files without a name are the tables of their "
+             "stems, then the others in the order of the query"},
     {.name = "test",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN | COMPARE,

@@ -1,6 +1,6 @@
 // option_test.c: the table keeps its promises; command lines and config files, good and bad, with the exact message of
 // each.
-#include "base/option.h"
+#include "options/option.h"
 
 #include "base/alloc.h"
 

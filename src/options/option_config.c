@@ -1,8 +1,8 @@
 // option_config.c: options from a file of key = value lines.
 #include "base/alloc.h"
-#include "base/option.h"
-#include "base/option_set.h"
 #include "base/status.h"
+#include "options/option.h"
+#include "options/option_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
