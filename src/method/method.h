@@ -1,8 +1,8 @@
 // method.h: the methods of --method. Each takes encoded rows and gives a model; whatever its form (store/form.h), the
 // program predicts, evaluates and inspects it the same way, and logs the same events on the way.
 //
-// A new method is one file with one table, declared below and listed in method_table.c; the words of --method in
-// base/option_table.c are compared with the list by method_test.c.
+// A new method is one file with one table, declared below and listed in method_table.c: the words of --method, its help
+// and completion come from there.
 #pragma once
 #include "train/train.h"
 
