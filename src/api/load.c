@@ -284,13 +284,27 @@ advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loade
     return st;
 }
 
+advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err)
+{
+    char dir[4096];
+    bool steady;
+    gp_loaded rows = {0};
+    snprintf(dir, sizeof dir, "%s/advgp-%016llx", gp_options_text(o, "cache"),
+             (unsigned long long)gp_fingerprint(o, &steady));
+    *found = false;
+    const advgp_status st = steady ? from_cache(dir, &rows, found, err) : ADVGP_OK;
+    gp_loaded_fini(&rows);
+    return st;
+}
+
 advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
                            const gp_schema *schema, const gp_host *host, gp_notes *notes, gp_shards **out,
                            advgp_error *err)
 {
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
-    const gp_file_options files = gp_load_files(o, host, paths, n_paths, sql);
+    gp_file_options files = gp_load_files(o, host, paths, n_paths, sql);
+    files.stored = true;
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);

@@ -17,6 +17,8 @@ typedef struct gp_loaded {
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options
 // that contradict it are EINVAL.
 advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err);
+// Are the rows that these options give in the folder of --cache, packed and whole? Nothing is written.
+advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err);
 // Rows with a known target, encoded by a schema that exists: all of them as GP_STOP.
 advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
                            const gp_schema *schema, const gp_host *host, gp_notes *notes, gp_shards **out,

@@ -324,6 +324,21 @@ static advgp_status set_inputs(gp_options *train, const story *s, advgp_error *e
     return n ? ADVGP_OK : gp_fail(err, ADVGP_EFILE, "the log names no inputs");
 }
 
+// A log may come from anybody: where it says --cache, nothing is written unless the user names the folder.
+static advgp_status set_cache(gp_options *train, const gp_options *o, advgp_error *err)
+{
+    const char *given = gp_options_text(o, "cache"), *logged = gp_options_text(train, "cache");
+    bool found = false;
+    if (given) return gp_options_set(train, "cache", given, err);
+    const advgp_status st = logged ? gp_load_cached(train, &found, err) : ADVGP_OK;
+    if (st != ADVGP_OK || !logged || found) return st;
+    return gp_fail(
+        err, ADVGP_EINVAL,
+        "the run packed its rows in %s, and they are not there as they were: name a folder with --cache DIR, "
+        "where they are packed again",
+        logged);
+}
+
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
 static void warn_of_machine(const gp_options *o, const story *s)
@@ -361,6 +376,7 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
     if (st == ADVGP_OK) st = set_options(train, &s, o, err);
     if (st == ADVGP_OK) st = set_inputs(train, &s, err);
+    if (st == ADVGP_OK) st = set_cache(train, o, err);
     if (st == ADVGP_OK && gp_options_flag(o, "json")) st = gp_options_set(train, "json", "true", err);
     if (st == ADVGP_OK) warn_of_machine(o, &s);
     if (st == ADVGP_OK) st = name_checkpoint(&s, output, err);

@@ -408,7 +408,15 @@ advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **
     const char *path = gp_options_text(o, "test");
     *rows = NULL;
     if (!path) return ADVGP_OK;
-    advgp_status st = gp_load_known(o, &path, 1, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
+    // A query over several files: the test file stands for the first, the others are those of training.
+    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
+    const size_t n = joined ? o->n_operands : 1;
+    const char **paths = gp_alloc(n, sizeof *paths);
+    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
+    paths[0] = path;
+    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
+    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
+    gp_free(paths);
     if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");

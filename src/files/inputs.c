@@ -244,14 +244,17 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
     if (!out->tables) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
     for (size_t i = 0; st == ADVGP_OK && i < options->n_paths; i++) {
         gp_input_table *table = &out->tables[i];
-        *table = (gp_input_table){.name = stem_of(options->paths[i]), .first = out->n_files};
+        const char *name = options->names ? options->names[i] : NULL;
+        *table = (gp_input_table){.name = name ? gp_copy_text(name) : stem_of(options->paths[i]),
+                                  .named = name != NULL,
+                                  .first = out->n_files};
         out->n_tables = i + 1;
         if (!table->name)
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for a table's name");
         else
             st = take_path(out, options->paths[i], options, notes, err);
         table->n_files = out->n_files - table->first;
-        for (size_t k = 0; options->sql && st == ADVGP_OK && k < i; k++)
+        for (size_t k = 0; options->sql && !options->stored && st == ADVGP_OK && k < i; k++)
             if (strcmp(out->tables[k].name, table->name) == 0)
                 st = gp_fail(err, ADVGP_EINVAL, "%s and %s would both be the table '%s' in --sql; rename one",
                              options->paths[k], options->paths[i], table->name);

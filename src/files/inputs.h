@@ -28,7 +28,8 @@ typedef struct gp_input_file {
 } gp_input_file;
 
 typedef struct gp_input_table {
-    char *name;            // the stem
+    char *name;            // the stem, or what gp_file_options.names says
+    bool named;            // the latter
     size_t first, n_files; // in gp_inputs.files
 } gp_input_table;
 
@@ -92,9 +93,11 @@ typedef struct gp_forced_types {
     size_t n;
 } gp_forced_types;
 void gp_sql_read(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced_types forced); // "SELECT * FROM ..."
+void gp_sql_path(gp_buffer *sql, const char *path); // a literal by which DuckDB opens this file and no other
 void gp_sql_diagnose(gp_buffer *sql,
                      const gp_input_file *csv); // reads all as text with the header's width: finds the ragged line
 void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet); // name and num_children of its schema's nodes
+void gp_sql_json_texts(gp_buffer *sql, const gp_input_file *json);       // its values as texts, one column
 void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
 
 // ---- file_error.c ---------------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ const gp_verb gp_verbs[] = {
      .bit = PREDICT,
      .summary = "mean, standard deviations and interval for every row of a table",
      .operands = "MODEL DATA...",
-     .operand_help = "a model file, then data as for train; every input row gives one output row, in order",
+     .operand_help = "a model file, then data as for train; every input row gives one output row, in order, but those "
+                     "that a query in the model drops, which are counted",
      .operands_min = 2,
      .operands_max = SIZE_MAX,
      .example = "advgp predict flights.safetensors tomorrow.csv --interval 0.9 --keep flight -o forecast.csv",
@@ -170,6 +171,12 @@ static bool ends_with(const char *text, const char *tail)
 {
     size_t n = strlen(text), k = strlen(tail);
     return n > k && strcmp(text + n - k, tail) == 0; // something stands before the tail
+}
+
+static bool is_named_file(const char *value)
+{
+    const char *equals = strchr(value, '=');
+    return equals && equals > value && equals[1];
 }
 
 static bool is_encoding(const char *item)
@@ -318,6 +325,15 @@ const gp_option gp_option_table[] = {
      .max = 1000000,
      .unit = "gigabytes",
      .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
+    {.name = "table",
+     .kind = GP_OPTION_LIST,
+     .verbs = PREDICT | EVALUATE,
+     .group = GP_GROUP_DATA,
+     .value = "NAME=FILE",
+     .check = is_named_file,
+     .allowed = "NAME=FILE",
+     .help = "a further file, for the table NAME of the model's query; files without a name are the tables of their "
+             "stems, then the others in the order of the query"},
     {.name = "test",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN | COMPARE,
@@ -375,6 +391,13 @@ const gp_option gp_option_table[] = {
      .help =
          "where the rows are packed, for a table larger than memory; the same data and options take them from there "
          "again"},
+    {.name = "cache",
+     .kind = GP_OPTION_DIR,
+     .verbs = REPLAY,
+     .group = GP_GROUP_DATA,
+     .value = "DIR",
+     .help = "where the rows are packed, of a run with --cache; without it they are taken from the folder that the log "
+             "names, and nothing is written there"},
     {.name = "shards",
      .kind = GP_OPTION_INTEGER,
      .verbs = PACK,

@@ -309,8 +309,10 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train --target y",
          "train needs DATA...: CSV, TSV, Parquet or JSON-lines files (also compressed), folders or globs that form one "
          "table, a packed folder, or - for standard input"},
-        {"predict m.safetensors", "predict needs MODEL DATA...: a model file, then data as for train; every input row "
-                                  "gives one output row, in order"},
+        {"predict m.safetensors",
+         "predict needs MODEL DATA...: a model file, then data as for train; every input row "
+         "gives one output row, in order, but those that a query in the model drops, which are "
+         "counted"},
         {"inspect a b", "inspect takes only MODEL; 'b' is one too many"},
         {"info x", "info takes nothing but options; 'x' is one too many"},
         {"pack a.csv --target y", "pack needs --output DIR: the folder of the shards"},

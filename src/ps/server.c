@@ -347,7 +347,7 @@ void gp_server_on_hung_up(gp_server *s, uint32_t worker)
 
 // Not a place: the one it wishes for is that of another, who lives; and: it asks too soon, as others have come and gone
 // there in vain. It will ask again.
-enum { TAKEN = GP_NOBODY - 1, TOO_SOON = GP_NOBODY - 2 };
+static const uint32_t taken = GP_NOBODY - 1, too_soon = GP_NOBODY - 2;
 
 // The place a worker gets: the one it has, the one it wishes for, or the first that nobody has. Who comes for the first
 // time takes its wish from whoever is there and silent, as it was started in its stead, unless it yields. Who comes
@@ -361,17 +361,17 @@ static uint32_t place_for(const gp_server *s, double now, size_t peer, const gp_
         const member *m = &s->members[k];
         if (s->live[k] && m->token == hello->token) return k; // it says hello again
         const bool is_open = !gp_server_may_be_deceived(s) || now >= m->closed;
-        if (s->live[k] && m->seen.peer == peer) own = is_open ? k : TOO_SOON; // started again behind one connection
+        if (s->live[k] && m->seen.peer == peer) own = is_open ? k : too_soon; // started again behind one connection
         if (!s->live[k]) *(is_open ? &unused : &closed) = k;
     }
     if (own != GP_NOBODY) return own;
-    if (wishes && !s->live[wish]) return now >= s->members[wish].closed ? wish : TOO_SOON;
+    if (wishes && !s->live[wish]) return now >= s->members[wish].closed ? wish : too_soon;
     const bool may_take = wishes && !yields && !gp_server_lives(s, wish, now);
     if (may_take && !hello->incarnation) return wish;
-    if (wishes && !yields && !hello->incarnation) return TAKEN;
+    if (wishes && !yields && !hello->incarnation) return taken;
     if (unused != GP_NOBODY) return unused;
     if (may_take) return wish;
-    return closed != GP_NOBODY ? TOO_SOON : GP_NOBODY;
+    return closed != GP_NOBODY ? too_soon : GP_NOBODY;
 }
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
@@ -421,9 +421,9 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         refuse(s, peer, hello, GP_REFUSED_OTHER_DATA);
     else if (is_gone(s, hello->token))
         refuse(s, peer, hello, GP_REFUSED_UNKNOWN); // if it is still there, it says hello by another token
-    else if (k == GP_NOBODY || k == TAKEN)
-        refuse(s, peer, hello, k == TAKEN ? GP_REFUSED_TAKEN : GP_REFUSED_FULL);
-    else if (k != TOO_SOON) {
+    else if (k == GP_NOBODY || k == taken)
+        refuse(s, peer, hello, k == taken ? GP_REFUSED_TAKEN : GP_REFUSED_FULL);
+    else if (k != too_soon) {
         member *m = &s->members[k];
         const bool again = s->live[k] && m->token == hello->token;
         advgp_status st = again ? ADVGP_OK : take_place(s, k, now, peer, hello, err);

@@ -274,7 +274,7 @@ static advgp_status lead_receive(gp_wire *wire, double seconds, size_t *number, 
 static advgp_status make_lines(lead *l, advgp_error *err)
 {
     const size_t most = 2 * l->peers_max;
-    gp_zmq_raise_descriptors(most + 4 * RESERVE);
+    gp_zmq_raise_descriptors(most + 4 * (size_t)RESERVE);
     const size_t all = gp_zmq_descriptors(), used = (size_t)l->wire.bell + RESERVE; // those before the bell are in use
     const size_t left = all > used + 1 ? all - used : 1;
     return gp_zmq_lines_new(left < most ? left : most, &l->lines, err);

@@ -7,7 +7,7 @@ source "$(dirname "$0")/train_common.sh"
 table 3000 3 >in/rows.csv
 left() { find tmp out -name '*.tmp*' -o -name 'advgp-*' -o -name '*.old' -o -name '.advgp-*'; }
 wait_for() { for _ in $(seq 1000); do eval "$1" && return; sleep 0.02; done; tell "$name: waited in vain for $1"; }
-begin() { "$advgp" "$@" <&0 >said.out 2>said.err & pid=$!; } # a shell gives /dev/null to what runs behind it
+begin() { : >said.err; "$advgp" "$@" <&0 >said.out 2>said.err & pid=$!; } # a shell gives /dev/null to what runs behind it
 ended() { # EXIT: the process ends with it and leaves nothing temporary
   local code
   for _ in $(seq 1500); do kill -0 $pid 2>/dev/null || break; sleep 0.02; done
@@ -18,20 +18,20 @@ ended() { # EXIT: the process ends with it and leaves nothing temporary
   [[ -z $(left) ]] || { tell "$name: left behind $(left)"; rm -rf $(left); }
   n_cases=$((n_cases + 1))
 }
-quick=(--target y -m 5 --components 1 --epochs 1 -q)
+quick=(--target y -m 5 --components 1 --epochs=1 -q)
 
 # ---- reading ----------------------------------------------------------------------------------------------------------
 mkfifo in/pipe
 for pair in INT:130 TERM:143 HUP:129; do
   name="a pipe that gives nothing, ${pair%:*}"
   exec 9<>in/pipe
-  begin train - "${quick[@]}" -o out/m <in/pipe
-  sleep 0.3; kill -"${pair%:*}" $pid; ended "${pair#*:}"
+  begin train - "${quick[@]:0:7}" -o out/m <in/pipe
+  wait_for "grep -q '^advgp: reading' said.err"; kill -"${pair%:*}" $pid; ended "${pair#*:}"
   grep -q 'stopped while reading standard input' said.err || tell "$name: $(cat said.err)"
   exec 9>&-
   name="a named pipe without a writer, ${pair%:*}"
-  begin train in/pipe "${quick[@]}" -o out/m
-  sleep 0.3; kill -"${pair%:*}" $pid; ended "${pair#*:}"
+  begin train in/pipe "${quick[@]:0:7}" -o out/m
+  wait_for "grep -q '^advgp: reading' said.err"; kill -"${pair%:*}" $pid; ended "${pair#*:}"
 done
 name='an endless source'
 begin train - "${quick[@]}" --spool-limit 0.02 -o out/m < <(echo x1,x2,y; yes 1,2,3)
