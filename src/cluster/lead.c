@@ -324,6 +324,7 @@ static void on_sign(gp_lead *l, size_t at, const gp_message *m)
 {
     const gp_message bye = {.kind = GP_BYE, .run = {m->run[0], m->run[1]}, .worker = GP_ANY_WORKER},
                      sign = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
+    if (!l->job) return; // a server's lead, which hears what is meant for its own
     if (m->run[0] || m->run[1]) {
         if (!gp_lead_in_interval(l, m->run)) gp_lead_send(l, at, &bye);
     } else if (!(m->flags & GP_FLAG_SERVES)) {
