@@ -245,7 +245,8 @@ static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
         snprintf(why, sizeof why, "%s", event->why);
     else if (silent >= l->o.lost_after)
         snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
-    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why, then[l->run.on_loss]);
+    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
+                 then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
 }
 
 void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
