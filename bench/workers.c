@@ -107,10 +107,10 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
     const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .events = &events};
     must(gp_train(&request, &model, &result, &err), &err);
-    if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.rmse) ||
-        !(result.rmse < model->baseline_mean)) {
+    if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.assessment.rmse) ||
+        !(result.assessment.rmse < model->baseline_mean)) {
         fprintf(stderr, "workers: %zu versions, RMSE %g, mean %g: not a run to be timed\n", result.versions,
-                result.rmse, model->baseline_mean);
+                result.assessment.rmse, model->baseline_mean);
         exit(1);
     }
     gp_model_free(model);

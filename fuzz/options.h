@@ -1,6 +1,6 @@
 // options.h: what the two harnesses of options share.
 #pragma once
-#include "base/option.h"
+#include "options/option.h"
 
 #include <stdint.h>
 

@@ -14,7 +14,7 @@ extern "C" {
     X(EINVAL, "an argument or option is wrong")                   \
     X(ENOMEM, "memory is exhausted")                              \
     X(EIO, "reading or writing failed")                           \
-    X(EDATA, "the data cannot be used")                           \
+    X(EDATA, "an input is not there or cannot be used")           \
     X(EFILE, "a model or other advgp file is damaged or foreign") \
     X(ENUMERIC, "the computation lost its numbers")               \
     X(ECLUSTER, "workers or the lead were lost")                  \

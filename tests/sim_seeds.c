@@ -4,6 +4,7 @@
 //     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_seeds          the seeds 0 .. 1999
 //     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_seeds one of them again, with what happened
 //     build/tests/sim_seeds bugs                                each deliberate mistake is caught by its law
+#include "planted_bugs.h"
 #include "sim/world.h"
 #include "sim_setting.h"
 
@@ -219,7 +220,7 @@ static void compare(verdict *v, const cluster *c, const gp_world_outcome *out, c
     }
 }
 
-static verdict judge(uint64_t seed, setting *settings, gp_ps_bug bug, bool shown)
+static verdict judge(uint64_t seed, setting *settings, planted_bug bug, bool shown)
 {
     verdict v = {0};
     advgp_error err = {0};
@@ -228,8 +229,9 @@ static verdict judge(uint64_t seed, setting *settings, gp_ps_bug bug, bool shown
     cluster_of(&c, seed, settings, 0);
     must(gp_world_run(&c.o, &ideal, &err), &err, "without faults");
     cluster_of(&c, seed, settings, ideal.seconds);
-    c.o.server.bug = bug;
+    planted = bug;
     const advgp_status st = gp_world_run(&c.o, &out, &err);
+    planted = BUG_NONE;
     const bool all_given_up = st == ADVGP_ECLUSTER && !out.broken && c.o.server.on_loss == GP_LOSS_DROP;
     v.broken = out.broken;
     v.rule = c.o.rule == gp_rules[1];
@@ -254,7 +256,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
     size_t n[2] = {0};
     double *apart[2] = {doubles(count), doubles(count)};
     for (uint64_t seed = first; seed < first + count; seed++) {
-        const verdict v = judge(seed, settings, GP_BUG_NONE, shown);
+        const verdict v = judge(seed, settings, BUG_NONE, shown);
         exact += v.exact;
         if (v.compared) apart[v.rule][n[v.rule]++] = v.apart;
         if (v.good) continue;
@@ -277,16 +279,16 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
 static int run_bugs(setting *settings, uint64_t count)
 {
     static const struct {
-        gp_ps_bug bug;
+        planted_bug bug;
         gp_law law;
         const char *name;
-    } bugs[] = {{GP_BUG_DELAY_OFF_BY_ONE, GP_LAW_DELAY, "delay rule off by one"},
-                {GP_BUG_DOUBLE_COUNT, GP_LAW_TWICE, "double count"},
-                {GP_BUG_LOST_SHARD, GP_LAW_SHARD, "lost shard"},
-                {GP_BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"},
-                {GP_BUG_BELIEVES, GP_LAW_ABSURD, "an absurd push believed"},
-                {GP_BUG_BELIEVES, GP_LAW_WEIGHTS, "weights of other rows believed"},
-                {GP_BUG_LACKING_SHARD, GP_LAW_ALL, "sum without a shard that moved"}};
+    } bugs[] = {{BUG_DELAY_OFF_BY_ONE, GP_LAW_DELAY, "delay rule off by one"},
+                {BUG_DOUBLE_COUNT, GP_LAW_TWICE, "double count"},
+                {BUG_LOST_SHARD, GP_LAW_SHARD, "lost shard"},
+                {BUG_STALE_AFTER_REJOIN, GP_LAW_STALE, "stale push after rejoin"},
+                {BUG_BELIEVES, GP_LAW_ABSURD, "an absurd push believed"},
+                {BUG_BELIEVES, GP_LAW_WEIGHTS, "weights of other rows believed"},
+                {BUG_LACKING_SHARD, GP_LAW_ALL, "sum without a shard that moved"}};
     int missed = 0;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
         gp_law law = GP_LAW_NONE;

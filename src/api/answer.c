@@ -29,8 +29,46 @@ struct gp_answers {
     double *mean, *var_f, *var_y;
     size_t capacity;
     bool with_variance;
+    bool tell_dropped; // a query makes the rows, and some of the files' may have no answer
+    size_t n_rows;     // so far
+    size_t n_input;    // of the first table of the query; 0 without one
     gp_notes notes;
 };
+
+// ---- what the command line names ------------------------------------------------------------------------------------
+
+advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err)
+{
+    char *const *items;
+    const size_t n_tables = gp_options_list(options, "table", &items), n_files = options->n_operands - 1;
+    size_t bytes = 0, used = 0;
+    for (size_t i = 0; i < n_tables; i++) bytes += strlen(items[i]) + 1;
+    *out = (gp_model_data){.paths = gp_alloc(n_files + n_tables, sizeof *out->paths),
+                           .names = gp_alloc(n_files + n_tables, sizeof *out->names),
+                           .block = gp_alloc(bytes, 1)};
+    if (!out->paths || !out->names || !out->block)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n_files + n_tables);
+    for (size_t i = 0; i < n_files; i++) out->paths[i] = options->operands[i + 1];
+    for (size_t i = 0; i < n_tables; i++) {
+        const size_t length = strcspn(items[i], "=");
+        char *name = out->block + used;
+        memcpy(name, items[i], length); // the block is zeroed
+        used += length + 1;
+        out->names[n_files + i] = name;
+        out->paths[n_files + i] = items[i] + length + 1;
+    }
+    out->files = gp_load_files(options, host, out->paths, n_files + n_tables, NULL);
+    out->files.names = out->names;
+    return ADVGP_OK;
+}
+
+void gp_model_data_fini(gp_model_data *data)
+{
+    gp_free(data->paths);
+    gp_free(data->names);
+    gp_free(data->block);
+    *data = (gp_model_data){0};
+}
 
 // ---- packed folders -------------------------------------------------------------------------------------------------
 
@@ -112,10 +150,26 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
 static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_encode_mode mode, advgp_error *err)
 {
     if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
+    for (size_t i = 0; !a->model->sql && data->names && i < data->n_paths; i++)
+        if (data->names[i])
+            return gp_fail(err, ADVGP_EINVAL, "--table %s: the model has no query, and so no tables with names",
+                           data->names[i]);
+    const gp_schema *schema = a->model->schema;
+    const char *const unknown[] = {schema->target, schema->weights};
     gp_file_options files = *data;
     files.sql = a->model->sql;
-    files.memory_bytes = gp_reader_memory();
+    files.stored = true;
+    const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
+    if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
+    for (size_t i = 0; i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
+    files.needed = needed, files.n_needed = schema->n_inputs;
+    if (mode == GP_ENCODE_PREDICT) {
+        files.unknown = unknown, files.n_unknown = schema->weights ? 2 : 1;
+        files.in_order = true;
+        a->tell_dropped = a->model->sql != NULL;
+    }
     advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
+    gp_free(needed);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
         (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
         if (err) err->status = ADVGP_EDATA;
@@ -200,6 +254,7 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
                     : packed_chunk(a, block->chunk, &block->rows, err);
     if (st == ADVGP_OK) st = make_room(a, block->rows.n, err);
     if (st != ADVGP_OK || !block->rows.n) return st;
+    a->n_rows += block->rows.n;
     block->mean = a->mean;
     block->var_f = a->with_variance ? a->var_f : NULL;
     block->var_y = a->with_variance ? a->var_y : NULL;
@@ -208,12 +263,49 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
     return st == ADVGP_ENUMERIC ? name_row(a, block, err) : st;
 }
 
+// Rows of the first table that WHERE or JOIN have dropped, or made several of.
+static advgp_status note_dropped(gp_answers *a, advgp_error *err)
+{
+    size_t n = 0;
+    const char *shown = NULL;
+    advgp_error none;
+    advgp_status st = gp_files_first_table(a->source, &n, &shown, &none);
+    if (st == ADVGP_EINVAL) return ADVGP_OK; // a query without tables
+    if (st != ADVGP_OK) {
+        if (err) *err = none;
+        return st;
+    }
+    a->n_input = n;
+    if (n == a->n_rows) return ADVGP_OK;
+    if (!a->n_rows)
+        return gp_fail(
+            err, ADVGP_EDATA,
+            "the query stored in the model drops all %zu rows of %s (WHERE or JOIN): there is nothing to predict", n,
+            shown);
+    return gp_notes_add(&a->notes, err, n,
+                        n > a->n_rows
+                            ? "%s has %zu rows, and %zu predictions follow: the query stored in the model drops the "
+                              "others (WHERE or JOIN)"
+                            : "%s has %zu rows, and %zu predictions follow: a JOIN of the query stored in the model "
+                              "makes several of one",
+                        shown, n, a->n_rows);
+}
+
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
 {
+    if (a->tell_dropped) {
+        const advgp_status st = note_dropped(a, err);
+        if (st != ADVGP_OK) return st;
+    }
     if (a->encoder) return gp_encoder_notes(a->encoder, &a->notes, err);
     return gp_notes_add(&a->notes, err, a->packed.n_read,
                         "all %zu rows of the packed folder are used, those that training may have seen among them",
                         a->packed.n_read);
+}
+
+size_t gp_answers_input_rows(const gp_answers *a)
+{
+    return a->n_input;
 }
 
 const gp_notes *gp_answers_all_notes(const gp_answers *a)

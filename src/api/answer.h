@@ -1,14 +1,26 @@
 // answer.h: what a model says about the rows of a table: the rows as the model wants them, from files or from a packed
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
+#include "api/host.h"
+#include "base/option.h"
 #include "data/encode.h"
 #include "files/files.h"
 #include "store/modelfile.h"
 
+// The data that a command line names behind its model: operands and --table.
+typedef struct gp_model_data {
+    gp_file_options files;
+    const char **paths, **names;
+    char *block; // of the names
+} gp_model_data;
+advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err);
+void gp_model_data_fini(gp_model_data *data); // also after a failure
+
 typedef struct gp_answers gp_answers;
 
-// Opens the data (the model's --sql applied) and a predictor. mode is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE;
-// mean_only leaves the variances out where the mean does not need them. The model is borrowed.
+// Opens the data (the model's --sql applied: for a prediction without the target, rows in order) and a predictor. mode
+// is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The
+// model is borrowed.
 advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
 void gp_answers_close(gp_answers *a);        // NULL is fine
@@ -24,6 +36,7 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
 
 // What was done to the data, once all of it was read.
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
+size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query
 const gp_notes *gp_answers_all_notes(const gp_answers *a);
 
 // One answer in the target's own units. For a logarithmic target: mean and sds of the lognormal variable, and the

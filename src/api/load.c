@@ -7,6 +7,7 @@
 #include "data/packed.h"
 #include "data/schema.h"
 #include "files/files.h"
+#include "store/place.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,9 +55,16 @@ static int tell(void *ctx, size_t rows)
     return gp_host_stops(host);
 }
 
-size_t gp_reader_memory(void)
+gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const char *const *paths, size_t n_paths,
+                              const char *sql)
 {
-    return (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes());
+    return (gp_file_options){.paths = paths,
+                             .n_paths = n_paths,
+                             .sql = sql,
+                             .memory_bytes = (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes()),
+                             .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
+                             .stop = host ? host->stop : NULL,
+                             .stop_ctx = host ? host->ctx : NULL};
 }
 
 // ---- a source through its first pass --------------------------------------------------------------------------------
@@ -78,10 +86,7 @@ static advgp_status open_and_fit(const gp_options *o, const gp_host *host, gp_no
 {
     *out = (opened){0};
     gp_schema_options options;
-    const gp_file_options files = {.paths = o->operands,
-                                   .n_paths = o->n_operands,
-                                   .sql = gp_options_text(o, "sql"),
-                                   .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_load_files(o, host, o->operands, o->n_operands, gp_options_text(o, "sql"));
     advgp_status st = schema_options(o, &options, err);
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
@@ -128,12 +133,12 @@ static advgp_status encode_into(gp_source *source, const gp_schema *schema, gp_e
     return st;
 }
 
-static advgp_status add_validation_file(const opened *x, gp_memory_builder *builder, const gp_host *host,
-                                        gp_notes *notes, advgp_error *err)
+static advgp_status add_validation_file(const gp_options *o, const opened *x, gp_memory_builder *builder,
+                                        const gp_host *host, gp_notes *notes, advgp_error *err)
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, host, notes, err);
     gp_free(h.part);
@@ -141,7 +146,7 @@ static advgp_status add_validation_file(const opened *x, gp_memory_builder *buil
     return st;
 }
 
-static advgp_status into_memory(opened *x, const gp_host *host, gp_loaded *out, advgp_error *err)
+static advgp_status into_memory(const gp_options *o, opened *x, const gp_host *host, gp_loaded *out, advgp_error *err)
 {
     gp_memory_builder *builder = NULL;
     const gp_schema *schema = x->schema;
@@ -152,7 +157,8 @@ static advgp_status into_memory(opened *x, const gp_host *host, gp_loaded *out, 
     if (st == ADVGP_OK)
         st = encode_into(x->source, schema, GP_ENCODE_TRAIN, &x->split, gp_memory_builder_add, builder, host,
                          &out->notes, err);
-    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE) st = add_validation_file(x, builder, host, &out->notes, err);
+    if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE)
+        st = add_validation_file(o, x, builder, host, &out->notes, err);
     if (st == ADVGP_OK)
         out->shards = gp_memory_shards_take(builder);
     else
@@ -204,7 +210,7 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 {
     const char *cache = gp_options_text(o, "cache");
     gp_source *held_out = NULL;
-    const gp_file_options files = {.paths = &x->split.name, .n_paths = 1, .memory_bytes = gp_reader_memory()};
+    const gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
     advgp_status st = ADVGP_OK;
     if (x->split.kind == GP_SPLIT_FILE) st = gp_source_files_open(&files, &out->notes, &held_out, err);
     const bool made = st == ADVGP_OK && mkdir(cache, 0777) == 0;
@@ -268,7 +274,7 @@ advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loade
     } else if (cache) {
         st = by_cache(o, dir, &x, host, out, err);
     } else {
-        st = into_memory(&x, host, out, err);
+        st = into_memory(o, &x, host, out, err);
         const char *sql = gp_options_text(o, "sql");
         if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql))))
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for the query");
@@ -278,12 +284,27 @@ advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loade
     return st;
 }
 
-advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
-                           const gp_host *host, gp_notes *notes, gp_shards **out, advgp_error *err)
+advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err)
+{
+    char dir[4096];
+    bool steady;
+    gp_loaded rows = {0};
+    snprintf(dir, sizeof dir, "%s/advgp-%016llx", gp_options_text(o, "cache"),
+             (unsigned long long)gp_fingerprint(o, &steady));
+    *found = false;
+    const advgp_status st = steady ? from_cache(dir, &rows, found, err) : ADVGP_OK;
+    gp_loaded_fini(&rows);
+    return st;
+}
+
+advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
+                           const gp_schema *schema, const gp_host *host, gp_notes *notes, gp_shards **out,
+                           advgp_error *err)
 {
     gp_source *source = NULL;
     gp_memory_builder *builder = NULL;
-    const gp_file_options files = {.paths = paths, .n_paths = n_paths, .sql = sql, .memory_bytes = gp_reader_memory()};
+    gp_file_options files = gp_load_files(o, host, paths, n_paths, sql);
+    files.stored = true;
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);
@@ -320,6 +341,8 @@ advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *no
         st = gp_fail(err, ADVGP_EINVAL,
                      "--validation %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
                      asked.name);
+    const gp_reads reads = {.paths = o->operands, .n = o->n_operands};
+    if (st == ADVGP_OK) st = gp_place_check_folder(dir, "--output", reads, err);
     if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
     if (st == ADVGP_OK) st = open_and_fit(o, host, notes, &x, err);
     if (st != ADVGP_OK) return st;

@@ -2,9 +2,10 @@
 // packed folders as they are, and tables larger than memory by way of a packed folder.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
 #include "data/shards.h"
 #include "data/split.h"
+#include "files/files.h"
+#include "options/option.h"
 
 typedef struct gp_loaded {
     gp_shards *shards;
@@ -16,9 +17,12 @@ typedef struct gp_loaded {
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options
 // that contradict it are EINVAL.
 advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err);
+// Are the rows that these options give in the folder of --cache, packed and whole? Nothing is written.
+advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err);
 // Rows with a known target, encoded by a schema that exists: all of them as GP_STOP.
-advgp_status gp_load_known(const char *const *paths, size_t n_paths, const char *sql, const gp_schema *schema,
-                           const gp_host *host, gp_notes *notes, gp_shards **out, advgp_error *err);
+advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
+                           const gp_schema *schema, const gp_host *host, gp_notes *notes, gp_shards **out,
+                           advgp_error *err);
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
 // A name for what operands and options give, from what decides it: files, data options, seed, and the version of advgp,
@@ -26,8 +30,10 @@ void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 // gone.
 uint64_t gp_fingerprint(const gp_options *o, bool *steady);
 
-// For gp_file_options.memory_bytes: a gigabyte at most, and a quarter of what there is where that is little.
-size_t gp_reader_memory(void);
+// How the files that options name are read: DuckDB takes a gigabyte at most, and a quarter of what there is where that
+// is little; --spool-limit; the host stops it.
+gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const char *const *paths, size_t n_paths,
+                              const char *sql);
 
 // The data of pack: reads the operands and writes the folder of --output.
 advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *notes, size_t *n_rows, advgp_error *err);

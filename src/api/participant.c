@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 // Inputs that messages are sized for before the data are read; a table with more is told so.
-enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, WORKERS_MAX = 4096, PEERS_MAX = 8192 };
+enum { INPUTS_MAX = 4096, SPARE_WORKERS = 16, PEERS_MAX = 8192 };
 static const double grace = 20;        // seconds that a launched worker goes on after SIGTERM, which its lead got, too
 static const double worker_wait = 600; // seconds without a word from the lead
 static const double worker_wait_least = 60;
@@ -52,6 +52,7 @@ struct gp_participant {
     const char *data;
     // A lead's:
     gp_cluster *cluster;
+    gp_endpoint *listening; // the cluster's, over ZeroMQ
     size_t workers, message_max;
     gp_zmq_identity former; // the workers' key of the lead before, now dead; empty: none
     gp_rendezvous published;
@@ -104,6 +105,21 @@ static void find_rendezvous(gp_participant *e)
         snprintf(e->rendezvous, sizeof e->rendezvous, "advgp-%.100s.rendezvous", e->job);
 }
 
+// The keys of a lead on this machine, where it has left some for us.
+static advgp_status find_lead_of_port(const char *server, gp_zmq_target *out, advgp_error *err)
+{
+    gp_address at;
+    gp_rendezvous r;
+    char path[4096];
+    bool is_name, there = false;
+    const char *host = strncmp(server, "tcp://", 6) ? server : server + 6;
+    if (gp_address_numeric(server, &at, &is_name, NULL) != ADVGP_OK) return ADVGP_OK; // it will be said elsewhere
+    if (is_name ? strncmp(host, "localhost:", 10) != 0 : !at.loopback) return ADVGP_OK;
+    gp_rendezvous_of_port(at.port, path, sizeof path);
+    const advgp_status st = gp_rendezvous_read(path, &r, &there, err);
+    return st == ADVGP_OK && there ? gp_rendezvous_target(&r, NULL, out, err) : st;
+}
+
 static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_error *err)
 {
     const gp_participant *e = ctx;
@@ -114,6 +130,10 @@ static advgp_status find_lead(void *ctx, bool *known, gp_zmq_target *out, advgp_
         gp_rendezvous r;
         const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, known, err);
         return st == ADVGP_OK && *known ? gp_rendezvous_target(&r, e->has_keys ? &e->keys : NULL, out, err) : st;
+    }
+    if (!e->has_keys) {
+        const advgp_status st = find_lead_of_port(server, out, err);
+        if (st != ADVGP_OK) return st;
     }
     snprintf(out->address, sizeof out->address, "%s", server);
     if (e->has_keys) {
@@ -237,7 +257,7 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
     const gp_options *o = e->o;
     size_t max = 2 * e->workers + SPARE_WORKERS;
     if (!gp_options_is(o, "max-workers", "auto")) max = (size_t)gp_options_int(o, "max-workers");
-    if (e->mpi || max > WORKERS_MAX) max = e->mpi ? e->workers : WORKERS_MAX; // MPI: nobody can join
+    if (e->mpi || max > GP_WORKERS_MAX) max = e->mpi ? e->workers : GP_WORKERS_MAX; // MPI: nobody can join
     advgp_status st = check_counts(e, max, err);
     if (st != ADVGP_OK) {
         endpoint_take->transport->close(endpoint_take);
@@ -259,8 +279,8 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
     return gp_cluster_new(&c, &e->cluster, err);
 }
 
-// Those of --keys; where the address can be reached from elsewhere and a rendezvous file can carry them, new ones. Of a
-// lead that was started again the workers' key stays: servers of ranges, which have outlived it, let in no other.
+// Those of --keys; else new ones, which a rendezvous file carries: on this machine alone there always is one. Of a lead
+// that was started again the workers' key stays: servers of ranges, which have outlived it, let in no other.
 static advgp_status find_keys(const gp_participant *e, const gp_address *at, gp_lead_keys *keys,
                               gp_zmq_identity *worker, advgp_error *err)
 {
@@ -268,7 +288,7 @@ static advgp_status find_keys(const gp_participant *e, const gp_address *at, gp_
     *keys = (gp_lead_keys){0};
     *worker = (gp_zmq_identity){0};
     if (dir) return gp_keys_read_lead(dir, keys, err);
-    if (at->loopback || !e->rendezvous[0]) return ADVGP_OK; // plain; refused where others can reach it
+    if (!at->loopback && !e->rendezvous[0]) return ADVGP_OK; // plain, which is refused
     keys->allowed = gp_alloc(1, sizeof *keys->allowed);
     if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
     keys->n_allowed = 1;
@@ -305,6 +325,13 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
     if (!listen && e->several) (void)gethostname(host, sizeof host - 1);
     advgp_status st = gp_address_listen(listen ? listen : host, &at, err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "--listen");
+    const bool named = e->rendezvous[0], by_port = !named && at.loopback && !gp_options_text(o, "keys");
+    if (by_port && at.port) { // of one that was killed
+        gp_rendezvous r;
+        bool there = false;
+        gp_rendezvous_of_port(at.port, e->rendezvous, sizeof e->rendezvous);
+        if (gp_rendezvous_read(e->rendezvous, &r, &there, NULL) == ADVGP_OK && there) e->former = r.worker;
+    }
     st = find_keys(e, &at, &keys, &worker, err);
     const bool encrypted = keys.keys.secret_key[0];
     if (st == ADVGP_OK) {
@@ -313,10 +340,13 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
                                          .allowed = keys.allowed,
                                          .n_allowed = keys.n_allowed,
                                          .message_max = e->message_max,
-                                         .peers_max = PEERS_MAX};
+                                         .peers_max = PEERS_MAX,
+                                         .say = on_say,
+                                         .ctx = e};
         st = gp_zmq_listen(&z, &endpoint, err);
     }
     if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(endpoint), &reach, err);
+    if (st == ADVGP_OK && by_port) gp_rendezvous_of_port(reach.port, e->rendezvous, sizeof e->rendezvous);
     if (st == ADVGP_OK) st = publish(e, reach.endpoint, &keys, &worker, err);
     gp_lead_keys_fini(&keys);
     if (st != ADVGP_OK) {
@@ -324,9 +354,9 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
         return st;
     }
     gp_host_say(e->host, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
-                e->rendezvous[0] ? "rendezvous " : "join with advgp work --server ",
-                e->rendezvous[0] ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers,
-                e->workers == 1 ? "" : "s");
+                named ? "rendezvous " : "join with advgp work --server ",
+                named ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers, e->workers == 1 ? "" : "s");
+    e->listening = endpoint;
     return make_cluster(e, endpoint, err);
 }
 
@@ -413,12 +443,13 @@ static advgp_status offer_service(gp_participant *e, const char *listen, advgp_e
     advgp_status st = gp_address_listen(listen ? listen : host, &at, err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "where this server listens");
     if (dir) st = gp_keys_read_lead(dir, &keys, err);
-    if (!dir && !at.loopback) { // who is let in, the lead says
+    if (!dir) { // who is let in, the lead says
         const struct timespec pause = {.tv_nsec = 200000000};
         gp_host_say(e->host, "%s: waits for the lead's rendezvous file", e->name);
         for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_host_stops(e->host);
              waited += 0.2) {
             st = find_lead(e, &known, &lead, err);
+            if (known && !lead.lead_key[0]) known = gp_address_answers(lead.address, 0.2); // else its keys may come
             if (st == ADVGP_OK && !known) (void)nanosleep(&pause, NULL);
         }
         if (st == ADVGP_OK && !known)
@@ -435,7 +466,9 @@ static advgp_status offer_service(gp_participant *e, const char *listen, advgp_e
                                      .allowed = keys.allowed,
                                      .n_allowed = keys.n_allowed,
                                      .message_max = GP_JOIN_MESSAGE_MAX,
-                                     .peers_max = PEERS_MAX};
+                                     .peers_max = PEERS_MAX,
+                                     .say = on_say,
+                                     .ctx = e};
     if (st == ADVGP_OK) st = gp_zmq_listen(&z, &e->service.endpoint, err);
     if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(e->service.endpoint), &reach, err);
     if (st == ADVGP_OK) {
@@ -570,8 +603,10 @@ advgp_status gp_participant_data(gp_participant *e, const gp_shards *shards, siz
         return gp_fail(err, ADVGP_EINVAL,
                        "workers in other processes read packed rows: pack the table with advgp pack, or name a folder "
                        "that all can reach with --cache DIR, where it is packed first");
-    if (gp_cluster_message_max(m, shards->d, shards->n_train) > e->message_max)
+    const size_t largest = gp_cluster_message_max(m, shards->d, shards->n_train);
+    if (largest > e->message_max)
         return gp_fail(err, ADVGP_EINVAL, "%zu inputs: a cluster is made for %d at most", shards->d, INPUTS_MAX);
+    if (e->listening) gp_zmq_expect(e->listening, largest);
     gp_cluster_set_data(e->cluster, dir, gp_packed_fingerprint(shards));
     return ADVGP_OK;
 }

@@ -2,8 +2,8 @@
 // keys, from options and from what the launcher says.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
 #include "cluster/cluster.h"
+#include "options/option.h"
 
 typedef struct gp_participant gp_participant;
 

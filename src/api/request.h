@@ -1,8 +1,8 @@
 // request.h: what options ask for, as the method and the numbers of a training: the one map from keys to requests, for
 // the program, the library and whoever else sets options by key.
 #pragma once
-#include "base/option.h"
 #include "method/method.h"
+#include "options/option.h"
 
 const gp_method *gp_request_method(const gp_options *train);
 // An option that its method does not know, given all the same, is EINVAL; so are options that contradict each other.

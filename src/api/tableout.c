@@ -54,6 +54,12 @@ static advgp_status find_format(const char *path, format *out, advgp_error *err)
     return gp_fail(err, ADVGP_EINVAL, "the output '%.300s' ends with none of .csv, .parquet and .jsonl", path);
 }
 
+advgp_status gp_tableout_check(const char *path, advgp_error *err)
+{
+    format kind;
+    return find_format(path, &kind, err);
+}
+
 static advgp_status open_stage(gp_tableout *t, const bool *exact, advgp_error *err)
 {
     gp_stage_type *types = gp_alloc(t->n_columns, sizeof *types);

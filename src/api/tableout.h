@@ -14,6 +14,9 @@ typedef struct gp_tableout gp_tableout;
 advgp_status gp_tableout_open(const char *path, const char *const *names, const gp_column_type *types,
                               const bool *exact, size_t n, gp_tableout **out, advgp_error *err);
 
+// Only whether the name is good for a table: asked before any work.
+advgp_status gp_tableout_check(const char *path, advgp_error *err);
+
 // The cells of a row, from the first column to the last, then its end.
 void gp_tableout_number(gp_tableout *t, double value);      // 17 digits; missing if not finite
 void gp_tableout_kept_number(gp_tableout *t, double value); // as many digits as it needs

@@ -55,6 +55,23 @@ void gp_free(void *p)
     free(p);
 }
 
+bool gp_grow(void *array, size_t *room, size_t n, size_t wanted, size_t size)
+{
+    enum { FIRST = 8 };
+    void *old; // by its bytes: a pointer to anything is not a pointer to void
+    if (wanted <= *room) return true;
+    size_t more = *room > SIZE_MAX / 4 ? wanted : 2 * *room + FIRST;
+    if (more < wanted) more = wanted;
+    void *larger = gp_alloc(more, size);
+    if (!larger) return false;
+    memcpy(&old, array, sizeof old);
+    if (n) memcpy(larger, old, n * size);
+    gp_free(old);
+    memcpy(array, &larger, sizeof larger);
+    *room = more;
+    return true;
+}
+
 void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size)
 {
     if (too_large(n, size) || round_up(n * size) > SIZE_MAX / 2 - carve->used) {

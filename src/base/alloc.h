@@ -8,6 +8,10 @@
 // pointer.
 void *gp_alloc(size_t n, size_t size);
 void gp_free(void *p); // NULL is fine
+// A growing array: makes sure that there is room for `wanted` elements of that size, at least doubling *room where
+// there is not. `array` is the address of the pointer; the first n elements are kept, what is new is zeroed. False
+// without memory: everything is as it was.
+bool gp_grow(void *array, size_t *room, size_t n, size_t wanted, size_t size);
 
 // Cutting: a plan function is run twice over the same carve, first with base = NULL, where it only adds up `used`, then
 // with the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache

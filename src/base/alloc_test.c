@@ -112,9 +112,38 @@ static void a_carve_that_overflows_says_so(void **state)
     assert_true(carve.overflowed); // each fits, their sum does not
 }
 
+static void an_array_grows_keeps_what_it_has_and_zeroes_the_rest(void **state)
+{
+    (void)state;
+    int *numbers = NULL;
+    size_t room = 0;
+    long moved = 0;
+    for (size_t n = 0; n < 1000; n++) {
+        const size_t before = room;
+        assert_true(gp_grow(&numbers, &room, n, n + 1, sizeof *numbers));
+        moved += room != before;
+        assert_int_equal(numbers[n], 0);
+        numbers[n] = (int)n;
+    }
+    for (size_t n = 0; n < 1000; n++) assert_int_equal(numbers[n], n);
+    assert_true(moved < 10); // it doubles
+    const int *was = numbers;
+    const size_t had = room;
+    gp_alloc_fail_after(0);
+    assert_false(gp_grow(&numbers, &room, 1000, room + 1, sizeof *numbers));
+    assert_true(gp_grow(&numbers, &room, 1000, room, sizeof *numbers)); // there is room
+    gp_alloc_fail_after(-1);
+    assert_false(gp_grow(&numbers, &room, 1000, SIZE_MAX, sizeof *numbers));
+    assert_true(numbers == was && room == had);
+    assert_true(gp_grow(&numbers, &room, 1000, 5000, sizeof *numbers));
+    assert_true(room >= 5000 && numbers[999] == 999 && numbers[4999] == 0);
+    gp_free(numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_array_grows_keeps_what_it_has_and_zeroes_the_rest),
         cmocka_unit_test(blocks_are_zeroed_and_start_on_a_cache_line),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(counters_follow_every_block),

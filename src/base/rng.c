@@ -1,6 +1,7 @@
 // rng.c: xoshiro256++ 1.0 (Blackman and Vigna, 2019; public domain algorithm), seeded by splitmix64 as its authors
 // advise.
 #include "base/rng.h"
+#include "base/constants.h"
 
 #include <assert.h>
 #include <math.h>
@@ -50,7 +51,7 @@ double gp_rng_uniform(gp_rng *rng)
 double gp_rng_normal(gp_rng *rng)
 {
     double radius = sqrt(-2 * log(gp_rng_uniform(rng)));
-    return radius * cos(6.283185307179586477 * gp_rng_uniform(rng));
+    return radius * cos(GP_TWO_PI * gp_rng_uniform(rng));
 }
 
 size_t gp_rng_below(gp_rng *rng, size_t n)

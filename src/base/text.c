@@ -205,3 +205,10 @@ size_t gp_text_distance(const char *typed, const char *word)
         }
     return d[n][m];
 }
+
+bool gp_text_is_near(const char *typed, const char *word)
+{
+    const size_t n = strnlen(typed, LONGEST);
+    if (n >= 2 && strncmp(typed, word, n) == 0) return true;
+    return gp_text_distance(typed, word) <= n / 3;
+}

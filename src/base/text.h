@@ -38,3 +38,5 @@ void gp_buffer_printable(gp_buffer *text, const char *p, size_t n, bool lines);
 // Letters to insert, delete, change or swap with their neighbour to turn one word into the other; 1 where `typed` is a
 // beginning of `word` (two letters or more), for people shorten what they half remember. Looks at the first 47 letters.
 size_t gp_text_distance(const char *typed, const char *word);
+// Is the word what somebody meant who typed this? A beginning of it, or at most every third letter wrong.
+bool gp_text_is_near(const char *typed, const char *word);

@@ -3,9 +3,9 @@
 // of -o, everything else to stderr.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
 #include "base/status.h"
 #include "data/notes.h"
+#include "options/option.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,9 +28,11 @@
 GP_CLI_VERBS(X)
 #undef X
 
-// An interrupt or a request to terminate has arrived: clean up and return ESTOPPED, the exit code will tell which. The
-// second one ends the process at once.
+// signals.c: an interrupt, a request to terminate or a hang-up has arrived: clean up and return ESTOPPED, the exit code
+// will tell which. The second one ends the process at once.
+void gp_cli_signals(void); // from here on they are heard
 bool gp_cli_stopped(void);
+int gp_cli_stop_signal(void); // 0: none
 
 // Lines on stderr, "advgp: ...", unless --quiet.
 __attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
@@ -39,6 +41,8 @@ void gp_cli_complain(const char *text); // the last line of a program that faile
 
 // What was printed has arrived; EIO where nobody takes it.
 advgp_status gp_cli_flush(advgp_error *err);
+// Writing to standard output failed because whoever read it has gone (head has seen enough): no failure of ours.
+bool gp_cli_nobody_reads(void);
 
 // The program as the host of its one piece of work: sentences as above, rows done after 2 seconds and then every 5,
 // stopped by a signal.

@@ -2,6 +2,7 @@
 // table and one log.
 #include "api/load.h"
 #include "api/request.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -210,8 +211,8 @@ static advgp_status tune_delay(comparison *c, gp_train_options *options, advgp_e
         if (st == ADVGP_OK) st = fit(c, &trial, false, &r, err);
         c->silent = false;
         if (st != ADVGP_OK) return st;
-        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.rmse);
-        if (r.rmse < best) best = r.rmse, chosen = delays[i], options->steps = trial.steps;
+        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.assessment.rmse);
+        if (r.assessment.rmse < best) best = r.assessment.rmse, chosen = delays[i], options->steps = trial.steps;
     }
     options->max_delay = chosen;
     return ADVGP_OK;
@@ -224,13 +225,14 @@ static bool has_delay(const comparison *c)
 
 static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
 {
-    return json_pack(
-        "{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label, "inducing",
-        (json_int_t)c->m, "max_delay", has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds",
-        r->cpu, "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->rmse), "mnlp",
-        gp_json_real(r->mnlp), "coverage_90", gp_json_real(r->coverage[2]), "stopped", gp_stop_reason_words(r->stopped),
-        "versions", (json_int_t)r->versions, "held_out", r->scored != GP_SCORED_TRAINING, "scored_on",
-        gp_cli_scored_word(r), "scored_rows", (json_int_t)r->n_scored);
+    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label,
+                     "inducing", (json_int_t)c->m, "max_delay",
+                     has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds", r->cpu,
+                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
+                     gp_json_real(r->assessment.rmse), "mnlp", gp_json_real(r->assessment.mnlp), "coverage_90",
+                     gp_json_real(r->assessment.coverage[2]), "stopped", gp_stop_reason_words(r->stopped), "versions",
+                     (json_int_t)r->versions, "held_out", r->assessment.scored != GP_SCORED_TRAINING, "scored_on",
+                     gp_cli_scored_word(r), "scored_rows", (json_int_t)r->assessment.n_scored);
 }
 
 static bool has_inducing(const comparison *c)
@@ -363,6 +365,14 @@ static advgp_status run_all(comparison *c, advgp_error *err)
 
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
+// A default that is the one of `train` too was given by nobody.
+static bool is_default_of(const gp_options *train, const gp_option_value *v)
+{
+    for (size_t i = 0; v->origin == GP_FROM_DEFAULT && i < train->n_values; i++)
+        if (train->values[i].option == v->option) return true;
+    return false;
+}
+
 // What `train` knows too, as it was given.
 static advgp_status share_options(comparison *c, advgp_error *err)
 {
@@ -373,7 +383,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
                          v->option->command_line_only;
-        if (!v->present || own) continue;
+        if (!v->present || own || is_default_of(c->train, v)) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }
     if (st != ADVGP_OK) return st;
@@ -458,7 +468,7 @@ advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
     advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
     if (st == ADVGP_OK) st = check_methods(o, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
+    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     if (st == ADVGP_OK) {
         gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         st = load(&c, err);

@@ -1,6 +1,7 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
 #include "api/answer.h"
+#include "api/load.h"
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "files/files.h"
@@ -204,8 +205,10 @@ static advgp_status evaluate(figures *f, const gp_options *options, advgp_error 
         f->calibrated[l].factor = gp_model_interval(f->model, levels[l]);
         f->gaussian[l].factor = gp_gaussian_interval(levels[l]);
     }
-    const gp_file_options data = {.paths = options->operands + 1, .n_paths = options->n_operands - 1};
-    advgp_status st = gp_answers_open(f->model, &data, GP_ENCODE_EVALUATE, false, &in, err);
+    gp_model_data data;
+    advgp_status st = gp_model_data_init(options, gp_cli_host(options), &data, err);
+    if (st == ADVGP_OK) st = gp_answers_open(f->model, &data.files, GP_ENCODE_EVALUATE, false, &in, err);
+    gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = fit_linear(f, err);
     if (st == ADVGP_OK) st = add_all(f, in, options, err);
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);

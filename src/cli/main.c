@@ -1,7 +1,7 @@
 // main.c: the program: finds the verb, reads its options, runs it, and turns the status into an exit code. Nothing else
 // decides how the process ends.
-#include "base/option.h"
 #include "cli/cli.h"
+#include "options/option.h"
 #include "transport/mpi.h"
 
 #include <signal.h>
@@ -17,18 +17,6 @@ static const struct {
     GP_CLI_VERBS(X)
 #undef X
 };
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number)
-{
-    stop_signal = number;
-}
-
-bool gp_cli_stopped(void)
-{
-    return stop_signal != 0;
-}
 
 static int exit_code(advgp_status status)
 {
@@ -46,7 +34,7 @@ static int exit_code(advgp_status status)
     case ADVGP_ECLUSTER:
         return 6;
     case ADVGP_ESTOPPED:
-        return 128 + (stop_signal ? stop_signal : SIGINT);
+        return 128 + (gp_cli_stop_signal() ? gp_cli_stop_signal() : SIGINT);
     case ADVGP_ENOMEM:
     case ADVGP_EIO:
         break;
@@ -58,6 +46,7 @@ static int end(advgp_status status, const advgp_error *err)
 {
     advgp_error late = {0};
     if (status == ADVGP_OK) status = gp_cli_flush(&late), err = &late;
+    if (status == ADVGP_EIO && gp_cli_nobody_reads()) return 128 + SIGPIPE; // as every filter, without a word
     if (status != ADVGP_OK) gp_cli_complain(err->text);
     return exit_code(status);
 }
@@ -100,9 +89,7 @@ static int run_verb(const gp_verb *verb, int argc, const char *const *argv)
 
 int main(int argc, char **argv)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    gp_cli_signals();
     advgp_error err = {0};
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word)

@@ -136,19 +136,6 @@ void gp_man_verb(const gp_verb *verb, gp_buffer *out)
 
 // ---- the program ----------------------------------------------------------------------------------------------------
 
-static const struct {
-    const char *code, *meaning;
-} exit_codes[] = {
-    {"0", "done"},
-    {"1", "failed at run time"},
-    {"2", "usage: an option or argument is wrong"},
-    {"3", "the data cannot be used"},
-    {"4", "a model or other advgp file is damaged or foreign"},
-    {"5", "the computation lost its numbers"},
-    {"6", "workers or the lead of a cluster were lost"},
-    {"130, 143", "interrupted; a checkpoint is written"},
-};
-
 void gp_man_program(gp_buffer *out)
 {
     add_title(out, NULL);
@@ -166,11 +153,14 @@ void gp_man_program(gp_buffer *out)
              " with the long names of the options as keys; flags take true or false.\n"
              "What follows a # is a comment; a value in double quotes keeps blanks and #.\n"
              "The command line wins over the file.\n.SH EXIT STATUS\n");
-    for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++) {
-        gp_buffer_add(out, ".TP\n.B %s\n", exit_codes[i].code);
-        add_sentence(out, exit_codes[i].meaning);
+    for (size_t i = 0; i < gp_exit_codes_size; i++) {
+        gp_buffer_add(out, ".TP\n.B %s\n", gp_exit_codes[i].code);
+        add_sentence(out, gp_exit_codes[i].meaning);
     }
-    gp_buffer_add(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n");
+    gp_buffer_add(
+        out,
+        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n"
+        ".TP\n.B TMPDIR\nThe folder for temporary copies and for a model that has no other place; /tmp without it.\n");
     add_example(out, &gp_verbs[0]);
     gp_buffer_add(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < gp_verbs_size; i++)

@@ -1,7 +1,9 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
 // memory.
 #include "api/answer.h"
+#include "api/load.h"
 #include "api/tableout.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "data/strings.h"
@@ -130,8 +132,6 @@ static advgp_status stream(job *j, advgp_error *err)
 
 static advgp_status tell(job *j, advgp_error *err)
 {
-    advgp_status st = gp_answers_notes(j->in, err);
-    if (st != ADVGP_OK) return st;
     gp_cli_notes(j->options, gp_answers_all_notes(j->in));
     for (size_t i = 0; i < j->n_keep; i++)
         if (j->rounded[i])
@@ -139,21 +139,24 @@ static advgp_status tell(job *j, advgp_error *err)
                        "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
                        j->keep[i]);
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
-    return gp_cli_print_json_take(json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")),
-                                            "rows", (json_int_t)j->n_rows),
-                                  err);
+    json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
+                               (json_int_t)j->n_rows);
+    const size_t input_rows = gp_answers_input_rows(j->in);
+    if (input_rows) json_object_set_new(result, "input_rows", json_integer((json_int_t)input_rows));
+    return gp_cli_print_json_take(result, err);
 }
 
 static advgp_status predict(job *j, advgp_error *err)
 {
-    const gp_file_options data = {.paths = j->options->operands + 1,
-                                  .n_paths = j->options->n_operands - 1,
-                                  .exact = (const char *const *)j->keep,
-                                  .n_exact = j->n_keep};
-    advgp_status st = gp_answers_open(j->model, &data, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
+    gp_model_data data;
+    advgp_status st = gp_model_data_init(j->options, gp_cli_host(j->options), &data, err);
+    data.files.exact = (const char *const *)j->keep, data.files.n_exact = j->n_keep;
+    if (st == ADVGP_OK) st = gp_answers_open(j->model, &data.files, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
+    gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
     if (st == ADVGP_OK) st = stream(j, err);
+    if (st == ADVGP_OK) st = gp_answers_notes(j->in, err); // no row at all may be an error
     if (st != ADVGP_OK) return st;
     gp_tableout *out = j->out;
     j->out = NULL;
@@ -167,6 +170,9 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "--json needs -o FILE: standard output holds the table");
     gp_model *model = NULL;
     advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_tableout_check(gp_options_text(options, "output"), err);
+    if (st == ADVGP_OK)
+        st = gp_check_written(options, "output", gp_options_text(options, "output"), GP_WRITTEN_TABLE, err);
     if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};

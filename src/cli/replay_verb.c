@@ -1,5 +1,7 @@
 // replay_verb.c: `advgp replay`: an asynchronous run again, from its log.
+#include "api/written.h"
 #include "base/alloc.h"
+#include "base/temporary.h"
 #include "cli/cli.h"
 #include "cli/training.h"
 #include "linalg/blas.h"
@@ -35,6 +37,7 @@ typedef struct story {
     size_t turn, line; // the stretch of the route that is read, and the line
     gp_runlog_reader *reader;
     char *checkpoint; // between two stretches; NULL: there is one only
+    int ticket;       // of that file (temporary.h)
     gp_replay_feed feed;
 } story;
 
@@ -42,6 +45,7 @@ static void story_fini(story *s)
 {
     for (size_t i = 0; i < s->n_stretches; i++) json_decref(s->stretches[i].begin);
     if (s->checkpoint) (void)unlink(s->checkpoint);
+    gp_temporary_drop(s->ticket);
     gp_free(s->checkpoint);
     gp_free(s->stretches);
     gp_free(s->route);
@@ -95,14 +99,9 @@ static void note_checkpoint(const story *s, json_t *places, const json_t *event)
 
 static advgp_status note_begin(story *s, const json_t *places, json_t *event, advgp_error *err)
 {
-    if (s->n_stretches == s->room) {
-        const size_t room = 2 * s->room + 4;
-        stretch *more = room <= STRETCHES_MAX ? gp_alloc(room, sizeof *more) : NULL;
-        if (!more) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
-        if (s->n_stretches) memcpy(more, s->stretches, s->n_stretches * sizeof *more);
-        gp_free(s->stretches);
-        s->stretches = more, s->room = room;
-    }
+    if (s->n_stretches >= STRETCHES_MAX ||
+        !gp_grow(&s->stretches, &s->room, s->n_stretches, s->n_stretches + 1, sizeof *s->stretches))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
     const char *id = json_string_value(json_object_get(event, "checkpoint"));
     const json_t *place = id ? json_object_get(places, id) : NULL;
     const json_int_t version = json_integer_value(json_object_get(event, "version"));
@@ -202,6 +201,7 @@ static advgp_status name_checkpoint(story *s, const char *output, advgp_error *e
     if (s->n_route < 2) return ADVGP_OK;
     gp_buffer_add(&name, "%s.replay-XXXXXX", output);
     const int fd = name.failed ? -1 : mkstemp(name.p);
+    if (fd >= 0) s->ticket = gp_temporary_add(name.p);
     if (fd >= 0) s->checkpoint = gp_text_copy(name.p, strlen(name.p));
     advgp_status st = ADVGP_OK;
     if (fd < 0)
@@ -218,12 +218,12 @@ static advgp_status name_checkpoint(story *s, const char *output, advgp_error *e
 
 static bool is_of_the_run(const char *key)
 {
-    static const char *const others[] = {
-        "output",      "log",         "checkpoint", "checkpoint-every", "resume",     "json",
-        "dry-run",     "quiet",       "time",       "workers",          "max-delay",  "delay-worker",
-        "transport",   "role",        "listen",     "server",           "rendezvous", "keys",
-        "min-workers", "max-workers", "wait",       "heartbeat",        "lost-after", "stuck-after",
-        "servers"};
+    static const char *const others[] = {"output",      "force",     "log",          "checkpoint", "checkpoint-every",
+                                         "resume",      "json",      "dry-run",      "quiet",      "time",
+                                         "workers",     "max-delay", "delay-worker", "transport",  "role",
+                                         "listen",      "server",    "rendezvous",   "keys",       "min-workers",
+                                         "max-workers", "wait",      "heartbeat",    "lost-after", "stuck-after",
+                                         "servers"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;
@@ -288,6 +288,7 @@ static advgp_status set_options(gp_options *train, const story *s, const gp_opti
     gp_buffer_fini(&delay);
     if (st == ADVGP_OK) st = gp_options_set(train, "output", gp_options_text(o, "output"), err);
     if (st == ADVGP_OK && gp_options_flag(o, "quiet")) st = gp_options_set(train, "quiet", "true", err);
+    if (st == ADVGP_OK && gp_options_flag(o, "force")) st = gp_options_set(train, "force", "true", err);
     return st;
 }
 
@@ -323,6 +324,21 @@ static advgp_status set_inputs(gp_options *train, const story *s, advgp_error *e
     return n ? ADVGP_OK : gp_fail(err, ADVGP_EFILE, "the log names no inputs");
 }
 
+// A log may come from anybody: where it says --cache, nothing is written unless the user names the folder.
+static advgp_status set_cache(gp_options *train, const gp_options *o, advgp_error *err)
+{
+    const char *given = gp_options_text(o, "cache"), *logged = gp_options_text(train, "cache");
+    bool found = false;
+    if (given) return gp_options_set(train, "cache", given, err);
+    const advgp_status st = logged ? gp_load_cached(train, &found, err) : ADVGP_OK;
+    if (st != ADVGP_OK || !logged || found) return st;
+    return gp_fail(
+        err, ADVGP_EINVAL,
+        "the run packed its rows in %s, and they are not there as they were: name a folder with --cache DIR, "
+        "where they are packed again",
+        logged);
+}
+
 // ---- the verb -------------------------------------------------------------------------------------------------------
 
 static void warn_of_machine(const gp_options *o, const story *s)
@@ -355,13 +371,12 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     gp_options *train = NULL;
     uint64_t bits = 0;
     const char *log = o->operands[0], *output = gp_options_text(o, "output");
-    if (!strcmp(log, output) || gp_cli_same_file(log, output))
-        return gp_fail(err, ADVGP_EINVAL, "--output %s would overwrite the log that is read; name another file",
-                       output);
-    advgp_status st = look_ahead(&s, log, err);
+    advgp_status st = gp_check_written(o, "output", output, GP_WRITTEN_MODEL, err);
+    if (st == ADVGP_OK) st = look_ahead(&s, log, err);
     if (st == ADVGP_OK) st = gp_options_new("train", &train, err);
     if (st == ADVGP_OK) st = set_options(train, &s, o, err);
     if (st == ADVGP_OK) st = set_inputs(train, &s, err);
+    if (st == ADVGP_OK) st = set_cache(train, o, err);
     if (st == ADVGP_OK && gp_options_flag(o, "json")) st = gp_options_set(train, "json", "true", err);
     if (st == ADVGP_OK) warn_of_machine(o, &s);
     if (st == ADVGP_OK) st = name_checkpoint(&s, output, err);

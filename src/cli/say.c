@@ -4,10 +4,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Names and values in it come from files, hence gp_text_printable.
 void gp_cli_complain(const char *text)
@@ -71,6 +73,13 @@ const gp_host *gp_cli_host(const gp_options *options)
     static const gp_host host = {.ctx = &own, .say = say, .rows = tell_rows, .stop = stop};
     own.options = options;
     return &host;
+}
+
+// A pipe without a reader says so whenever it is asked; errno may be of long ago.
+bool gp_cli_nobody_reads(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 advgp_status gp_cli_flush(advgp_error *err)

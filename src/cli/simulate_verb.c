@@ -8,6 +8,7 @@
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "sim/simulate.h"
+#include "store/runlog.h"
 #include "train/inducing.h"
 
 #include <inttypes.h>
@@ -367,11 +368,6 @@ static json_t *delay_json(size_t delay)
     return delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)delay);
 }
 
-static json_t *real_json(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *curve_json(const gp_sim_result *r)
 {
     json_t *list = json_array();
@@ -386,14 +382,15 @@ static json_t *run_json(const study *s, size_t workers, size_t delay, const gp_s
     json_t *run = json_pack("{s:I, s:o, s:I, s:f, s:I, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "workers",
                             (json_int_t)workers, "max_delay", delay_json(delay), "rows",
                             (json_int_t)rows_of(s, workers), "seconds", r->seconds, "versions", (json_int_t)r->versions,
-                            "seconds_per_version", real_json(r->versions ? r->seconds / (double)r->versions : INFINITY),
-                            "rows_per_second", r->rows / r->seconds, "waiting", r->waiting, "server", r->server,
-                            "network_in", r->line_in, "network_out", r->line_out, "age", r->age, "pushes_per_version",
-                            r->used, "progress_per_second", r->progress, "limited_by", gp_sim_limit_name(r->limit));
+                            "seconds_per_version",
+                            gp_json_real(r->versions ? r->seconds / (double)r->versions : INFINITY), "rows_per_second",
+                            r->rows / r->seconds, "waiting", r->waiting, "server", r->server, "network_in", r->line_in,
+                            "network_out", r->line_out, "age", r->age, "pushes_per_version", r->used,
+                            "progress_per_second", r->progress, "limited_by", gp_sim_limit_name(r->limit));
     if (run && s->gradients) {
-        json_object_set_new(run, "rmse", real_json(r->rmse));
+        json_object_set_new(run, "rmse", gp_json_real(r->rmse));
         json_object_set_new(run, "rolled_back", json_integer((json_int_t)r->counts.rolled_back));
-        if (gp_options_real(s->o, "rmse") > 0) json_object_set_new(run, "seconds_to_rmse", real_json(r->reached));
+        if (gp_options_real(s->o, "rmse") > 0) json_object_set_new(run, "seconds_to_rmse", gp_json_real(r->reached));
         json_object_set_new(run, "curve", curve_json(r));
     }
     return run;

@@ -2,6 +2,7 @@
 #include "api/load.h"
 #include "api/participant.h"
 #include "api/request.h"
+#include "api/written.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/machine.h"
@@ -11,12 +12,12 @@
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "method/method.h"
+#include "options/option_json.h"
 #include "run/pslog.h"
 #include "score/calibrate.h"
-#include "store/atomicfile.h"
 #include "store/form.h"
+#include "store/rescue.h"
 #include "store/runlog.h"
-#include "train/account.h"
 #include "train/learner.h"
 #include "train/map_choice.h"
 #include "train/warmstart.h"
@@ -92,7 +93,7 @@ json_t *gp_cli_manifest(const gp_options *o, const char *command)
     for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
                      "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
-                     read_files(o), "options", gp_json_options(o), "given", given_options(o));
+                     read_files(o), "options", gp_options_json(o), "given", given_options(o));
 }
 
 static advgp_status open_log(report *r, advgp_error *err)
@@ -196,7 +197,10 @@ static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t 
               json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
                         id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
     r->saved |= !failed;
-    if (failed) gp_cli_say(r->o, "the state could not be saved, training goes on: %s", failed);
+    if (!failed) return;
+    char text[700]; // an error, so --quiet does not hide it
+    snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", failed);
+    gp_cli_complain(text);
 }
 
 static json_t *workers_json(const gp_train_eval *e)
@@ -272,7 +276,7 @@ static json_t *coverage_json(const double *coverage)
     json_t *object = json_object();
     for (size_t i = 0; i < 5; i++) {
         char key[16];
-        snprintf(key, sizeof key, "%g", gp_train_levels[i]);
+        snprintf(key, sizeof key, "%g", gp_levels[i]);
         json_object_set_new(object, key, gp_json_real(coverage[i]));
     }
     return object;
@@ -281,32 +285,36 @@ static json_t *coverage_json(const double *coverage)
 static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
 {
     const gp_server_counts *c = &t->counts;
-    return json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->rmse), "mnlp", gp_json_real(t->mnlp),
-        "coverage", coverage_json(t->coverage), "coverage_gaussian", coverage_json(t->coverage_gaussian), "neg_elbo",
-        gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->baseline_mean), "linear",
-        gp_json_real(t->baseline_linear), "stopped", gp_stop_reason_words(t->stopped), "wall_seconds", t->wall,
-        "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out", t->scored != GP_SCORED_TRAINING,
-        "scored_on", gp_cli_scored_word(t), "scored_rows", (json_int_t)t->n_scored, "workers_joined",
-        (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
-        (json_int_t)c->dropped, "refused", (json_int_t)c->refused);
+    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
+                     "s:I, s:I, s:I, s:I}",
+                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
+                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
+                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
+                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
+                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
+                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out",
+                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t), "scored_rows",
+                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
+                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
+                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
 }
 
 const char *gp_cli_scored_word(const gp_train_result *r)
 {
     static const char *const words[] = {
         [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
-    return words[r->scored];
+    return words[r->assessment.scored];
 }
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
-                                        [GP_SCORED_TRAINING] = "training rows: too few to hold some out",
+                                        [GP_SCORED_TRAINING] = "training rows: none are held out",
                                         [GP_SCORED_TEST] = "rows of --test"};
+    const bool few = r->assessment.scored == GP_SCORED_TRAINING && r->n_train < GP_HELD_OUT_MIN_ROWS;
     gp_scored_text text;
-    snprintf(text.p, sizeof text.p, "%zu %s", r->n_scored, words[r->scored]);
+    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored,
+             few ? "training rows: too few to hold some out" : words[r->assessment.scored]);
     return text;
 }
 
@@ -318,13 +326,13 @@ static void print_result(const report *r, const char *path, const gp_model *mode
            model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           gp_cli_scored(t).p, t->baseline_mean, t->baseline_linear, t->rmse);
-    printf("MNLP %.4f", t->mnlp); // of the same rows, as the intervals are
+           gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
+    printf("MNLP %.4f", t->assessment.mnlp); // of the same rows, as the intervals are
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage[i]);
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->coverage_gaussian[i]);
+    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
     printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->part ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
@@ -338,6 +346,36 @@ static void print_result(const report *r, const char *path, const gp_model *mode
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
+
+static json_t *plan_json(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
+{
+    const gp_schema *s = data->schema;
+    const gp_method *method = gp_request_method(o);
+    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
+    json_t *inputs = json_array(), *settings = json_object();
+    for (size_t j = 0; j < s->d; j++)
+        json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
+                                                gp_json_real(s->x_mean[j]), "scale", gp_json_real(s->x_scale[j])));
+    const struct {
+        const char *name;
+        json_t *value;
+    } said[] = {{"inducing", json_integer((json_int_t)t->m)},
+                {"components", t->components ? json_integer((json_int_t)t->components) : json_string("auto")},
+                {"kernel", json_string(t->kernel->name)},
+                {"map", json_string(gp_options_text(o, "map"))},
+                {"trend", json_string(gp_trend_name(t->trend))},
+                {"start", gp_json_text(gp_options_text(o, "start"))}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
+        json_decref(said[i].value);
+    }
+    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
+                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
+                     "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
+                     gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
+                     "inputs", inputs, "method", method->name, "settings", settings, "model",
+                     gp_json_text(gp_options_text(o, "output")));
+}
 
 static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
@@ -372,7 +410,15 @@ advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **
     const char *path = gp_options_text(o, "test");
     *rows = NULL;
     if (!path) return ADVGP_OK;
-    advgp_status st = gp_load_known(&path, 1, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
+    // A query over several files: the test file stands for the first, the others are those of training.
+    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
+    const size_t n = joined ? o->n_operands : 1;
+    const char **paths = gp_alloc(n, sizeof *paths);
+    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
+    paths[0] = path;
+    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
+    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
+    gp_free(paths);
     if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
     return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
@@ -396,41 +442,19 @@ static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)
     return given ? given : beside;
 }
 
-bool gp_cli_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-// Nothing that is written may be something that is read, and it must have a place: both are known before the work.
-advgp_status gp_cli_check_written(const gp_options *o, const char *option, const char *path, advgp_error *err)
-{
-    static const char *const read[] = {"test", "validation", "config", "start"};
-    const bool model = strcmp(option, "output") == 0; // it may take the place of the one it started from
-    const char *clash = NULL;
-    for (size_t i = 0; i < o->n_operands; i++)
-        if (gp_cli_same_file(path, o->operands[i])) clash = o->operands[i];
-    for (size_t i = 0; i < sizeof read / sizeof *read - model; i++) {
-        const char *other = gp_options_text(o, read[i]);
-        if (other && gp_cli_same_file(path, other)) clash = other;
-    }
-    if (clash)
-        return gp_fail(err, ADVGP_EINVAL, "--%s %s would overwrite what is read; name another file", option, path);
-    return gp_atomicfile_try(path, err);
-}
-
 static advgp_status check_outputs(const gp_options *o, bool replay, advgp_error *err)
 {
-    if (replay) return gp_cli_check_written(o, "output", gp_options_text(o, "output"), err);
+    if (replay) return gp_check_written(o, "output", gp_options_text(o, "output"), GP_WRITTEN_MODEL, err);
     char beside[4096];
     const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
                *log = gp_options_text(o, "log");
-    advgp_status st = gp_cli_check_written(o, "output", path, err);
-    if (st == ADVGP_OK) st = gp_cli_check_written(o, "checkpoint", checkpoint, err);
-    if (st == ADVGP_OK && log) st = gp_cli_check_written(o, "log", log, err);
-    if (st == ADVGP_OK && (!strcmp(path, checkpoint) || (log && (!strcmp(log, path) || !strcmp(log, checkpoint)))))
-        st = gp_fail(err, ADVGP_EINVAL, "model, checkpoint and log need three different files, and two of them are %s",
-                     log && strcmp(path, checkpoint) != 0 ? log : path);
+    if (gp_place_same(path, checkpoint) || (log && (gp_place_same(log, path) || gp_place_same(log, checkpoint))))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "model, checkpoint and log need three different files, and two of them are %s",
+                       log && !gp_place_same(path, checkpoint) ? log : path);
+    advgp_status st = gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err);
+    if (st == ADVGP_OK) st = gp_check_written(o, "checkpoint", checkpoint, GP_WRITTEN_CHECKPOINT, err);
+    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     return st;
 }
 
@@ -444,10 +468,52 @@ static uint64_t bits_of(const gp_model *m)
     return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
 }
 
+// How an interrupted run is gone on with.
+static advgp_status tell_interrupted(const report *r, const char *path, const char *checkpoint,
+                                     const gp_train_result *result, advgp_error *err)
+{
+    if (!gp_request_method(r->o)->resumes)
+        return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
+    if (result->unsaved[0])
+        return gp_fail(err, ADVGP_ESTOPPED,
+                       "interrupted: the model so far is in %s; the state to go on from is lost: %s", path,
+                       result->unsaved);
+    return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
+                   checkpoint);
+}
+
+// The model is written before anything else is tried, and nothing that fails afterwards, least of all a reader of
+// standard output that has gone, keeps the log from its last line.
+static advgp_status conclude(report *r, const gp_model *model, const gp_train_result *result, const char *checkpoint,
+                             bool checkpoint_ends, advgp_error *err)
+{
+    char kept[4096];
+    advgp_error unsaved = {0}, unshown = {0};
+    const advgp_status saved = gp_model_save_or_rescue(model, gp_options_text(r->o, "output"), checkpoint, kept,
+                                                       sizeof kept, &unsaved);
+    note_memory(r);
+    if (!kept[0]) {
+        if (err) *err = unsaved;
+        return saved;
+    }
+    advgp_status st = ADVGP_OK;
+    const advgp_status shown = show(r, kept, model, result, &unshown);
+    json_t *done = result_json(r, kept, result);
+    if (done) json_object_set_new(done, "bits", id_json(r->bits));
+    log_event(r, "done", done);
+    const bool interrupted = result->interrupted && !r->replay; // a replay repeats a run that was
+    if (saved != ADVGP_OK || shown != ADVGP_OK) {
+        if (err) *err = saved != ADVGP_OK ? unsaved : unshown;
+        st = saved != ADVGP_OK ? saved : shown;
+    }
+    if (interrupted && saved == ADVGP_OK) return tell_interrupted(r, kept, checkpoint, result, err);
+    if (saved == ADVGP_OK && checkpoint_ends) (void)unlink(checkpoint);
+    return st;
+}
+
 static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_train_options options, advgp_error *err)
 {
     const gp_options *o = r->o;
-    const char *path = gp_options_text(o, "output");
     char checkpoint[4096];
     options.checkpoint = r->replay ? NULL : checkpoint_path(o, checkpoint, sizeof checkpoint);
     const gp_train_events events = {.ctx = r,
@@ -481,31 +547,12 @@ static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_
         return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
     }
     data->schema = NULL; // the model has it
-    json_t *used = gp_json_options(o);
+    json_t *used = gp_options_json(o);
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    st = gp_model_save(model, path, err);
+    st = conclude(r, model, &result, options.checkpoint, options.checkpoint == checkpoint, err);
     gp_cli_notes(o, &notes);
-    note_memory(r);
-    if (st == ADVGP_OK) st = show(r, path, model, &result, err);
-    if (st == ADVGP_OK) {
-        json_t *done = result_json(r, path, &result);
-        if (done) json_object_set_new(done, "bits", id_json(r->bits));
-        log_event(r, "done", done);
-        const bool interrupted = result.interrupted && !r->replay; // a replay repeats a run that was
-        if (interrupted && !gp_request_method(o)->resumes)
-            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
-        else if (interrupted && result.unsaved[0])
-            st = gp_fail(err, ADVGP_ESTOPPED,
-                         "interrupted: the model so far is in %s; the state to go on from is lost: %s", path,
-                         result.unsaved);
-        else if (interrupted)
-            st = gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
-                         options.checkpoint);
-        else if (options.checkpoint == checkpoint)
-            (void)unlink(checkpoint);
-    }
     gp_model_free(model);
     gp_notes_fini(&notes);
     return st;
@@ -558,7 +605,7 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
     gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = dry ? ADVGP_OK : check_outputs(o, r->replay != NULL, err);
+    advgp_status st = check_outputs(o, r->replay != NULL, err);
     const size_t workers = r->part                               ? gp_participant_workers(r->part)
                            : gp_options_is(o, "workers", "auto") ? gp_cores()
                                                                  : (size_t)gp_options_int(o, "workers");
@@ -567,7 +614,10 @@ static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
     if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
     if (st == ADVGP_OK && dry) {
-        print_plan(o, &options, &data);
+        if (gp_options_flag(o, "json"))
+            st = gp_cli_print_json_take(plan_json(o, &options, &data), err);
+        else
+            print_plan(o, &options, &data);
     } else {
         if (st == ADVGP_OK && r->resume[0]) st = open_log(r, err); // goes on with the log that is there
         if (st == ADVGP_OK) st = train(r, &data, test, options, err);

@@ -1,7 +1,7 @@
 // training.h: a training as `train` does it, for the verbs that do it again.
 #pragma once
 #include "api/load.h"
-#include "base/option.h"
+#include "options/option.h"
 #include "run/replay.h"
 #include "train/train.h"
 
@@ -11,9 +11,6 @@
 // *bits (may be NULL): a hash of what two runs that are the same have in common.
 advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
 
-// Nothing that is written may be something that is read, and it must have a place: EINVAL or what else is wrong with
-// `path`, given by --option. Asked before the work; nothing changes.
-advgp_status gp_cli_check_written(const gp_options *options, const char *option, const char *path, advgp_error *err);
 // The rows of --test (all GP_STOP); NULL without the option.
 advgp_status gp_cli_load_test(const gp_options *options, gp_loaded *data, gp_shards **rows, advgp_error *err);
 
@@ -28,6 +25,5 @@ gp_scored_text gp_cli_scored(const gp_train_result *result);
 json_t *gp_cli_manifest(const gp_options *options, const char *command);
 json_t *gp_cli_eval_json(const gp_train_eval *eval);
 json_t *gp_cli_delay_json(size_t max_delay);
-bool gp_cli_same_file(const char *a, const char *b); // both are there, and the same by name or by link
 
 json_t *gp_cli_cpu_json(void); // names of the CPU's features that matter

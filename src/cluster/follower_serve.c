@@ -161,13 +161,8 @@ static void hear_idly(gp_follower *f, size_t line, const gp_message *m)
     }
     size_t i = 0;
     while (i < f->n_early && f->early[i].line != line) i++;
-    if (i == f->early_room) {
-        word *more = i < EARLY_MAX ? gp_alloc(2 * i + 16, sizeof *more) : NULL;
-        if (!more) return; // it will greet again
-        if (i) memcpy(more, f->early, i * sizeof *more);
-        gp_free(f->early);
-        f->early = more, f->early_room = 2 * i + 16;
-    }
+    if (i >= EARLY_MAX || !gp_grow(&f->early, &f->early_room, f->n_early, i + 1, sizeof *f->early))
+        return; // it will greet again
     f->early[i] = (word){line, *m};
     f->early[i].message.n_values = f->early[i].message.n_masked = 0;
     f->early[i].message.n_shards = f->early[i].message.n_text = 0;

@@ -92,12 +92,10 @@ static void note_voice(gp_lead *l, uint32_t worker, size_t at)
 void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
 {
     if (l->first_note + l->n_notes == l->notes_room) {
-        const size_t room = l->n_notes < l->notes_room / 2 ? l->notes_room : 2 * l->notes_room + 16;
-        note *more = gp_alloc(room, sizeof *more);
-        if (!more) return;
-        if (l->n_notes) memcpy(more, l->notes + l->first_note, l->n_notes * sizeof *more);
-        gp_free(l->notes);
-        l->notes = more, l->notes_room = room, l->first_note = 0;
+        if (l->n_notes) memmove(l->notes, l->notes + l->first_note, l->n_notes * sizeof *l->notes);
+        l->first_note = 0;
+        // Half of it is free after the move, or it is twice as large: so few notes are moved often.
+        if (!gp_grow(&l->notes, &l->notes_room, l->n_notes, 2 * l->n_notes + 1, sizeof *l->notes)) return;
     }
     l->notes[l->first_note + l->n_notes++] = (note){at, *m};
 }

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-enum { OWN_ARRAYS = 3, WORKERS_MAX = 1 << 16, SHARDS_MAX = 1 << 20 };
+enum { OWN_ARRAYS = 3, SHARDS_MAX = 1 << 20 };
 
 void gp_portion_fini(gp_portion *p)
 {
@@ -121,7 +121,8 @@ static advgp_status read_text(const json_t *o, size_t n_values, gp_portion *p, a
     i->dealt = json_is_true(json_object_get(o, "dealt"));
     i->n_shards = json_array_size(json_object_get(o, "owner"));
     i->n_workers = json_array_size(json_object_get(o, "sequence"));
-    if (i->n_shards > SHARDS_MAX || i->n_workers > WORKERS_MAX) return gp_metadata_bad(err, "its numbers of workers");
+    if (i->n_shards > SHARDS_MAX || i->n_workers > GP_WORKERS_MAX)
+        return gp_metadata_bad(err, "its numbers of workers");
     const advgp_status st = make_room(p, err);
     if (st != ADVGP_OK) return st;
     if (!read_list(o, "owner", i->n_shards, p->numbers) ||

@@ -51,6 +51,16 @@ static advgp_status start(gp_run *run, advgp_error *err)
     return gp_lead_begin(r->c->lead, gp_clock_wall(), &lr, err);
 }
 
+// Of a process that died the connection ends at once: whoever is started in its stead need not wait.
+static void note_hung_up(const cluster_run *r)
+{
+    gp_endpoint *e = r->c->o.endpoint;
+    for (uint32_t k = 0; e->transport->gone && k < gp_run_members(&r->base); k++) {
+        const gp_member m = gp_server_member(r->base.server, k);
+        if (m.live && e->transport->gone(e, m.peer)) gp_server_on_hung_up(r->base.server, k);
+    }
+}
+
 // Signs of life come all the time, so nobody waits for silence: when it is time to look who is lost, what has come is
 // heard and nothing waited for.
 static advgp_status turn(gp_run *run, double seconds, advgp_error *err)
@@ -71,6 +81,7 @@ static advgp_status turn(gp_run *run, double seconds, advgp_error *err)
     // Who is lost is known only when all that had come was heard.
     if (st == ADVGP_OK && (!bytes || c->handled > 16 * (gp_run_members(run) + 1))) {
         c->handled = 0, c->looked = now;
+        note_hung_up(r);
         st = gp_lead_on_tick(c->lead, now, err);
     }
     run->rows_elsewhere = gp_lead_rows_elsewhere(c->lead);

@@ -22,8 +22,10 @@ void gp_coerced_fini(gp_coerced *c)
 static advgp_status make_room(gp_coerced *c, size_t n, bool text, advgp_error *err)
 {
     if (c->capacity < n) {
+        const bool booleans = c->booleans;
         gp_coerced_fini(c);
         c->capacity = n;
+        c->booleans = booleans;
     }
     if (text && !c->texts) {
         c->texts = gp_alloc(c->capacity, sizeof *c->texts);
@@ -57,10 +59,14 @@ void gp_write_number(double number, char text[GP_NUMBER_TEXT_BYTES])
     }
 }
 
-static bool parse_boolean(gp_text text, double *number)
+// `any`: all words that the CSV reader takes for a column of booleans, where it is one.
+static bool parse_boolean(gp_text text, bool any, double *number)
 {
-    if (text.n == 4 && strncasecmp(text.p, "true", 4) == 0) return *number = 1, true;
-    if (text.n == 5 && strncasecmp(text.p, "false", 5) == 0) return *number = 0, true;
+    static const char *const words[][2] = {{"false", "true"}, {"f", "t"}, {"no", "yes"}, {"n", "y"}};
+    for (size_t i = 0; i < (any ? sizeof words / sizeof *words : 1); i++)
+        for (int truth = 0; truth < 2; truth++)
+            if (text.n == strlen(words[i][truth]) && strncasecmp(text.p, words[i][truth], text.n) == 0)
+                return *number = truth, true;
     return false;
 }
 
@@ -74,7 +80,8 @@ advgp_status gp_coerce_numbers(const gp_source *source, size_t column, const gp_
     for (size_t i = 0; st == ADVGP_OK && i < chunk->n_rows; i++) {
         gp_text t = v->text[i];
         buffer->numbers[i] = NAN;
-        if (!t.p || gp_parse_number(t, &buffer->numbers[i]) || parse_boolean(t, &buffer->numbers[i])) continue;
+        if (!t.p || gp_parse_number(t, &buffer->numbers[i]) || parse_boolean(t, buffer->booleans, &buffer->numbers[i]))
+            continue;
         char shown[64];
         st = gp_fail(
             err, ADVGP_EDATA,

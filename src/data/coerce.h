@@ -10,7 +10,8 @@ typedef struct gp_coerced {
     gp_text *texts;
     char (*written)[GP_NUMBER_TEXT_BYTES];
     size_t capacity;
-} gp_coerced; // {0} at first; one a column
+    bool booleans; // its user wants truths: "yes", "no" and the like are numbers too
+} gp_coerced;      // {0} at first; one a column
 void gp_coerced_fini(gp_coerced *c);
 
 bool gp_parse_number(gp_text text, double *number); // the whole text is a number, blanks around it allowed

@@ -54,6 +54,7 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
     for (size_t i = 0; i < s->n_inputs; i++) {
         bound_input *b = &e->inputs[i];
         b->input = &s->inputs[i];
+        b->buffer.booleans = b->input->type == GP_BOOLEAN;
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
         if (st == ADVGP_OK) st = check_type(source, b, err);
         if (st != ADVGP_OK) return st;

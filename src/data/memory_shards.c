@@ -102,17 +102,8 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
 static advgp_status make_room(memory_shards *m, slabs *s, size_t row, advgp_error *err)
 {
     if (row < s->n * SLAB_ROWS) return ADVGP_OK;
-    if (s->n == s->capacity) {
-        size_t capacity = 2 * s->capacity + 4;
-        void **slab = gp_alloc(capacity, sizeof *slab);
-        if (!slab)
-            return gp_fail(err, ADVGP_ENOMEM,
-                           "no memory for the rows; pack them first (advgp pack) and train from disk");
-        if (s->n) memcpy(slab, s->slab, s->n * sizeof *slab);
-        gp_free(s->slab);
-        s->slab = slab;
-        s->capacity = capacity;
-    }
+    if (!gp_grow(&s->slab, &s->capacity, s->n, s->n + 1, sizeof *s->slab))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");
     void *slab = gp_alloc(SLAB_ROWS, m->stride * (m->float64 ? sizeof(double) : sizeof(float)));
     if (!slab)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");

@@ -11,15 +11,7 @@
 
 static bool make_room(gp_notes *notes)
 {
-    if (notes->n < notes->capacity) return true;
-    size_t capacity = 2 * notes->capacity + 8;
-    gp_note *items = gp_alloc(capacity, sizeof *items);
-    if (!items) return false;
-    if (notes->n) memcpy(items, notes->items, notes->n * sizeof *items);
-    gp_free(notes->items);
-    notes->items = items;
-    notes->capacity = capacity;
-    return true;
+    return gp_grow(&notes->items, &notes->capacity, notes->n, notes->n + 1, sizeof *notes->items);
 }
 
 advgp_status gp_notes_add(gp_notes *notes, advgp_error *err, size_t count, const char *format, ...)

@@ -1,7 +1,9 @@
 // pack.c: any source into packed shards. Rows are dealt to one loose file a shard as they come (row after row, appended
 // in large pieces); then each loose file is mapped and written out in shuffled order, block by block. So the shuffle is
 // uniform, out of core, and the memory taken does not depend on the number of rows.
+#define _GNU_SOURCE // renameat2
 #include "base/alloc.h"
+#include "base/temporary.h"
 #include "data/manifest.h"
 #include "data/packed.h"
 #include "data/shuffle.h"
@@ -24,6 +26,7 @@ typedef struct packer {
     gp_manifest m;
     const gp_schema *schema; // borrowed; m.schema points at it while the manifest is written
     char dir[PATH_BYTES];    // the folder being written, beside the final one
+    int ticket;              // of that folder (temporary.h)
     size_t stride;           // elements a row
     size_t element, row_bytes;
     size_t dealt;
@@ -300,7 +303,11 @@ static advgp_status move_in(const packer *p, const char *dir, advgp_error *err)
     char old[PATH_BYTES + 8];
     bool replaced = false;
     snprintf(old, sizeof old, "%s.old", p->dir);
-    if (rename(p->dir, dir) == 0) return ADVGP_OK; // nothing there, or an empty folder
+    if (rename(p->dir, dir) == 0) return ADVGP_OK;                          // nothing there, or an empty folder
+    if (renameat2(AT_FDCWD, p->dir, AT_FDCWD, dir, RENAME_EXCHANGE) == 0) { // at no moment is there none
+        remove_folder(p->dir);
+        return ADVGP_OK;
+    }
     replaced = rename(dir, old) == 0;
     if (replaced && rename(p->dir, dir) == 0) {
         remove_folder(old);
@@ -364,7 +371,7 @@ static advgp_status make_folder(packer *p, const char *dir, advgp_error *err)
     while (n > 1 && dir[n - 1] == '/') n--;
     if (n == 0 || n > PATH_BYTES / 2) return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be the name of a folder", dir);
     snprintf(p->dir, sizeof p->dir, "%.*s.tmp-%ld", (int)n, dir, (long)getpid());
-    if (mkdir(p->dir, 0777) == 0) return ADVGP_OK;
+    if (mkdir(p->dir, 0777) == 0) return p->ticket = gp_temporary_add(p->dir), ADVGP_OK;
     advgp_status st = gp_fail(err, ADVGP_EIO, "cannot make the folder %s: %s", p->dir, strerror(errno));
     p->dir[0] = 0;
     return st;
@@ -406,6 +413,7 @@ advgp_status gp_pack_try(const char *dir, advgp_error *err)
     advgp_status st = check_target(dir, err);
     if (st == ADVGP_OK) st = make_folder(p, dir, err);
     if (st == ADVGP_OK) remove_folder(p->dir);
+    gp_temporary_drop(p->ticket);
     gp_free(p);
     return st;
 }
@@ -426,6 +434,7 @@ advgp_status gp_pack(gp_source *source, const gp_schema *schema, const gp_split 
     if (st == ADVGP_OK) st = gp_encoder_notes(encoder, notes, err);
     if (st == ADVGP_OK) st = move_in(p, options->dir, err);
     if (st != ADVGP_OK && p->dir[0]) remove_folder(p->dir);
+    gp_temporary_drop(p->ticket);
     gp_encoder_free(encoder);
     packer_fini(p);
     gp_free(p);

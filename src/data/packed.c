@@ -1,7 +1,9 @@
-// packed.c: packed shards, mapped. A shard's file is mapped when it is first read from, and a block's checksum is asked
-// when the block is; after that a read is a transposition.
-#define _XOPEN_SOURCE   700 // realpath
-#define _DEFAULT_SOURCE     // MAP_ANONYMOUS
+// packed.c: packed shards, read by pread. A shard's file is opened when it is first read from, and a block's checksum
+// is asked when the block is; after that a read is a copy of the columns' stretches and their transposition. They are
+// not mapped: a file that is cut off during a run, or a disk that fails, would be a signal, and here it is a sentence.
+#define _XOPEN_SOURCE           700 // realpath
+#define _DEFAULT_SOURCE             // MAP_ANONYMOUS
+#define XXH_STATIC_LINKING_ONLY     // the state of a hash on the stack
 #include "data/packed.h"
 
 #include "base/alloc.h"
@@ -17,14 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-// A file that is mapped and whose head was checked. It lies in pages of its own: reading must not touch the heap.
+// A file whose head was checked. It lies in pages of its own: reading must not touch the heap.
 typedef struct view {
-    const unsigned char *bytes;
-    atomic_uchar checked[]; // one a block
+    int fd;       // -1: opened for every read, since too many are open (descriptors_to_keep)
+    dev_t device; // which file it was
+    ino_t inode;
+    atomic_uchar *checked; // one a block
+    uint64_t hashes[];     // likewise
 } view;
 
 typedef struct shard_file {
@@ -38,10 +44,19 @@ typedef struct packed_shards {
     char *dir;  // as it was given, for messages
     char *real; // where it is: files are opened late, and the working directory may be another by then
     uint64_t fingerprint;
-    shard_file *files; // n_train + 2
+    shard_file *files;    // n_train + 2
+    atomic_long *to_keep; // descriptors that may still be kept
 } packed_shards;
 
-enum { PATH_BYTES = PATH_MAX + 32 };
+enum { PATH_BYTES = PATH_MAX + 32, PIECE_BYTES = 1 << 16, TILE_ROWS = 1024, TILE_COLUMNS = 8 };
+
+// A quarter of those that the process may have: the others are for connections and files.
+static long descriptors_to_keep(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return limit.rlim_cur > 4 * GP_SHARDS_MAX ? GP_SHARDS_MAX : (long)limit.rlim_cur / 4;
+}
 
 // ---- a shard's file -------------------------------------------------------------------------------------------------
 static void name_file(const packed_shards *p, const char *dir, size_t k, char out[PATH_BYTES])
@@ -49,6 +64,25 @@ static void name_file(const packed_shards *p, const char *dir, size_t k, char ou
     char name[32];
     gp_shard_file_name(name, p->base.n_train, k);
     (void)snprintf(out, PATH_BYTES, "%s/%s", dir, name);
+}
+
+static advgp_status complain(const packed_shards *p, size_t k, const char *what, advgp_error *err)
+{
+    char told[PATH_BYTES];
+    name_file(p, p->dir, k, told);
+    return gp_fail(err, ADVGP_EFILE, "%s: %s; pack the data again", told, what);
+}
+
+// Bytes of an open shard, all of them.
+static advgp_status load(const packed_shards *p, size_t k, int fd, size_t at, size_t n, void *out, advgp_error *err)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(fd, (char *)out + done, n - done, (off_t)(at + done));
+        if (got == 0) return complain(p, k, "it was cut off while it was read", err);
+        if (got < 0 && errno != EINTR) return complain(p, k, strerror(errno), err);
+        if (got > 0) done += (size_t)got;
+    }
+    return ADVGP_OK;
 }
 
 static const char *check_head(const shard_file *f, const gp_shard_head *head)
@@ -60,71 +94,101 @@ static const char *check_head(const shard_file *f, const gp_shard_head *head)
     if (head->element_bytes != l->element || head->n_columns != l->n_columns || head->n_rows != l->n_rows ||
         head->block_rows != l->block_rows || head->n_blocks != l->n_blocks)
         return "its sizes differ from the manifest's";
-    if (XXH3_64bits(head + 1, l->data_start - sizeof *head) != head->table_hash)
-        return "its table of hashes is damaged";
     return NULL;
 }
 
-static advgp_status map_file(const packed_shards *p, size_t k, void **out, advgp_error *err)
+// The hashes of the blocks, and the zeros behind them.
+static advgp_status load_table(const packed_shards *p, size_t k, int fd, uint64_t wanted, uint64_t *hashes,
+                               advgp_error *err)
+{
+    const gp_shard_layout *l = &p->files[k].layout;
+    const size_t bytes = l->n_blocks * sizeof *hashes, padding = l->data_start - sizeof(gp_shard_head) - bytes;
+    unsigned char zeros[GP_SHARD_ALIGN];
+    XXH3_state_t hash;
+    advgp_status st = load(p, k, fd, sizeof(gp_shard_head), bytes, hashes, err);
+    if (st == ADVGP_OK) st = load(p, k, fd, sizeof(gp_shard_head) + bytes, padding, zeros, err);
+    if (st != ADVGP_OK) return st;
+    XXH3_64bits_reset(&hash);
+    XXH3_64bits_update(&hash, hashes, bytes);
+    XXH3_64bits_update(&hash, zeros, padding);
+    return XXH3_64bits_digest(&hash) == wanted ? ADVGP_OK : complain(p, k, "its table of hashes is damaged", err);
+}
+
+// Opens the file and sees that it is whole; `known`, if not NULL, is the file that it was.
+static advgp_status open_file(const packed_shards *p, size_t k, const view *known, struct stat *info, int *out,
+                              advgp_error *err)
 {
     const shard_file *f = &p->files[k];
     char path[PATH_BYTES], told[PATH_BYTES];
     name_file(p, p->real, k, path);
-    name_file(p, p->dir, k, told);
     const int fd = gp_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) return gp_fail(err, ADVGP_EFILE, "%s: %s; pack the data again", told, strerror(errno));
-    struct stat info;
+    if (fd < 0) return complain(p, k, strerror(errno), err);
     advgp_status st = ADVGP_OK;
-    void *bytes = MAP_FAILED;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size != f->layout.file_bytes)
+    if (fstat(fd, info) != 0 || !S_ISREG(info->st_mode) || (uint64_t)info->st_size != f->layout.file_bytes) {
+        name_file(p, p->dir, k, told);
         st = gp_fail(err, ADVGP_EFILE,
                      "%s has not the %zu bytes it should have: it is cut off or foreign; pack the data again", told,
                      f->layout.file_bytes);
-    if (st == ADVGP_OK) {
-        bytes = mmap(NULL, f->layout.file_bytes, PROT_READ, MAP_SHARED, fd, 0);
-        if (bytes == MAP_FAILED) st = gp_fail(err, ADVGP_EIO, "cannot map %s: %s", told, strerror(errno));
+    } else if (known && (info->st_dev != known->device || info->st_ino != known->inode)) {
+        st = complain(p, k, "it was replaced while it was read", err);
     }
-    close(fd);
-    const char *wrong = st == ADVGP_OK ? check_head(f, bytes) : NULL;
-    if (wrong) {
-        munmap(bytes, f->layout.file_bytes);
-        st = gp_fail(err, ADVGP_EFILE, "%s: %s; pack the data again", told, wrong);
-    }
-    *out = bytes;
+    if (st == ADVGP_OK)
+        *out = fd;
+    else
+        close(fd);
     return st;
 }
 
 static size_t view_bytes(const shard_file *f)
 {
-    return sizeof(view) + f->layout.n_blocks;
+    return sizeof(view) + f->layout.n_blocks * (sizeof(uint64_t) + sizeof(atomic_uchar));
 }
 
 static void close_view(const shard_file *f, view *v)
 {
     if (!v) return;
-    munmap((void *)(uintptr_t)v->bytes, f->layout.file_bytes);
+    if (v->fd >= 0) close(v->fd);
     munmap(v, view_bytes(f));
 }
 
-// Of threads that all find it unread each maps it, and one view stays.
+static advgp_status check_file(const packed_shards *p, size_t k, view *v, advgp_error *err)
+{
+    gp_shard_head head;
+    advgp_status st = load(p, k, v->fd, 0, sizeof head, &head, err);
+    const char *wrong = st == ADVGP_OK ? check_head(&p->files[k], &head) : NULL;
+    if (wrong) return complain(p, k, wrong, err);
+    return st == ADVGP_OK ? load_table(p, k, v->fd, head.table_hash, v->hashes, err) : st;
+}
+
+// Of threads that all find it unread each opens it, and one view stays.
 static advgp_status open_view(const packed_shards *p, size_t k, view **out, advgp_error *err)
 {
     shard_file *f = &p->files[k];
-    void *bytes;
-    const advgp_status st = map_file(p, k, &bytes, err);
+    struct stat info;
+    int fd;
+    advgp_status st = open_file(p, k, NULL, &info, &fd, err);
     if (st != ADVGP_OK) return st;
     view *v = mmap(NULL, view_bytes(f), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *theirs = NULL;
     if (v == MAP_FAILED) {
-        munmap(bytes, f->layout.file_bytes);
+        close(fd);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the %zu blocks of a shard", f->layout.n_blocks);
     }
-    v->bytes = bytes;
-    if (!atomic_compare_exchange_strong(&f->view, &theirs, v)) {
-        close_view(f, v);
-        v = theirs;
+    v->fd = fd, v->device = info.st_dev, v->inode = info.st_ino;
+    v->checked = (atomic_uchar *)(v->hashes + f->layout.n_blocks);
+    st = check_file(p, k, v, err);
+    const bool keep = st == ADVGP_OK && atomic_fetch_sub(p->to_keep, 1) > 0;
+    if (st == ADVGP_OK && !keep) {
+        close(v->fd);
+        v->fd = -1;
     }
-    *out = v;
-    return ADVGP_OK;
+    if (st == ADVGP_OK && atomic_compare_exchange_strong(&f->view, &theirs, v)) {
+        *out = v;
+        return st;
+    }
+    if (keep) atomic_fetch_add(p->to_keep, 1);
+    close_view(f, v);
+    *out = theirs;
+    return st;
 }
 
 static advgp_status view_of(const packed_shards *p, size_t k, view **out, advgp_error *err)
@@ -134,92 +198,126 @@ static advgp_status view_of(const packed_shards *p, size_t k, view **out, advgp_
 }
 
 // ---- reading --------------------------------------------------------------------------------------------------------
-size_t gp_packed_blocks(const gp_shards *s, size_t shard)
+
+// A shard that is being read.
+typedef struct opened {
+    const packed_shards *p;
+    const gp_shard_layout *l;
+    size_t k;
+    view *view;
+    int fd;
+} opened;
+
+static size_t block_start(const opened *o, size_t block)
 {
-    return ((const packed_shards *)s)->files[shard].layout.n_blocks;
+    return o->l->data_start + block * o->l->block_bytes;
 }
 
-advgp_status gp_packed_block(const gp_shards *s, size_t shard, size_t block, gp_block *out, advgp_error *err)
+static advgp_status check_block(const opened *o, size_t block, advgp_error *err)
 {
-    const packed_shards *p = (const packed_shards *)s;
-    const gp_shard_layout *l = &p->files[shard].layout;
-    view *v;
-    const advgp_status st = view_of(p, shard, &v, err);
-    if (st != ADVGP_OK) return st;
-    const unsigned char *values = v->bytes + l->data_start + block * l->block_bytes;
-    if (!atomic_load_explicit(&v->checked[block], memory_order_relaxed)) { // two threads may both check: no harm
-        uint64_t wanted;
-        memcpy(&wanted, v->bytes + sizeof(gp_shard_head) + block * sizeof wanted, sizeof wanted);
-        if (XXH3_64bits(values, gp_shard_block_size(l, block)) != wanted) {
-            char path[PATH_BYTES];
-            name_file(p, p->dir, shard, path);
-            return gp_fail(err, ADVGP_EFILE, "%s: block %zu of %zu is damaged (checksum); pack the data again", path,
-                           block, l->n_blocks);
-        }
-        atomic_store_explicit(&v->checked[block], 1, memory_order_relaxed);
+    if (atomic_load_explicit(&o->view->checked[block], memory_order_relaxed)) return ADVGP_OK;
+    unsigned char piece[PIECE_BYTES]; // two threads may both check: no harm
+    XXH3_state_t hash;
+    XXH3_64bits_reset(&hash);
+    const size_t bytes = gp_shard_block_size(o->l, block);
+    for (size_t done = 0; done < bytes;) {
+        const size_t n = bytes - done < sizeof piece ? bytes - done : sizeof piece;
+        const advgp_status st = load(o->p, o->k, o->fd, block_start(o, block) + done, n, piece, err);
+        if (st != ADVGP_OK) return st;
+        XXH3_64bits_update(&hash, piece, n);
+        done += n;
     }
-    *out = (gp_block){.n_rows = gp_shard_block_rows(l, block),
-                      .float64 = l->element == 8,
-                      .run = gp_shard_run(l, block),
-                      .values = values};
+    if (XXH3_64bits_digest(&hash) != o->view->hashes[block]) {
+        char path[PATH_BYTES];
+        name_file(o->p, o->p->dir, o->k, path);
+        return gp_fail(err, ADVGP_EFILE, "%s: block %zu of %zu is damaged (checksum); pack the data again", path, block,
+                       o->l->n_blocks);
+    }
+    atomic_store_explicit(&o->view->checked[block], 1, memory_order_relaxed);
     return ADVGP_OK;
 }
 
-// Rows `first` .. of a block, row-major. Sixteen rows at a time: a cache line of each column is used up before it can
-// be evicted.
-static void transpose_float(const gp_block *b, size_t first, size_t n, size_t d, double *restrict X)
+// Where rows are in a shard: n from `first` of a block, at most TILE_ROWS.
+typedef struct tile {
+    size_t block, first, n;
+} tile;
+
+// A stretch of one column, as the file has it.
+static advgp_status load_column(const opened *o, tile t, size_t column, void *out, advgp_error *err)
 {
-    const float *values = b->values;
-    for (size_t i = 0; i < n; i += GP_RUN_VALUES) {
-        size_t m = n - i < GP_RUN_VALUES ? n - i : GP_RUN_VALUES;
-        for (size_t j = 0; j < d; j++) {
-            const float *restrict column = values + j * b->run + first + i;
-            for (size_t k = 0; k < m; k++) X[(i + k) * d + j] = column[k];
-        }
-    }
+    const size_t at = column * gp_shard_run(o->l, t.block) + t.first;
+    return load(o->p, o->k, o->fd, block_start(o, t.block) + at * o->l->element, t.n * o->l->element, out, err);
 }
 
-static void transpose_double(const gp_block *b, size_t first, size_t n, size_t d, double *restrict X)
-{
-    const double *values = b->values;
-    for (size_t i = 0; i < n; i += GP_RUN_VALUES) {
-        size_t m = n - i < GP_RUN_VALUES ? n - i : GP_RUN_VALUES;
-        for (size_t j = 0; j < d; j++) {
-            const double *restrict column = values + j * b->run + first + i;
-            for (size_t k = 0; k < m; k++) X[(i + k) * d + j] = column[k];
-        }
-    }
-}
+// Columns of a tile side by side: a cache line of a row is written at once.
+typedef union columns {
+    float f[TILE_COLUMNS][TILE_ROWS];
+    double d[TILE_COLUMNS][TILE_ROWS];
+} columns;
 
-static void copy_column(const gp_block *b, size_t column, size_t first, size_t n, double *out)
+static void lay_rows(const columns *c, bool float64, size_t n_columns, size_t n, size_t stride, double *restrict X)
 {
-    if (b->float64) {
-        memcpy(out, (const double *)b->values + column * b->run + first, n * sizeof *out);
+    if (float64) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n_columns; j++) X[i * stride + j] = c->d[j][i];
     } else {
-        const float *values = (const float *)b->values + column * b->run + first;
-        for (size_t i = 0; i < n; i++) out[i] = values[i];
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n_columns; j++) X[i * stride + j] = c->f[j][i];
     }
+}
+
+// `n` columns from `first` into rows of `stride` numbers.
+static advgp_status read_columns(const opened *o, tile t, size_t first, size_t n, size_t stride, double *X,
+                                 advgp_error *err)
+{
+    columns c;
+    const bool float64 = o->l->element == 8;
+    for (size_t done = 0; done < n;) {
+        const size_t m = n - done < TILE_COLUMNS ? n - done : TILE_COLUMNS;
+        advgp_status st = ADVGP_OK;
+        for (size_t j = 0; st == ADVGP_OK && j < m; j++)
+            st = load_column(o, t, first + done + j, float64 ? (void *)c.d[j] : (void *)c.f[j], err);
+        if (st != ADVGP_OK) return st;
+        lay_rows(&c, float64, m, t.n, stride, X + done);
+        done += m;
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status read_rows(const opened *o, size_t first, size_t n, double *X, double *y, double *w,
+                              advgp_error *err)
+{
+    const gp_shards *s = &o->p->base;
+    const size_t d = s->d, block_rows = o->l->block_rows;
+    for (size_t done = 0; done < n;) {
+        tile t = {(first + done) / block_rows, (first + done) % block_rows, n - done};
+        const size_t left = gp_shard_block_rows(o->l, t.block) - t.first;
+        if (t.n > left) t.n = left;
+        if (t.n > TILE_ROWS) t.n = TILE_ROWS;
+        advgp_status st = check_block(o, t.block, err);
+        if (st == ADVGP_OK) st = read_columns(o, t, 0, d, d, X + done * d, err);
+        if (st == ADVGP_OK) st = read_columns(o, t, d, 1, 1, y + done, err);
+        if (st == ADVGP_OK && w && s->weighted) st = read_columns(o, t, d + 1, 1, 1, w + done, err);
+        if (st != ADVGP_OK) return st;
+        for (size_t i = 0; w && !s->weighted && i < t.n; i++) w[done + i] = 1;
+        done += t.n;
+    }
+    return ADVGP_OK;
 }
 
 static advgp_status packed_read(const gp_shards *s, size_t shard, size_t first, size_t n, double *X, double *y,
                                 double *w, advgp_error *err)
 {
-    size_t block_rows = ((const packed_shards *)s)->files[shard].layout.block_rows;
-    for (size_t done = 0; done < n;) {
-        gp_block b;
-        advgp_status st = gp_packed_block(s, shard, (first + done) / block_rows, &b, err);
-        if (st != ADVGP_OK) return st;
-        size_t from = (first + done) % block_rows, m = b.n_rows - from < n - done ? b.n_rows - from : n - done;
-        if (b.float64)
-            transpose_double(&b, from, m, s->d, X + done * s->d);
-        else
-            transpose_float(&b, from, m, s->d, X + done * s->d);
-        copy_column(&b, s->d, from, m, y + done);
-        if (w && s->weighted) copy_column(&b, s->d + 1, from, m, w + done);
-        for (size_t i = 0; w && !s->weighted && i < m; i++) w[done + i] = 1;
-        done += m;
-    }
-    return ADVGP_OK;
+    opened o = {.p = (const packed_shards *)s, .k = shard};
+    struct stat info;
+    o.l = &o.p->files[shard].layout;
+    advgp_status st = view_of(o.p, shard, &o.view, err);
+    if (st != ADVGP_OK) return st;
+    o.fd = o.view->fd;
+    if (o.fd < 0) st = open_file(o.p, shard, o.view, &info, &o.fd, err);
+    if (st == ADVGP_OK) st = read_rows(&o, first, n, X, y, w, err);
+    if (o.view->fd < 0 && o.fd >= 0) close(o.fd);
+    return st;
 }
 
 static void packed_free(gp_shards *s)
@@ -227,6 +325,7 @@ static void packed_free(gp_shards *s)
     packed_shards *p = (packed_shards *)s;
     for (size_t k = 0; p->files && k < s->n_train + 2; k++) close_view(&p->files[k], p->files[k].view);
     gp_free(p->files);
+    gp_free(p->to_keep);
     gp_free(p->dir);
     gp_free(p->real);
     gp_shards_fini(s);
@@ -301,7 +400,9 @@ advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema
     st = gp_shards_init(&p->base, &packed_ops, m.d, m.n_train, m.weighted, m.seed, err);
     if (st == ADVGP_OK) st = find_folder(p, dir, err);
     p->files = gp_alloc(m.n_train + 2, sizeof *p->files);
-    if (st == ADVGP_OK && !p->files) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+    p->to_keep = gp_alloc(1, sizeof *p->to_keep);
+    if (st == ADVGP_OK && !(p->files && p->to_keep)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+    if (st == ADVGP_OK) atomic_init(p->to_keep, descriptors_to_keep());
     if (st == ADVGP_OK) st = plan_shards(p, &m, err);
 done:
     if (st != ADVGP_OK) {

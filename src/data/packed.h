@@ -1,4 +1,4 @@
-// packed.h: a folder of packed shards: encoded, standardised, shuffled rows that are mapped and read in place.
+// packed.h: a folder of packed shards: encoded, standardised, shuffled rows that are read block by block.
 //
 //   DIR/manifest.json    schema, scales, policy, target, seed; rows, weight and the hash of the head of every shard
 //   DIR/shard-0000.bin   one file a training shard; stop.bin and calibrate.bin hold the held-out rows
@@ -36,8 +36,9 @@ void gp_shard_file_name(char out[32], size_t n_train, size_t shard);
 // ---- reading --------------------------------------------------------------------------------------------------------
 bool gp_packed_is(const char *path); // is it a folder with a manifest or with shards of ours?
 // Reads and checks the manifest, which has the rows and weight of every shard. A shard's file is opened, and its head
-// checked, when a row of it is first read; each of its blocks likewise. So whoever reads two shards opens two files.
-// schema (may be NULL) and sql (may be NULL; NULL in it if none was used) are the caller's to free. EFILE for
+// checked, when a row of it is first read; each of its blocks likewise. So whoever reads two shards opens two files,
+// and keeps them open while descriptors are plenty. A file that is cut off or replaced meanwhile is an error that names
+// it. schema (may be NULL) and sql (may be NULL; NULL in it if none was used) are the caller's to free. EFILE for
 // everything wrong with the files.
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err);
 // For whoever will need them all: opens every shard now, so that a file that is gone, cut off or foreign is known
@@ -47,15 +48,6 @@ advgp_status gp_packed_check(const gp_shards *s, advgp_error *err);
 // processes that have the same one read the same rows. 0 for other shards than packed ones.
 uint64_t gp_packed_fingerprint(const gp_shards *s);
 const char *gp_packed_dir(const gp_shards *s); // absolute, without links; NULL for other shards than packed ones
-
-typedef struct gp_block { // in place: columns of one block, valid until the shards are freed
-    size_t n_rows;
-    bool float64;
-    size_t run;         // values from one column to the next
-    const void *values; // column j at values + j * run elements; inputs, then target, then weights
-} gp_block;
-size_t gp_packed_blocks(const gp_shards *s, size_t shard);
-advgp_status gp_packed_block(const gp_shards *s, size_t shard, size_t block, gp_block *out, advgp_error *err);
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 typedef struct gp_pack_options {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "packed shards are mapped in place and little-endian"
+#error "packed shards are read as they are, and little-endian"
 #endif
 
 static size_t round_up(size_t n, size_t unit)

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum { N = 9000, D = 3 };
@@ -290,27 +291,16 @@ static void a_bad_block_is_named(void **state)
     done(&p);
 }
 
-// ---- opened when they are read
-// --------------------------------------------------------------------------------------- How often a file of that name
-// is in a list of the process: its mappings.
-static size_t count_mapped(const char *name)
-{
-    char line[8192];
-    size_t n = 0;
-    FILE *f = fopen("/proc/self/maps", "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f)) n += strstr(line, name) != NULL;
-    fclose(f);
-    return n;
-}
+// ---- opened when they are read --------------------------------------------------------------------------------------
 
-static size_t count_open(void)
+// How many files of that name the process has open.
+static size_t count_open(const char *name)
 {
     size_t n = 0;
     DIR *d = opendir("/proc/self/fd");
     for (struct dirent *entry; (entry = readdir(d));) {
         char target[4096] = {0};
-        n += readlinkat(dirfd(d), entry->d_name, target, sizeof target - 1) > 0 && strstr(target, "/packed/");
+        n += readlinkat(dirfd(d), entry->d_name, target, sizeof target - 1) > 0 && strstr(target, name);
     }
     closedir(d);
     return n;
@@ -335,30 +325,77 @@ static void only_shards_that_are_read_are_opened(void **state)
     assert_int_equal(rename(in_folder("packed/shard-0000.bin"), in_folder("packed/away")), 0);
     gp_shards *s = NULL;
     ASSERT_OK(gp_packed_open(in_folder("packed"), &s, NULL, NULL, err));
-    assert_int_equal(count_mapped("/packed/"), 0);
+    assert_int_equal(count_open("/packed/"), 0);
     assert_true(s->rows[0] > 100 && s->weight[0] > 100); // known from the manifest
     ASSERT_OK(read_some(s, 3, err));
     ASSERT_OK(read_some(s, 5, err));
     ASSERT_OK(read_some(s, 3, err));
-    assert_int_equal(count_mapped("/packed/"), 2);
-    assert_int_equal(count_mapped("packed/shard-0003.bin") + count_mapped("packed/shard-0005.bin"), 2);
-    assert_int_equal(count_open(), 0);
+    assert_int_equal(count_open("/packed/"), 2);
+    assert_int_equal(count_open("packed/shard-0003.bin") + count_open("packed/shard-0005.bin"), 2);
     ASSERT_FAILS(read_some(s, 0, err), ADVGP_EFILE, "packed/shard-0000.bin: No such file");
     ASSERT_FAILS(read_some(s, 1, err), ADVGP_EFILE, "packed/shard-0001.bin: its head is damaged");
     ASSERT_FAILS(read_some(s, s->n_train, err), ADVGP_EFILE, "packed/stop.bin has not the");
     ASSERT_FAILS(gp_packed_check(s, err), ADVGP_EFILE, "packed/shard-0000.bin");
-    assert_int_equal(count_mapped("/packed/"), 2); // what was refused is not kept
+    assert_int_equal(count_open("/packed/"), 2); // what was refused is not kept
     assert_int_equal(rename(in_folder("packed/away"), in_folder("packed/shard-0000.bin")), 0);
     ASSERT_OK(read_some(s, 0, err)); // it is asked again
     bytes[20] ^= 1;
     write_file("packed/shard-0001.bin", bytes, n);
     ASSERT_FAILS(gp_packed_check(s, err), ADVGP_EFILE, "packed/stop.bin");
-    assert_int_equal(count_mapped("/packed/"), 6); // all before it
+    assert_int_equal(count_open("/packed/"), 6); // all before it
     gp_shards_free(s);
-    assert_int_equal(count_mapped("/packed/"), 0);
+    assert_int_equal(count_open("/packed/"), 0);
     gp_source *source = NULL;
     ASSERT_FAILS(gp_source_packed_open(in_folder("packed"), &source, err), ADVGP_EFILE, "packed/stop.bin");
     gp_free(bytes);
+    done(&p);
+}
+
+// A process of few descriptors keeps some files, and opens the others whenever they are read.
+static void a_file_that_changes_while_it_is_read_is_an_error_that_names_it(void **state)
+{
+    (void)state;
+    enum { SHARDS = 12, DESCRIPTORS = 32 };
+    prepared p = prepare(N, true);
+    gp_shards *s = NULL, *wanted = in_memory(&p, SHARDS, false);
+    gp_shards_free(on_disk(&p, SHARDS, false));
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before, few.rlim_cur = DESCRIPTORS;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ASSERT_OK(gp_packed_open(in_folder("packed"), &s, NULL, NULL, err));
+    ASSERT_OK(gp_packed_check(s, err));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(count_open("/packed/"), DESCRIPTORS / 4);
+    for (size_t k = 0; k < SHARDS; k++) {
+        double X[2][50 * D], Y[2][50], W[2][50];
+        ASSERT_OK(gp_shards_read(s, k, 3, 50, X[0], Y[0], W[0], err));
+        ASSERT_OK(gp_shards_read(wanted, k, 3, 50, X[1], Y[1], W[1], err));
+        assert_memory_equal(X[0], X[1], sizeof X[0]);
+        assert_memory_equal(Y[0], Y[1], sizeof Y[0]);
+        assert_memory_equal(W[0], W[1], sizeof W[0]);
+    }
+    assert_int_equal(count_open("/packed/"), DESCRIPTORS / 4);
+    // Cut off: one that is open, one that is not.
+    assert_int_equal(truncate(in_folder("packed/shard-0002.bin"), 128), 0);
+    assert_int_equal(truncate(in_folder("packed/shard-0010.bin"), 128), 0);
+    ASSERT_FAILS(read_some(s, 2, err), ADVGP_EFILE, "packed/shard-0002.bin: it was cut off while it was read");
+    ASSERT_FAILS(read_some(s, 10, err), ADVGP_EFILE, "packed/shard-0010.bin has not the");
+    // Replaced, by one of the same size: who has it open reads on, the other would read different rows.
+    for (size_t k = 3; k < 12; k += 8) {
+        char name[64];
+        size_t n;
+        snprintf(name, sizeof name, "packed/shard-%04zu.bin", k);
+        char *bytes = load(in_folder(name), &n);
+        assert_int_equal(rename(in_folder(name), in_folder("packed/former")), 0);
+        write_file(name, bytes, n);
+        gp_free(bytes);
+    }
+    ASSERT_OK(read_some(s, 3, err));
+    ASSERT_FAILS(read_some(s, 11, err), ADVGP_EFILE, "packed/shard-0011.bin: it was replaced while it was read");
+    gp_shards_free(s);
+    gp_shards_free(wanted);
+    assert_int_equal(count_open("/packed/"), 0);
     done(&p);
 }
 
@@ -383,7 +420,7 @@ static void *read_at_once(void *ctx)
     return NULL;
 }
 
-static void threads_that_come_first_together_share_one_mapping(void **state)
+static void threads_that_come_first_together_share_one_file(void **state)
 {
     (void)state;
     enum { THREADS = 6, SHARDS = 8, ROUNDS = 10 };
@@ -405,7 +442,7 @@ static void threads_that_come_first_together_share_one_mapping(void **state)
         gp_alloc_freeze(false);
         for (size_t i = 0; i < THREADS; i++) assert_true(readers[i].same);
         pthread_barrier_destroy(&start);
-        assert_int_equal(count_mapped("shard-"), SHARDS);
+        assert_int_equal(count_open("shard-"), SHARDS);
     }
     gp_shards_free(s);
     gp_shards_free(wanted);
@@ -551,7 +588,8 @@ int main(void)
         cmocka_unit_test(damage_is_found_and_named),
         cmocka_unit_test(a_bad_block_is_named),
         cmocka_unit_test(only_shards_that_are_read_are_opened),
-        cmocka_unit_test(threads_that_come_first_together_share_one_mapping),
+        cmocka_unit_test(a_file_that_changes_while_it_is_read_is_an_error_that_names_it),
+        cmocka_unit_test(threads_that_come_first_together_share_one_file),
         cmocka_unit_test(a_data_set_has_a_fingerprint_and_a_place),
         cmocka_unit_test(a_failed_packing_leaves_nothing_and_spoils_nothing),
         cmocka_unit_test(failing_memory_is_a_status_everywhere),

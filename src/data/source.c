@@ -83,11 +83,10 @@ static advgp_status fail_without(const gp_source *source, const char *name, cons
                                   "%s has no column '%s' (%s): its first line is a row of numbers, so that its columns "
                                   "are called %s; use these names, or put a header line before it",
                                   source->label, name, role, all)
-        : near
-            ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label, name, role,
-                      near)
-            : gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); its columns are %s (is the first line a header?)",
-                      source->label, name, role, all);
+        : near ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label, name, role,
+                         near)
+               : gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); its columns are %s%s", source->label, name,
+                         role, all, source->headed ? " (is the first line a header?)" : "");
     gp_buffer_fini(&list);
     gp_free(names);
     return st;

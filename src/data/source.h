@@ -58,6 +58,7 @@ struct gp_source {
     bool *wanted; // n_columns, all true at first. A caller may clear some before a pass: the column is then not read.
     char *label;  // how messages call it: the file, or "3 files in DIR"
     bool unnamed; // there is no header line: columns are called c1, c2, ...
+    bool headed;  // the names are those of a header line of text
 };
 
 extern const gp_source_ops gp_source_memory, gp_source_packed, gp_source_synthetic;

@@ -40,10 +40,11 @@ const char *gp_nearest_name(const char *wanted, const char *const *names, size_t
 {
     const char *best = NULL;
     char a[NAME_BYTES], b[NAME_BYTES];
-    size_t fewest = strlen(wanted) / 3 + 2; // a third of the letters wrong is still a slip; more is another word
+    size_t fewest = SIZE_MAX;
+    (void)lower_case(a, wanted);
     for (size_t i = 0; i < n_names; i++) {
-        size_t cost = gp_text_distance(lower_case(a, wanted), lower_case(b, names[i]));
-        if (cost >= fewest) continue;
+        size_t cost = gp_text_distance(a, lower_case(b, names[i]));
+        if (cost >= fewest || !gp_text_is_near(a, b)) continue;
         fewest = cost;
         best = names[i];
     }

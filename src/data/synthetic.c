@@ -1,6 +1,7 @@
 // synthetic.c: rows out of a seed, for benchmarks and tests: a smooth function of d uniform inputs plus noise of sd
 // 0.1. Row i is a pure function of (seed, i), so a billion rows cost neither memory nor disk.
 #include "base/alloc.h"
+#include "base/constants.h"
 #include "base/rng.h"
 #include "data/source.h"
 
@@ -30,7 +31,7 @@ static void fill_row(synthetic_source *s, size_t i)
         y += j == 0 ? sin(3 * x) : x / (double)(j + 1);
     }
     double radius = sqrt(-2 * log(1 - gp_hash_uniform(s->seed, first + s->d)));
-    y += 0.1 * radius * cos(6.283185307179586477 * gp_hash_uniform(s->seed, first + s->d + 1));
+    y += 0.1 * radius * cos(GP_TWO_PI * gp_hash_uniform(s->seed, first + s->d + 1));
     s->cells[s->d * CHUNK_ROWS + i] = y;
 }
 

@@ -59,7 +59,7 @@ static advgp_status consume(inflating *g, const char *shown, advgp_error *err)
     return ADVGP_OK;
 }
 
-static advgp_status check_gzip(int fd, const char *shown, advgp_error *err)
+static advgp_status check_gzip(int fd, const char *shown, const gp_file_options *options, advgp_error *err)
 {
     inflating *g = gp_alloc(1, sizeof *g);
     if (!g || inflateInit2(&g->stream, WINDOW_BITS) != Z_OK) {
@@ -73,6 +73,8 @@ static advgp_status check_gzip(int fd, const char *shown, advgp_error *err)
         g->stream.next_in = g->in;
         g->stream.avail_in = (uInt)got;
         if (st == ADVGP_OK) st = consume(g, shown, err);
+        if (st == ADVGP_OK && options->stop && options->stop(options->stop_ctx))
+            st = gp_fail(err, ADVGP_ESTOPPED, "stopped while reading %s", shown);
     }
     if (st == ADVGP_OK && g->inside) st = is_cut(shown, err);
     inflateEnd(&g->stream);
@@ -131,8 +133,9 @@ static advgp_status check_zstd(int fd, const char *shown, advgp_error *err)
     return at > end ? is_cut(shown, err) : ADVGP_OK;
 }
 
-advgp_status gp_compressed_check(int fd, const char *compression, const char *shown, advgp_error *err)
+advgp_status gp_compressed_check(int fd, const char *compression, const char *shown, const gp_file_options *options,
+                                 advgp_error *err)
 {
-    if (strcmp(compression, "gzip") == 0) return check_gzip(fd, shown, err);
+    if (strcmp(compression, "gzip") == 0) return check_gzip(fd, shown, options, err);
     return strcmp(compression, "zstd") == 0 ? check_zstd(fd, shown, err) : ADVGP_OK;
 }

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "data/notes.h"
 #include "data/strings.h"
-#include "files/duckdb_connect.h"
+#include "files/duckdb_query.h"
 #include "files/file_columns.h"
 #include "files/files.h"
 #include "files/inputs.h"
@@ -26,7 +26,12 @@ typedef struct file_source {
     char **exact;  // names of columns to be read as text too
     bool *as_text; // n_exact: the query reads them as text, which becomes a number only here
     size_t n_exact;
-    char *sql;                    // the user's, or NULL
+    char *sql;                // the user's, or NULL
+    bool stored, in_order;    // as in gp_file_options
+    char **unknown, **needed; // the same
+    size_t n_unknown, n_needed;
+    char *written;                // a file that may be written, or NULL
+    size_t first;                 // the table that the query names first, in inputs; n_tables: none
     size_t memory_bytes, threads; // as in gp_file_options
     char *temporary;
     bool user_sql, running;
@@ -182,9 +187,8 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
         char *name = cell_copy(&result, 0, i);
         for (size_t k = 0; st == ADVGP_OK && name && k < n_seen; k++)
             if (strcasecmp(seen[k], name) == 0)
-                st = gp_fail(err, ADVGP_EDATA,
-                             "%s: columns %zu and %zu are both named '%s'; write it again with one renamed",
-                             file->shown, k + 1, n_seen + 1, name);
+                st = gp_refuse_twins(file->shown, k + 1, seen[k], n_seen + 1, name, "write it again with one renamed",
+                                     err);
         if (name) seen[n_seen++] = name;
         if (!name) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     }
@@ -199,6 +203,10 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_c
 {
     if (file->kind == GP_FILE_PARQUET) {
         advgp_status st = refuse_twins(s, file, err);
+        if (st != ADVGP_OK) return st;
+    }
+    if (file->kind == GP_FILE_JSON) {
+        advgp_status st = gp_duckdb_json_depth(&s->duckdb, &s->inputs, file, err);
         if (st != ADVGP_OK) return st;
     }
     if (file->kind == GP_FILE_CSV && !file->delimiter) {
@@ -225,70 +233,164 @@ static size_t find_exact(const file_source *s, const char *name)
     return i;
 }
 
-// "SELECT * FROM ..." for files of one table, after looking at each of them.
-static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffer *sql, advgp_error *err)
+// "SELECT * FROM ..." for files of one table, after looking at each of them; `all` gets their columns.
+static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffer *sql, gp_file_columns *all,
+                                advgp_error *err)
 {
     gp_input_file *files = s->inputs.files + first;
-    gp_file_columns all = {0};
-    advgp_status st = describe_file(s, &files[0], &all, err);
+    advgp_status st = describe_file(s, &files[0], all, err);
     for (size_t i = 1; st == ADVGP_OK && i < n; i++) {
         gp_file_columns more = {0};
         st = describe_file(s, &files[i], &more, err);
-        if (st == ADVGP_OK) st = gp_file_columns_merge(&all, &more, files[0].shown, files[i].shown, err);
+        if (st == ADVGP_OK) st = gp_file_columns_merge(all, &more, files[0].shown, files[i].shown, err);
         gp_file_columns_fini(&more);
     }
-    const char **names = st == ADVGP_OK ? gp_alloc(all.n, sizeof *names) : NULL;
-    const char **types = st == ADVGP_OK ? gp_alloc(all.n, sizeof *types) : NULL;
+    const char **names = st == ADVGP_OK ? gp_alloc(all->n, sizeof *names) : NULL;
+    const char **types = st == ADVGP_OK ? gp_alloc(all->n, sizeof *types) : NULL;
     if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     gp_forced_types forced = {.names = names, .types = types};
-    for (size_t i = 0; st == ADVGP_OK && i < all.n; i++) {
-        bool text = strcmp(all.types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all.types[i]);
+    for (size_t i = 0; st == ADVGP_OK && i < all->n; i++) {
+        bool text = strcmp(all->types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all->types[i]);
         if (!number && !text) continue;
         // A user's query expects numbers, and a decimal comma is known to the CSV reader alone.
-        const size_t k = number && !s->sql && !files[0].decimal_comma ? find_exact(s, all.names[i]) : s->n_exact;
+        const size_t k = number && !s->sql && !files[0].decimal_comma ? find_exact(s, all->names[i]) : s->n_exact;
         if (k < s->n_exact) s->as_text[k] = true;
-        names[forced.n] = all.names[i];
+        names[forced.n] = all->names[i];
         types[forced.n++] = number && k == s->n_exact ? "DOUBLE" : "VARCHAR";
     }
     if (st == ADVGP_OK) gp_sql_read(sql, files, n, forced);
+    if (st == ADVGP_OK && sql->failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     gp_free(names);
     gp_free(types);
-    gp_file_columns_fini(&all);
     return st;
 }
 
-static advgp_status make_view(file_source *s, const gp_input_table *table, bool also_data, advgp_error *err)
+// ---- a user's query -------------------------------------------------------------------------------------------------
+typedef struct table_view {
+    gp_buffer select, more; // more: columns that the files do not have
+    gp_file_columns columns;
+} table_view;
+
+static bool has_column(const table_view *v, const char *name)
 {
-    gp_buffer select = {0}, sql = {0};
-    advgp_status st = table_query(s, table->first, table->n_files, &select, err);
-    if (st == ADVGP_OK) {
-        gp_buffer_add(&sql, "CREATE OR REPLACE VIEW ");
-        gp_buffer_quoted(&sql, table->name, '"');
-        gp_buffer_add(&sql, " AS %s", select.p ? select.p : "");
-        if (also_data && strcmp(table->name, "data") != 0)
-            gp_buffer_add(&sql, "; CREATE OR REPLACE VIEW data AS %s", select.p ? select.p : "");
-        st = sql.failed || select.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : run(s, sql.p, err);
+    for (size_t i = 0; i < v->columns.n; i++)
+        if (strcasecmp(v->columns.names[i], name) == 0) return true;
+    return false;
+}
+
+static size_t find_table(const file_source *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->inputs.n_tables && strcasecmp(s->inputs.tables[i].name, name) != 0) i++;
+    return i;
+}
+
+// Which table lacks the column; n_tables: none.
+static size_t lacking(const file_source *s, const gp_query *query, const table_view *views, const char *column,
+                      const char *qualifier)
+{
+    const size_t none = s->inputs.n_tables;
+    if (qualifier) {
+        const char *table = gp_query_table_of(query, qualifier);
+        const size_t i = table ? find_table(s, table) : none;
+        return i < none && !has_column(&views[i], column) ? i : none;
     }
-    gp_buffer_fini(&select);
+    for (size_t i = 0; i < none; i++)
+        if (has_column(&views[i], column)) return none;
+    return s->first;
+}
+
+static bool is_needed(const file_source *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_needed; i++)
+        if (strcasecmp(s->needed[i], name) == 0) return true;
+    return false;
+}
+
+// What is to be predicted is not known yet: columns for it alone are NULL where the files do not have them.
+static advgp_status supply(file_source *s, gp_query *query, table_view *views, bool *changed, advgp_error *err)
+{
+    json_t *columns = gp_query_only_for(query, (const char *const *)s->unknown, s->n_unknown);
+    if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    advgp_status st = ADVGP_OK;
+    const char *name;
+    json_t *qualifier;
+    json_object_foreach(columns, name, qualifier)
+    {
+        const size_t i = lacking(s, query, views, name, json_string_value(qualifier));
+        if (i == s->inputs.n_tables || is_needed(s, name)) continue;
+        gp_buffer_add(&views[i].more, ", NULL AS ");
+        gp_buffer_quoted(&views[i].more, name, '"');
+        const size_t n = gp_query_forget(query, name);
+        if (n && st == ADVGP_OK && !s->query) // not again when a pass is started over
+            st = gp_notes_add(s->notes, err, n, "%s has no column '%s': conditions of the query on it are left out",
+                              s->inputs.files[s->inputs.tables[i].first].shown, name);
+        *changed |= n > 0;
+    }
+    json_decref(columns);
+    return st;
+}
+
+static advgp_status make_view(file_source *s, const char *name, const table_view *v, advgp_error *err)
+{
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "CREATE OR REPLACE VIEW ");
+    gp_buffer_quoted(&sql, name, '"');
+    gp_buffer_add(&sql, v->more.n ? " AS SELECT *%s FROM (%s)" : " AS %s%s", v->more.n ? v->more.p : "", v->select.p);
+    const bool ok = !sql.failed && !v->select.failed && !v->more.failed;
+    const advgp_status st = ok ? run(s, sql.p, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     gp_buffer_fini(&sql);
+    return st;
+}
+
+static advgp_status make_views(file_source *s, gp_query *query, bool *changed, advgp_error *err)
+{
+    const size_t n = s->inputs.n_tables;
+    table_view *views = gp_alloc(n, sizeof *views);
+    if (!views) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        const gp_input_table *table = &s->inputs.tables[i];
+        st = table_query(s, table->first, table->n_files, &views[i].select, &views[i].columns, err);
+    }
+    if (st == ADVGP_OK && s->n_unknown) st = supply(s, query, views, changed, err);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = make_view(s, s->inputs.tables[i].name, &views[i], err);
+    if (st == ADVGP_OK && n == 1 && find_table(s, "data") == n) st = make_view(s, "data", &views[0], err);
+    for (size_t i = 0; i < n; i++) {
+        gp_buffer_fini(&views[i].select);
+        gp_buffer_fini(&views[i].more);
+        gp_file_columns_fini(&views[i].columns);
+    }
+    gp_free(views);
+    return st;
+}
+
+static advgp_status user_query(file_source *s, gp_buffer *out, advgp_error *err)
+{
+    gp_query query = {0};
+    char *rewritten = NULL;
+    bool changed = false;
+    advgp_status st = gp_duckdb_query_read(&s->duckdb, s->sql, &query, err);
+    if (st == ADVGP_OK) st = gp_query_bind(&query, &s->inputs, s->stored, s->notes, err);
+    if (st == ADVGP_OK) s->first = query.n_tables ? find_table(s, query.tables[0]) : s->inputs.n_tables;
+    if (st == ADVGP_OK && s->first == s->inputs.n_tables && query.n_tables) s->first = 0; // the single one, as "data"
+    if (st == ADVGP_OK) st = make_views(s, &query, &changed, err);
+    if (st == ADVGP_OK && changed) st = gp_duckdb_query_text(&s->duckdb, &query, &rewritten, err);
+    const char *text = rewritten ? rewritten : s->sql;
+    size_t n = strlen(text);
+    while (n && strchr("; \n\t\r", text[n - 1])) n--;
+    gp_buffer_add(out, "SELECT * FROM (%.*s\n)", (int)n, text); // the line end closes a comment
+    gp_free(rewritten);
+    gp_query_fini(&query);
     return st;
 }
 
 // Writes s->query; again after a file's encoding was corrected.
 static advgp_status build_query(file_source *s, advgp_error *err)
 {
-    const char *user_sql = s->sql;
     gp_buffer query = {0};
-    advgp_status st = ADVGP_OK;
-    if (user_sql) {
-        for (size_t i = 0; st == ADVGP_OK && i < s->inputs.n_tables; i++)
-            st = make_view(s, &s->inputs.tables[i], s->inputs.n_tables == 1, err);
-        size_t n = strlen(user_sql);
-        while (n && strchr("; \n\t\r", user_sql[n - 1])) n--;
-        gp_buffer_add(&query, "SELECT * FROM (%.*s\n)", (int)n, user_sql); // the line end closes a comment
-    } else {
-        st = table_query(s, 0, s->inputs.n_files, &query, err);
-    }
+    gp_file_columns columns = {0};
+    advgp_status st = s->sql ? user_query(s, &query, err) : table_query(s, 0, s->inputs.n_files, &query, &columns, err);
     if (st == ADVGP_OK && query.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     if (st == ADVGP_OK) {
         gp_free(s->query);
@@ -296,6 +398,29 @@ static advgp_status build_query(file_source *s, advgp_error *err)
     } else {
         gp_buffer_fini(&query);
     }
+    gp_file_columns_fini(&columns);
+    return st;
+}
+
+// A database that opens the inputs, what is to be written, and nothing else. A path is opened by its literal, which is
+// not its own name where that holds *, ? or [.
+static advgp_status connect_locked(file_source *s, advgp_error *err)
+{
+    gp_buffer paths = {0};
+    for (size_t i = 0; i < s->inputs.n_files; i++) {
+        if (paths.n) gp_buffer_add(&paths, ", ");
+        gp_buffer_quoted(&paths, s->inputs.files[i].path, '\'');
+        gp_buffer_add(&paths, ", ");
+        gp_sql_path(&paths, s->inputs.files[i].path);
+    }
+    if (s->written) {
+        if (paths.n) gp_buffer_add(&paths, ", ");
+        gp_buffer_quoted(&paths, s->written, '\'');
+    }
+    advgp_status st = paths.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files") : ADVGP_OK;
+    if (st == ADVGP_OK) st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, s->in_order, &s->duckdb, err);
+    if (st == ADVGP_OK) st = gp_duckdb_lock(&s->duckdb, paths.p ? paths.p : "", err);
+    gp_buffer_fini(&paths);
     return st;
 }
 
@@ -358,7 +483,7 @@ static advgp_status start_over(file_source *s, const char *message, advgp_error 
     end_pass(s);
     s->row = row;
     gp_duckdb_disconnect(&s->duckdb);
-    st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, &s->duckdb, err);
+    st = connect_locked(s, err);
     return st == ADVGP_OK ? build_query(s, err) : st;
 }
 
@@ -444,6 +569,20 @@ static advgp_status file_rewind(gp_source *source, advgp_error *err)
     return ADVGP_OK;
 }
 
+static bool copy_list(const char *const *list, size_t n, char ***out, size_t *n_out) // false: no memory
+{
+    *out = gp_alloc(n, sizeof **out);
+    for (*n_out = 0; *out && *n_out < n; ++*n_out)
+        if (!((*out)[*n_out] = gp_copy_text(list[*n_out]))) return false;
+    return *out != NULL;
+}
+
+static void free_list(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) gp_free(list[i]);
+    gp_free(list);
+}
+
 static void file_free(gp_source *source)
 {
     file_source *s = (file_source *)source;
@@ -453,8 +592,10 @@ static void file_free(gp_source *source)
         if (s->numbers) gp_free(s->numbers[i]);
         if (s->texts) gp_free(s->texts[i]);
     }
-    for (size_t i = 0; i < s->n_exact; i++) gp_free(s->exact[i]);
-    gp_free(s->exact);
+    free_list(s->exact, s->n_exact);
+    free_list(s->unknown, s->n_unknown);
+    free_list(s->needed, s->n_needed);
+    gp_free(s->written);
     gp_free(s->as_text);
     gp_free(s->casts);
     gp_free(s->numbers);
@@ -510,6 +651,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     if (st == ADVGP_OK && ok)
         st = gp_source_init(&s->base, &gp_source_duckdb, label.p, (const char *const *)list.names, types, n, err);
     s->base.unnamed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].no_header;
+    s->base.headed = !s->user_sql && s->inputs.n_files && s->inputs.files[0].kind == GP_FILE_CSV;
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) { // after init, so that free knows how many there are
         const char *cast = NULL, *type = type_of(s, &list, i);
         const bool text = gp_file_type_classify(type, &cast) == GP_TEXT;
@@ -533,18 +675,17 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
     s->threads = options->threads;
     s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
     s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
-    s->exact = gp_alloc(options->n_exact, sizeof *s->exact);
     s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);
-    bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->exact && s->as_text;
-    for (size_t i = 0; ok && i < options->n_exact; i++) {
-        s->exact[i] = gp_copy_text(options->exact[i]);
-        s->n_exact = i + 1;
-        ok = s->exact[i] != NULL;
-    }
+    s->stored = options->stored, s->in_order = options->in_order;
+    bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->as_text;
+    ok = ok && copy_list(options->exact, options->n_exact, &s->exact, &s->n_exact);
+    ok = ok && copy_list(options->unknown, options->n_unknown, &s->unknown, &s->n_unknown);
+    ok = ok && copy_list(options->needed, options->n_needed, &s->needed, &s->n_needed);
     return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
 }
 
-advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err)
+static advgp_status open_files(const gp_file_options *options, const char *written, gp_notes *notes, gp_source **out,
+                               advgp_error *err)
 {
     *out = NULL;
     file_source *s = gp_alloc(1, sizeof *s);
@@ -554,14 +695,44 @@ advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *note
     s->user_sql = options->sql != NULL;
     s->vector_rows = duckdb_vector_size();
     advgp_status st = keep_options(s, options, err);
+    if (st == ADVGP_OK && written && !(s->written = gp_copy_text(written)))
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
     if (st == ADVGP_OK) st = gp_inputs_open(options, notes, &s->inputs, err);
-    if (st == ADVGP_OK) st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, &s->duckdb, err);
+    if (st == ADVGP_OK) st = connect_locked(s, err);
     if (st == ADVGP_OK) st = build_query(s, err);
     if (st == ADVGP_OK) st = init_columns(s, err);
     if (st == ADVGP_OK)
         *out = &s->base;
     else
         file_free(&s->base);
+    return st;
+}
+
+advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err)
+{
+    return open_files(options, NULL, notes, out, err);
+}
+
+advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char **shown, advgp_error *err)
+{
+    file_source *s = (file_source *)source;
+    if (source->ops != &gp_source_duckdb || !s->sql || s->first >= s->inputs.n_tables)
+        return gp_fail(err, ADVGP_EINVAL, "the source has no query over a table");
+    const gp_input_table *table = &s->inputs.tables[s->first];
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "SELECT count(*) FROM ");
+    gp_buffer_quoted(&sql, table->name, '"');
+    duckdb_result result = {0};
+    advgp_status st = ADVGP_OK;
+    end_pass(s);
+    if (sql.failed)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
+        st = gp_file_error(&s->inputs, true, duckdb_result_error(&result), err);
+    *n_rows = st == ADVGP_OK ? (size_t)duckdb_value_int64(&result, 0, 0) : 0;
+    *shown = s->inputs.files[table->first].shown;
+    duckdb_destroy_result(&result);
+    gp_buffer_fini(&sql);
     return st;
 }
 
@@ -575,20 +746,21 @@ static const char *export_format(const char *path)
 advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err)
 {
     gp_source *source = NULL;
-    advgp_status st = gp_source_files_open(options, NULL, &source, err);
-    if (st != ADVGP_OK) return st;
     gp_buffer beside = {0}, sql = {0};
-    size_t n = strlen(path);
+    const size_t n = strlen(path);
     gp_buffer_add(&beside, "%s.tmp-%ld", path, (long)getpid());
+    advgp_status st = beside.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
+                                    : open_files(options, beside.p, NULL, &source, err);
+    if (st != ADVGP_OK) goto done;
     gp_buffer_add(&sql, "COPY (%s) TO ", ((file_source *)source)->query);
-    if (beside.p) gp_buffer_quoted(&sql, beside.p, '\'');
-    gp_buffer_add(&sql, " (%s%s)", export_format(path),
+    gp_buffer_quoted(&sql, beside.p, '\'');
+    gp_buffer_add(&sql, " (%s%s, USE_TMP_FILE false)", export_format(path),
                   n > 3 && strcmp(path + n - 3, ".gz") == 0 ? ", COMPRESSION gzip" : "");
-    if (sql.failed || beside.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
-    if (st == ADVGP_OK) st = run((file_source *)source, sql.p, err);
+    st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : run((file_source *)source, sql.p, err);
     if (st == ADVGP_OK && rename(beside.p, path) != 0)
         st = gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
-    if (st != ADVGP_OK && beside.p) unlink(beside.p);
+    if (st != ADVGP_OK) unlink(beside.p);
+done:
     gp_buffer_fini(&beside);
     gp_buffer_fini(&sql);
     gp_source_free(source);

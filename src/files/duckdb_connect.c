@@ -1,24 +1,23 @@
 // duckdb_connect.c: DuckDB with the settings that all of advgp needs.
 #include "files/duckdb_connect.h"
 
+#include "base/temporary.h"
 #include "data/strings.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *temporary, gp_duckdb *out,
-                               advgp_error *err)
+advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *temporary, bool as_written,
+                               gp_duckdb *out, advgp_error *err)
 {
     duckdb_config config = NULL;
     char memory[32], count[32];
     snprintf(memory, sizeof memory, "%zuB", memory_bytes ? memory_bytes : (size_t)1 << 30);
     snprintf(count, sizeof count, "%zu", threads ? threads : 1);
     gp_buffer spill = {0};
-    const char *dir = temporary ? temporary : getenv("TMPDIR");
-    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", dir && *dir ? dir : "/tmp", (long)getpid(),
+    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", temporary ? temporary : gp_temporary_folder(), (long)getpid(),
                   (void *)out); // made only if something spills, then removed
+    if (spill.p && !out->spill) out->spill = gp_temporary_add(spill.p);
     const char *const settings[][2] = {
         {"memory_limit", memory},
         {"threads", count},
@@ -26,6 +25,8 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
         {"preserve_insertion_order", "true"},
         {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
         {"autoload_known_extensions", "false"},
+        {"allow_community_extensions", "false"},
+        {"disabled_optimizers", as_written ? "join_order,build_side_probe_side" : ""},
     };
     bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
     for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
@@ -42,8 +43,26 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
     return st;
 }
 
+advgp_status gp_duckdb_lock(gp_duckdb *d, const char *paths, advgp_error *err)
+{
+    gp_buffer sql = {0};
+    gp_buffer_add(&sql, "SET allowed_paths = [%s]; SET enable_external_access = false; SET lock_configuration = true",
+                  paths);
+    duckdb_result result = {0};
+    advgp_status st = ADVGP_OK;
+    if (sql.failed)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
+    else if (duckdb_query(d->connection, sql.p, &result) != DuckDBSuccess)
+        st = gp_fail(err, ADVGP_EIO, "DuckDB cannot be kept from other files: %.200s", duckdb_result_error(&result));
+    duckdb_destroy_result(&result);
+    gp_buffer_fini(&sql);
+    return st;
+}
+
 void gp_duckdb_disconnect(gp_duckdb *d)
 {
     duckdb_disconnect(&d->connection);
     duckdb_close(&d->db);
+    gp_temporary_drop(d->spill);
+    d->spill = GP_NOT_TEMPORARY;
 }

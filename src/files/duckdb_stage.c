@@ -59,7 +59,8 @@ advgp_status gp_stage_open(const gp_stage_type *types, size_t n, gp_stage **out,
     gp_buffer_add(&sql, "CREATE TABLE staged (");
     for (size_t i = 0; i < n; i++) gp_buffer_add(&sql, "%sc%zu %s", i ? ", " : "", i, sql_types[types[i]]);
     gp_buffer_add(&sql, ")");
-    advgp_status st = gp_duckdb_connect((size_t)fmin(MEMORY_BYTES, 0.25 * gp_memory_bytes()), 0, NULL, &s->duckdb, err);
+    advgp_status st = gp_duckdb_connect((size_t)fmin(MEMORY_BYTES, 0.25 * gp_memory_bytes()), 0, NULL, false,
+                                        &s->duckdb, err);
     if (st == ADVGP_OK) st = run(s, &sql, err);
     if (st == ADVGP_OK && duckdb_appender_create(s->duckdb.connection, NULL, "staged", &s->appender) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_ENOMEM, "DuckDB takes no rows");
@@ -119,7 +120,12 @@ advgp_status gp_stage_export(gp_stage *s, const char *const *names, const char *
                                                                                 : fit > GROUP_ROWS_MAX ? GROUP_ROWS_MAX
                                                                                                        : fit;
     gp_buffer_add(&sql, " (FORMAT parquet, ROW_GROUP_SIZE %zu, USE_TMP_FILE false)", rows);
-    const advgp_status st = run(s, &sql, err);
+    gp_buffer only = {0};
+    gp_buffer_quoted(&only, path, '\'');
+    advgp_status st = only.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
+                                  : gp_duckdb_lock(&s->duckdb, only.p, err);
+    if (st == ADVGP_OK) st = run(s, &sql, err);
+    gp_buffer_fini(&only);
     gp_buffer_fini(&sql);
     return st;
 }

@@ -7,20 +7,38 @@
 extern const gp_source_ops gp_source_duckdb;
 extern const gp_source_ops *const gp_source_family[]; // every kind of source, for tests and people; ends with NULL
 
+enum { GP_SPOOL_LIMIT_GB = 64 };
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin
     size_t n_paths;
-    const char *sql;          // over the paths, each a table named by its stem, a single one also "data"; NULL: all of
-                              // them are one table
+    const char *sql; // NULL: all paths are one table. Else one SELECT over them (query.h), each named by its stem, a
+                     // single one also "data"
+    const char *const *names; // the names of these tables where they are not the stems: one a path, NULL: the stem
+    // The query came with a model and its files may have other names: a path is the table of its name, and what is left
+    // of both goes together in order, tables in the order in which the query names them first.
+    bool stored;
+    // Results of a stored query that may be unknown, such as the target: columns that only they need and that no file
+    // has are NULL, and conditions on them in WHERE are left out.
+    const char *const *unknown;
+    size_t n_unknown;
+    const char *const *needed; // results that must be there: no column of such a name is made
+    size_t n_needed;
+    bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
     const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
     size_t n_exact;
-    size_t memory_bytes;   // DuckDB's own limit; 0: 1 GiB
-    size_t threads;        // 0: 1
-    const char *temporary; // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
+    size_t memory_bytes;    // DuckDB's own limit; 0: 1 GiB
+    size_t threads;         // 0: 1
+    const char *temporary;  // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
+    double limit_bytes;     // of the temporary copy of stdin or a pipe; 0: GP_SPOOL_LIMIT_GB
+    int (*stop)(void *ctx); // may be NULL: opening ends with ESTOPPED once it says so
+    void *stop_ctx;
 } gp_file_options;
 // notes (may be NULL) gets what was decided about encodings.
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err);
 // Writes the same table to a file: Parquet, CSV or JSON lines by its ending (.parquet, .csv, .jsonl, with .gz for the
 // last two). Written beside and renamed: a failure leaves nothing and an existing file untouched.
 advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err);
+// How many rows the table has that the query names first, and how messages call it; EINVAL where there is none. Between
+// passes.
+advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char **shown, advgp_error *err);
 const char *gp_files_reader(void); // "DuckDB v1.4.4"

@@ -194,7 +194,30 @@ static void twin_columns_of_parquet_are_refused(void **state)
     char command[512];
     snprintf(command, sizeof command, "LC_ALL=C sed -i s/xa2/XA1/g '%s'", path);
     assert_int_equal(system(command), 0);
-    ASSERT_FAILS(read_all(path, NULL, NULL, err), ADVGP_EDATA, "columns 3 and 4 are both named 'XA1'");
+    ASSERT_FAILS(read_all(path, NULL, NULL, err), ADVGP_EDATA,
+                 "columns 3 and 4 are named 'xa1' and 'XA1', which differ in capitals alone");
+}
+
+// Only lines of text have a first one.
+static void a_missing_column_asks_for_a_header_where_there_can_be_one(void **state)
+{
+    (void)state;
+    size_t index;
+    gp_source *source = NULL;
+    const char *path = in_folder("columns.parquet");
+    ASSERT_OK(gp_files_export(&(gp_file_options){.sql = "SELECT 1 AS ab, 2 AS cd"}, path, err));
+    ASSERT_OK(open_one(path, NULL, NULL, &source, err));
+    advgp_error said = {0};
+    assert_int_equal(gp_source_require(source, "zebra", "the target", &index, &said), ADVGP_EDATA);
+    assert_non_null(strstr(said.text, "its columns are ab, cd"));
+    assert_null(strstr(said.text, "header"));
+    ASSERT_FAILS(gp_source_require(source, "x", "the target", &index, err), ADVGP_EDATA, "its columns are");
+    gp_source_free(source);
+    ASSERT_OK(open_one(write_text("columns.csv", "ab,cd\n1,2\n"), NULL, NULL, &source, err));
+    ASSERT_FAILS(gp_source_require(source, "zebra", "the target", &index, err), ADVGP_EDATA,
+                 "is the first line a header?");
+    ASSERT_FAILS(gp_source_require(source, "AB", "the target", &index, err), ADVGP_EDATA, "did you mean 'ab'?");
+    gp_source_free(source);
 }
 
 static void types_are_found(void **state)
@@ -352,8 +375,10 @@ static void bad_files_name_the_culprit(void **state)
     ASSERT_FAILS(read_all(deep_error("r3.csv", "1\n"), NULL, NULL, err), ADVGP_EDATA, "r3.csv, line 30002: 1 values");
     ASSERT_FAILS(read_all(deep_error("text.csv", "abc,1\n"), NULL, NULL, err), ADVGP_EDATA,
                  "text.csv, line 30002: column 'x' holds 'abc', which is no number");
-    ASSERT_FAILS(read_all(write_text("dup.csv", "a,b,A\n1,2,3\n"), NULL, NULL, err), ADVGP_EDATA,
-                 "columns 1 and 3 are both named");
+    ASSERT_FAILS(read_all(write_text("dup.csv", "a,b,a\n1,2,3\n"), NULL, NULL, err), ADVGP_EDATA,
+                 "columns 1 and 3 are both named 'a'");
+    ASSERT_FAILS(read_all(write_text("caps.csv", "x,b,X\n1,2,3\n"), NULL, NULL, err), ADVGP_EDATA,
+                 "columns 1 and 3 are named 'x' and 'X', which differ in capitals alone");
     ASSERT_FAILS(read_all(giant_line(), NULL, NULL, err), ADVGP_EDATA, "more than 2,000,000 bytes");
     ASSERT_FAILS(read_all(write_file("junk.csv",
                                      "\x7f"
@@ -416,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_column_of_infinities_is_missing_and_no_date),
         cmocka_unit_test(a_compressed_file_that_is_cut_off_is_refused),
         cmocka_unit_test(twin_columns_of_parquet_are_refused),
+        cmocka_unit_test(a_missing_column_asks_for_a_header_where_there_can_be_one),
         cmocka_unit_test(types_are_found),
         cmocka_unit_test(whole_numbers_may_turn_into_fractions_after_the_sample),
         cmocka_unit_test(parquet_json_and_gzip_are_read),

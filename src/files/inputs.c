@@ -35,15 +35,8 @@ void gp_inputs_fini(gp_inputs *inputs)
 
 static gp_input_file *add_file(gp_inputs *inputs)
 {
-    if (inputs->n_files == inputs->capacity) {
-        size_t capacity = 2 * inputs->capacity + 8;
-        gp_input_file *files = gp_alloc(capacity, sizeof *files);
-        if (!files) return NULL;
-        if (inputs->n_files) memcpy(files, inputs->files, inputs->n_files * sizeof *files);
-        gp_free(inputs->files);
-        inputs->files = files;
-        inputs->capacity = capacity;
-    }
+    if (!gp_grow(&inputs->files, &inputs->capacity, inputs->n_files, inputs->n_files + 1, sizeof *inputs->files))
+        return NULL;
     gp_input_file *file = &inputs->files[inputs->n_files++];
     *file = (gp_input_file){.spool = -1, .compression = "none"};
     return file;
@@ -74,19 +67,30 @@ static advgp_status use_spool(gp_input_file *file, int copy, advgp_error *err)
     return file->path ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
 }
 
-static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp_notes *notes, unsigned char *head,
-                          advgp_error *err)
+static gp_spool_source spool_source(const gp_input_file *file, int fd, const gp_file_options *o)
+{
+    return (gp_spool_source){.fd = fd,
+                             .shown = file->shown,
+                             .temporary = o->temporary,
+                             .limit_bytes = o->limit_bytes,
+                             .stop = o->stop,
+                             .stop_ctx = o->stop_ctx};
+}
+
+static advgp_status sniff(gp_input_file *file, int fd, const gp_file_options *options, gp_notes *notes,
+                          unsigned char *head, advgp_error *err)
 {
     size_t n = read_head(fd, head);
     if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
     gp_sniff_kind(file, head, n);
-    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, err);
+    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, options, err);
     if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
     gp_utf16 utf16 = gp_sniff_utf16(head, n);
     if (utf16 != GP_NOT_UTF16) {
         int copy = -1;
+        const gp_spool_source from = spool_source(file, fd, options);
         lseek(fd, 0, SEEK_SET);
-        st = gp_spool_utf16(fd, utf16 == GP_UTF16_BE, file->shown, temporary, &copy, err);
+        st = gp_spool_utf16(&from, utf16 == GP_UTF16_BE, &copy, err);
         if (st == ADVGP_OK) st = use_spool(file, copy, err);
         if (st == ADVGP_OK) st = gp_notes_add(notes, err, 1, "%s is read as UTF-16", file->shown);
         if (st != ADVGP_OK) return st;
@@ -104,7 +108,8 @@ static advgp_status sniff(gp_input_file *file, int fd, const char *temporary, gp
 static advgp_status open_file(gp_input_file *file, const gp_file_options *options, gp_notes *notes, advgp_error *err)
 {
     bool is_stdin = strcmp(file->path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    // Not blocking: a named pipe that nobody has opened to write yet is waited for where a signal is heard.
+    int fd = is_stdin ? STDIN_FILENO : open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return gp_fail(err, ADVGP_EDATA, "cannot open %s: %s", file->shown, strerror(errno));
     unsigned char *head = NULL;
     struct stat info;
@@ -113,26 +118,16 @@ static advgp_status open_file(gp_input_file *file, const gp_file_options *option
         st = gp_fail(err, ADVGP_EDATA, "cannot examine %s: %s", file->shown, strerror(errno));
     else if (is_stdin || !S_ISREG(info.st_mode)) {
         int copy = -1;
-        st = gp_spool(fd, file->shown, options->temporary, &copy, err);
+        const gp_spool_source from = spool_source(file, fd, options);
+        st = gp_spool(&from, &copy, err);
         if (st == ADVGP_OK) st = use_spool(file, copy, err);
     }
     if (st == ADVGP_OK && !(head = gp_alloc(GP_HEAD_BYTES, 1)))
         st = gp_fail(err, ADVGP_ENOMEM, "no memory to look at %s", file->shown);
-    if (st == ADVGP_OK) st = sniff(file, file->spool >= 0 ? file->spool : fd, options->temporary, notes, head, err);
+    if (st == ADVGP_OK) st = sniff(file, file->spool >= 0 ? file->spool : fd, options, notes, head, err);
     gp_free(head);
     if (!is_stdin) close(fd);
     return st;
-}
-
-static advgp_status take_file(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
-                              advgp_error *err)
-{
-    gp_input_file *file = add_file(inputs);
-    if (!file) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
-    file->path = gp_copy_text(path);
-    file->shown = gp_copy_text(strcmp(path, "-") == 0 ? "standard input" : path);
-    if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
-    return open_file(file, options, notes, err);
 }
 
 // ---- folders and globs ----------------------------------------------------------------------------------------------
@@ -150,8 +145,8 @@ static bool is_data_file(const char *name)
     return false;
 }
 
-static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, const gp_file_options *options,
-                                gp_notes *notes, advgp_error *err)
+// Files in the order of their names; what is in folders below comes in its place.
+static advgp_status walk_folder(const char *path, int depth, gp_inputs_visit visit, void *ctx, advgp_error *err)
 {
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, NULL, alphasort);
@@ -166,9 +161,9 @@ static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, 
             if (child.failed)
                 st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
             else if (stat(child.p, &info) == 0 && S_ISDIR(info.st_mode) && depth < FOLDER_DEPTH_MAX)
-                st = take_folder(inputs, child.p, depth + 1, options, notes, err);
+                st = walk_folder(child.p, depth + 1, visit, ctx, err);
             else if (is_data_file(name))
-                st = take_file(inputs, child.p, options, notes, err);
+                st = visit(ctx, child.p, err);
         }
         gp_buffer_fini(&child);
         free(entries[i]);
@@ -177,35 +172,54 @@ static advgp_status take_folder(gp_inputs *inputs, const char *path, int depth, 
     return st;
 }
 
-static advgp_status take_glob(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
-                              advgp_error *err)
+static advgp_status walk_glob(const char *path, gp_inputs_visit visit, void *ctx, advgp_error *err)
 {
     glob_t found;
     int rc = glob(path, 0, NULL, &found);
     if (rc == GLOB_NOMATCH) return gp_fail(err, ADVGP_EDATA, "no file matches %s", path);
     if (rc != 0) return gp_fail(err, ADVGP_EDATA, "cannot expand %s", path);
     advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < found.gl_pathc; i++)
-        st = take_file(inputs, found.gl_pathv[i], options, notes, err);
+    for (size_t i = 0; st == ADVGP_OK && i < found.gl_pathc; i++) st = visit(ctx, found.gl_pathv[i], err);
     globfree(&found);
     return st;
+}
+
+advgp_status gp_inputs_walk(const char *path, gp_inputs_visit visit, void *ctx, advgp_error *err)
+{
+    struct stat info;
+    const bool there = strcmp(path, "-") != 0 && stat(path, &info) == 0;
+    if (there && S_ISDIR(info.st_mode)) return walk_folder(path, 0, visit, ctx, err);
+    if (!there && strpbrk(path, "*?[")) return walk_glob(path, visit, ctx, err);
+    return visit(ctx, path, err);
+}
+
+typedef struct taking {
+    gp_inputs *inputs;
+    const gp_file_options *options;
+    gp_notes *notes;
+} taking;
+
+static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
+{
+    const taking *t = ctx;
+    gp_input_file *file = add_file(t->inputs);
+    if (!file) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
+    file->path = gp_copy_text(path);
+    file->shown = gp_copy_text(strcmp(path, "-") == 0 ? "standard input" : path);
+    if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    return open_file(file, t->options, t->notes, err);
 }
 
 static advgp_status take_path(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
                               advgp_error *err)
 {
-    struct stat info;
-    if (strcmp(path, "-") == 0) return take_file(inputs, path, options, notes, err);
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        size_t before = inputs->n_files;
-        advgp_status st = take_folder(inputs, path, 0, options, notes, err);
-        if (st == ADVGP_OK && inputs->n_files == before)
-            st = gp_fail(err, ADVGP_EDATA,
-                         "the folder %s holds no data file (.csv, .tsv, .parquet, .json, .jsonl, also .gz)", path);
-        return st;
-    }
-    if (stat(path, &info) != 0 && strpbrk(path, "*?[")) return take_glob(inputs, path, options, notes, err);
-    return take_file(inputs, path, options, notes, err);
+    taking t = {.inputs = inputs, .options = options, .notes = notes};
+    const size_t before = inputs->n_files;
+    const advgp_status st = gp_inputs_walk(path, take_file, &t, err);
+    if (st == ADVGP_OK && inputs->n_files == before)
+        return gp_fail(err, ADVGP_EDATA,
+                       "the folder %s holds no data file (.csv, .tsv, .parquet, .json, .jsonl, also .gz)", path);
+    return st;
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
@@ -230,14 +244,17 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
     if (!out->tables) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
     for (size_t i = 0; st == ADVGP_OK && i < options->n_paths; i++) {
         gp_input_table *table = &out->tables[i];
-        *table = (gp_input_table){.name = stem_of(options->paths[i]), .first = out->n_files};
+        const char *name = options->names ? options->names[i] : NULL;
+        *table = (gp_input_table){.name = name ? gp_copy_text(name) : stem_of(options->paths[i]),
+                                  .named = name != NULL,
+                                  .first = out->n_files};
         out->n_tables = i + 1;
         if (!table->name)
             st = gp_fail(err, ADVGP_ENOMEM, "no memory for a table's name");
         else
             st = take_path(out, options->paths[i], options, notes, err);
         table->n_files = out->n_files - table->first;
-        for (size_t k = 0; options->sql && st == ADVGP_OK && k < i; k++)
+        for (size_t k = 0; options->sql && !options->stored && st == ADVGP_OK && k < i; k++)
             if (strcmp(out->tables[k].name, table->name) == 0)
                 st = gp_fail(err, ADVGP_EINVAL, "%s and %s would both be the table '%s' in --sql; rename one",
                              options->paths[k], options->paths[i], table->name);

@@ -28,7 +28,8 @@ typedef struct gp_input_file {
 } gp_input_file;
 
 typedef struct gp_input_table {
-    char *name;            // the stem
+    char *name;            // the stem, or what gp_file_options.names says
+    bool named;            // the latter
     size_t first, n_files; // in gp_inputs.files
 } gp_input_table;
 
@@ -39,21 +40,36 @@ typedef struct gp_inputs {
     size_t n_tables;
 } gp_inputs;
 
+// Every file that a path argument means: itself, those of a folder in the order of their names, those that match. A
+// status of visit other than OK ends the walk. EDATA where nothing matches or a folder cannot be read.
+typedef advgp_status (*gp_inputs_visit)(void *ctx, const char *path, advgp_error *err);
+advgp_status gp_inputs_walk(const char *path, gp_inputs_visit visit, void *ctx, advgp_error *err);
+
 // Expands, spools and sniffs. On failure *out is empty. EDATA for everything wrong with a file.
 advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err);
 void gp_inputs_fini(gp_inputs *inputs);
 
 // ---- spool.c: copies that a second pass can read --------------------------------------------------------------------
-// Copies fd to its end into an unlinked temporary file; *copy is its descriptor.
-advgp_status gp_spool(int fd, const char *shown, const char *temporary, int *copy, advgp_error *err);
+typedef struct gp_spool_source {
+    int fd;                // may be non-blocking
+    const char *shown;     // what messages say
+    const char *temporary; // as in gp_file_options, as the next three
+    double limit_bytes;
+    int (*stop)(void *ctx);
+    void *stop_ctx;
+} gp_spool_source;
+// Copies fd to its end into an unlinked temporary file; *copy is its descriptor. ESTOPPED within a tenth of a second of
+// stop() saying so; EDATA beyond the limit; EIO where the disk would have less than a gigabyte left (a twentieth of
+// what was free, where that is less).
+advgp_status gp_spool(const gp_spool_source *from, int *copy, advgp_error *err);
 // The same from UTF-16 to UTF-8. A lone surrogate becomes U+FFFD.
-advgp_status gp_spool_utf16(int fd, bool big_endian, const char *shown, const char *temporary, int *copy,
-                            advgp_error *err);
+advgp_status gp_spool_utf16(const gp_spool_source *from, bool big_endian, int *copy, advgp_error *err);
 
 // ---- compressed.c ---------------------------------------------------------------------------------------------------
 // EDATA where a file of compression "gzip" or "zstd" is cut off, or a gzip file does not match its checksums. Reads it
-// all, wherever fd stands.
-advgp_status gp_compressed_check(int fd, const char *compression, const char *shown, advgp_error *err);
+// all, wherever fd stands. ESTOPPED where options->stop says so.
+advgp_status gp_compressed_check(int fd, const char *compression, const char *shown, const gp_file_options *options,
+                                 advgp_error *err);
 
 // ---- sniff.c: what the first bytes tell -----------------------------------------------------------------------------
 enum { GP_HEAD_BYTES = 1 << 18 };
@@ -61,6 +77,9 @@ typedef enum gp_utf16 { GP_NOT_UTF16, GP_UTF16_LE, GP_UTF16_BE } gp_utf16;
 gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n);
 extern const char *const gp_infinities[]; // how programs write infinity; without the sign
 extern const size_t gp_infinities_size;
+// EDATA: two columns have names that are the same, but perhaps for capitals.
+advgp_status gp_refuse_twins(const char *shown, size_t column, const char *name, size_t other_column, const char *other,
+                             const char *way_out, advgp_error *err);
 // Kind and compression from the bytes and, where they do not tell, the name.
 void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n);
 // Delimiter, quotes, decimal comma, header. EDATA on binary junk and duplicate column names. Notes a missing header.
@@ -74,9 +93,11 @@ typedef struct gp_forced_types {
     size_t n;
 } gp_forced_types;
 void gp_sql_read(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced_types forced); // "SELECT * FROM ..."
+void gp_sql_path(gp_buffer *sql, const char *path); // a literal by which DuckDB opens this file and no other
 void gp_sql_diagnose(gp_buffer *sql,
                      const gp_input_file *csv); // reads all as text with the header's width: finds the ragged line
 void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet); // name and num_children of its schema's nodes
+void gp_sql_json_texts(gp_buffer *sql, const gp_input_file *json);       // its values as texts, one column
 void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a compressed file, one text column
 
 // ---- file_error.c ---------------------------------------------------------------------------------------------------

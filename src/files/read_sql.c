@@ -4,7 +4,7 @@
 #include <string.h>
 
 // DuckDB expands globs in names; these files exist and mean themselves.
-static void add_path(gp_buffer *sql, const char *path)
+void gp_sql_path(gp_buffer *sql, const char *path)
 {
     gp_buffer_bytes(sql, "'", 1);
     for (const char *p = path; *p; p++) {
@@ -60,6 +60,12 @@ static void add_csv_options(gp_buffer *sql, const gp_input_file *file, gp_forced
     gp_buffer_add(sql, "}");
 }
 
+static void add_json_options(gp_buffer *sql, const gp_input_file *file)
+{
+    gp_buffer_add(sql, ", format='auto', compression='%s'",
+                  strcmp(file->compression, "none") == 0 ? "uncompressed" : file->compression);
+}
+
 static void add_group(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced_types forced)
 {
     static const char *const readers[] = {
@@ -67,14 +73,12 @@ static void add_group(gp_buffer *sql, const gp_input_file *files, size_t n, gp_f
     gp_buffer_add(sql, "SELECT * FROM %s([", readers[files->kind]);
     for (size_t i = 0; i < n; i++) {
         if (i) gp_buffer_add(sql, ", ");
-        add_path(sql, files[i].path);
+        gp_sql_path(sql, files[i].path);
     }
     gp_buffer_add(sql, "]");
     if (n > 1) gp_buffer_add(sql, ", union_by_name=true");
     if (files->kind == GP_FILE_CSV) add_csv_options(sql, files, forced);
-    if (files->kind == GP_FILE_JSON)
-        gp_buffer_add(sql, ", format='auto', compression='%s'",
-                      strcmp(files->compression, "none") == 0 ? "uncompressed" : files->compression);
+    if (files->kind == GP_FILE_JSON) add_json_options(sql, files);
     gp_buffer_add(sql, ")");
 }
 
@@ -92,7 +96,7 @@ void gp_sql_read(gp_buffer *sql, const gp_input_file *files, size_t n, gp_forced
 void gp_sql_diagnose(gp_buffer *sql, const gp_input_file *csv)
 {
     gp_buffer_add(sql, "SELECT count(c0) FROM read_csv(");
-    add_path(sql, csv->path);
+    gp_sql_path(sql, csv->path);
     gp_buffer_add(sql, ", auto_detect=false, header=%s, quote='\"', escape='\"', compression='%s'",
                   csv->no_header ? "false" : "true", csv->compression);
     if (csv->latin1) gp_buffer_add(sql, ", encoding='latin-1'");
@@ -105,7 +109,7 @@ void gp_sql_diagnose(gp_buffer *sql, const gp_input_file *csv)
 void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet)
 {
     gp_buffer_add(sql, "SELECT name, coalesce(num_children, 0) FROM parquet_schema(");
-    add_path(sql, parquet->path);
+    gp_sql_path(sql, parquet->path);
     gp_buffer_add(sql, ")");
 }
 
@@ -113,8 +117,16 @@ void gp_sql_parquet_names(gp_buffer *sql, const gp_input_file *parquet)
 void gp_sql_head(gp_buffer *sql, const gp_input_file *csv)
 {
     gp_buffer_add(sql, "SELECT line FROM read_csv(");
-    add_path(sql, csv->path);
+    gp_sql_path(sql, csv->path);
     gp_buffer_add(sql, ", auto_detect=false, header=false, delim='\x01', quote='', escape='', encoding='latin-1'");
     gp_buffer_add(sql, ", compression='%s', columns={'line': 'VARCHAR'}, strict_mode=false) LIMIT 200",
                   csv->compression);
+}
+
+void gp_sql_json_texts(gp_buffer *sql, const gp_input_file *json)
+{
+    gp_buffer_add(sql, "SELECT CAST(json AS VARCHAR) FROM read_json_objects(");
+    gp_sql_path(sql, json->path);
+    add_json_options(sql, json);
+    gp_buffer_add(sql, ")");
 }

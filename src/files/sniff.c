@@ -164,6 +164,20 @@ static size_t next_name(const unsigned char *line, size_t n, size_t from, char d
     return i;
 }
 
+// DuckDB, which reads the files, does not tell capitals from small letters in names, and a query of --sql could not
+// either.
+advgp_status gp_refuse_twins(const char *shown, size_t column, const char *name, size_t other_column, const char *other,
+                             const char *way_out, advgp_error *err)
+{
+    if (strcmp(name, other) == 0)
+        return gp_fail(err, ADVGP_EDATA, "%s: columns %zu and %zu are both named '%s'; %s", shown, column, other_column,
+                       name, way_out);
+    return gp_fail(err, ADVGP_EDATA,
+                   "%s: columns %zu and %zu are named '%s' and '%s', which differ in capitals alone and cannot be told "
+                   "apart; %s",
+                   shown, column, other_column, name, other, way_out);
+}
+
 // Quadratic in the number of columns, and exact enough: names are compared by their first 63 bytes.
 static advgp_status refuse_duplicates(const gp_input_file *file, const unsigned char *line, size_t n, advgp_error *err)
 {
@@ -175,9 +189,7 @@ static advgp_status refuse_duplicates(const gp_input_file *file, const unsigned 
         for (size_t k = column + 1; at <= n && k < COMPARED_NAMES; k++) {
             at = next_name(line, n, at, file->delimiter, other) + 1;
             if (*name && strcasecmp(name, other) == 0 && strlen(name) < NAME_BYTES - 1)
-                return gp_fail(err, ADVGP_EDATA,
-                               "%s: columns %zu and %zu are both named '%s'; rename one in the header line",
-                               file->shown, column, k, name);
+                return gp_refuse_twins(file->shown, column, name, k, other, "rename one in the header line", err);
         }
     }
     return ADVGP_OK;

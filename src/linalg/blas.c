@@ -6,11 +6,13 @@
 #include <cblas.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 // BUFFER_SIZE of OpenBLAS on x86-64 and ARM64, and what a thread wants beside it: its stack, a first block of its heap.
 static const size_t buffer_bytes = (size_t)128 << 20, thread_bytes = (size_t)12 << 20;
-enum { CALLERS_MAX = 2048 };
+enum { BUFFERS_MAX = 1024, BUFFERS_LEAST = 16 };
 
 // OpenBLAS's own, exported by every build but in no header. Were they missing, the first caller's buffer would still
 // come from a product, and the others' would be asked for without being taken.
@@ -27,7 +29,7 @@ __attribute__((visibility("default"))) int openblas_num_threads_env(void)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *mapped[CALLERS_MAX]; // buffers that OpenBLAS has, as far as we have met them
+static void *mapped[BUFFERS_MAX]; // buffers that OpenBLAS has, as far as we have met them
 static size_t n_mapped;
 
 static bool there_is_room(size_t bytes)
@@ -56,9 +58,9 @@ static void multiply_once(void)
 // Takes buffers until one is new, and gives them back: a free one comes before a new one.
 static void map_one_more(void)
 {
-    void *taken[CALLERS_MAX];
+    void *taken[BUFFERS_MAX];
     size_t n = 0;
-    for (bool known = true; known && n < CALLERS_MAX;) {
+    for (bool known = true; known && n < BUFFERS_MAX;) {
         taken[n] = blas_memory_alloc(0);
         known = is_known(taken[n++]);
     }
@@ -66,12 +68,22 @@ static void map_one_more(void)
     while (n) blas_memory_free(taken[--n]);
 }
 
+// Places for buffers: two for each thread that OpenBLAS was built for. It adds some when more are taken at once, with a
+// warning, so no more are reserved; of so many threads some always wait for a core.
+static size_t places(void)
+{
+    const char *built = strstr(openblas_get_config(), "MAX_THREADS=");
+    const long threads = built ? strtol(built + strlen("MAX_THREADS="), NULL, 10) : 0;
+    if (threads < BUFFERS_LEAST / 2) return BUFFERS_LEAST;
+    return threads < BUFFERS_MAX / 2 ? 2 * (size_t)threads : BUFFERS_MAX;
+}
+
 size_t gp_blas_reserve_some(size_t callers)
 {
-    if (callers > CALLERS_MAX) callers = CALLERS_MAX;
     pthread_mutex_lock(&lock);
     openblas_set_num_threads(1);
-    for (; n_mapped < callers; n_mapped++) {
+    const size_t most = places(), wanted = callers < most ? callers : most;
+    for (; n_mapped < wanted; n_mapped++) {
         if (!there_is_room(buffer_bytes + (n_mapped + 1) * thread_bytes)) break;
         if (blas_memory_alloc && blas_memory_free)
             map_one_more();
@@ -80,7 +92,7 @@ size_t gp_blas_reserve_some(size_t callers)
     }
     const size_t n = n_mapped;
     pthread_mutex_unlock(&lock);
-    return n < callers ? n : callers;
+    return n < wanted ? n : callers;
 }
 
 advgp_status gp_blas_reserve(size_t callers, advgp_error *err)

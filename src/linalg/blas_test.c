@@ -73,6 +73,13 @@ static void what_is_not_there_is_said_and_what_was_reserved_is_there(void **stat
     pthread_barrier_destroy(&together);
 }
 
+// More threads than OpenBLAS has places for are no reason to map hundreds of buffers, nor to refuse.
+static void more_callers_than_places_are_let_in(void **state)
+{
+    (void)state;
+    assert_int_equal(gp_blas_reserve_some(4000), 4000);
+}
+
 static void blas_has_no_threads_of_its_own(void **state)
 {
     (void)state;
@@ -85,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blas_has_no_threads_of_its_own),
         cmocka_unit_test(what_is_not_there_is_said_and_what_was_reserved_is_there),
+        cmocka_unit_test(more_callers_than_places_are_let_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
-#include "train/account.h"
+#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -197,7 +197,7 @@ static advgp_status make_model(exact_run *r, const gp_train_request *request, gp
     }
     gp_exact_free(r->exact); // its matrices are as large as those of the predictors that follow
     r->exact = NULL;
-    st = gp_account(m, &r->reader, r->options->test, r->began, result, err);
+    st = gp_train_conclude(m, &r->reader, r->options, r->began, result, err);
     if (st == ADVGP_OK) return st;
     m->schema = NULL; // still the caller's
     gp_model_free(m);

@@ -1,7 +1,7 @@
 // method_linear.c: linear regression, and with the intercept alone the mean: closed form, one pass over the rows.
 #include "method/method.h"
 #include "score/linear_fit.h"
-#include "train/account.h"
+#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@ static void fill(gp_model *model, const gp_linear *fit)
 
 static void tell(const gp_train_events *events, const gp_train_result *r)
 {
+    const gp_assessment *a = &r->assessment;
     const gp_train_eval e = {.wall = r->wall,
                              .cpu = r->cpu,
                              .rows = r->rows,
@@ -29,8 +30,8 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = r->scored != GP_SCORED_TRAINING ? r->rmse : NAN,
-                             .mnlp = r->scored != GP_SCORED_TRAINING ? r->mnlp : NAN,
+                             .rmse = a->scored != GP_SCORED_TRAINING ? a->rmse : NAN,
+                             .mnlp = a->scored != GP_SCORED_TRAINING ? a->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }
@@ -65,7 +66,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_account(*model, &reader, request->options ? request->options->test : NULL, began, r, err);
+        st = gp_train_conclude(*model, &reader, request->options, began, r, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {

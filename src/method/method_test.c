@@ -1,9 +1,9 @@
 // method_test.c: what is asked of every method, and what each is by its own name: least squares to LAPACK's digits, the
 // mean, the exact process; and that sparse models of every map come to the exact one where they can.
-#include "base/option.h"
 #include "data/encode.h"
 #include "fixture.h"
 #include "method/method.h"
+#include "options/option.h"
 #include "store/scratch_test.h"
 #include "train/map_choice.h"
 
@@ -186,13 +186,14 @@ static void every_method_gives_a_whole_model(void **state)
         const char *name = (*method)->name;
         CHECK(!strcmp(model->method, name), name, "its model says %s", model->method);
         CHECK(n_evals > 0 && isfinite(last_eval.rmse) && isfinite(last_eval.mnlp), name, "no evaluation was told");
-        CHECK(r.scored == GP_SCORED_HELD_OUT && r.stopped && isfinite(r.rmse) && isfinite(r.mnlp) && r.n_train > 500,
+        CHECK(r.assessment.scored == GP_SCORED_HELD_OUT && r.stopped && isfinite(r.assessment.rmse) &&
+                  isfinite(r.assessment.mnlp) && r.n_train > 500,
               name, "figures");
-        CHECK(r.rmse <= 1.01 * model->baseline_mean, name, "%g is worse than the mean's %g", r.rmse,
-              model->baseline_mean);
+        CHECK(r.assessment.rmse <= 1.01 * model->baseline_mean, name, "%g is worse than the mean's %g",
+              r.assessment.rmse, model->baseline_mean);
         for (size_t i = 0; i < 5; i++)
-            CHECK(fabs(r.coverage[i] - gp_train_levels[i]) < 0.12, name, "the %g interval covers %g",
-                  gp_train_levels[i], r.coverage[i]);
+            CHECK(fabs(r.assessment.coverage[i] - gp_levels[i]) < 0.12, name, "the %g interval covers %g", gp_levels[i],
+                  r.assessment.coverage[i]);
         CHECK(model->n_calibration >= 100, name, "calibrated on %zu rows", model->n_calibration);
         const char *path = scratch_path("m.safetensors");
         must(gp_model_save(model, path, &err), &err);
@@ -385,7 +386,7 @@ static void targets_without_noise_are_fitted(void **state)
     gp_train_options o = small();
     gp_train_result r;
     gp_model *model = fit(&gp_method_exact, &o, NULL, &r);
-    CHECK(r.rmse < 2e-3, "exact", "RMSE %g", r.rmse);
+    CHECK(r.assessment.rmse < 2e-3, "exact", "RMSE %g", r.assessment.rmse);
     gp_model_free(model);
     unload();
 }
@@ -457,8 +458,8 @@ static void every_map_trains_and_resumes(void **state)
         make_rows(1100, 2, 41);
         load(false, "0.1");
         models[0] = fit(&gp_method_advgp, &o, NULL, &r);
-        CHECK(r.rmse < 0.6 * models[0]->baseline_linear, o.map->name, "case %zu: RMSE %g, linear %g", i, r.rmse,
-              models[0]->baseline_linear);
+        CHECK(r.assessment.rmse < 0.6 * models[0]->baseline_linear, o.map->name, "case %zu: RMSE %g, linear %g", i,
+              r.assessment.rmse, models[0]->baseline_linear);
         unload();
         load(false, "0.1");
         advgp_error err = {0};

@@ -1,6 +1,7 @@
 // exact.c: dense algebra over all rows, written for clarity: it is the oracle, not the product.
 #include "model/exact.h"
 #include "base/alloc.h"
+#include "base/constants.h"
 #include "linalg/dense.h"
 
 #include <math.h>
@@ -246,8 +247,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     gp_trsm_left(GP_UPPER, GP_AS_IS, gp_ro(exact->R), alpha);
     const double square = gp_dot(n, exact->alpha, exact->alpha); // y^T K^-1 y
     gp_trsm_left(GP_UPPER, GP_TRANSPOSED, gp_ro(exact->R), alpha);
-    const double half_ln_2pi = 0.91893853320467274178;
-    const double value = 0.5 * square + gp_log_diagonal(gp_ro(exact->R)) + (double)n * half_ln_2pi;
+    const double value = 0.5 * square + gp_log_diagonal(gp_ro(exact->R)) + (double)n * GP_HALF_LN_2PI;
     if (nlml) *nlml = value;
     if (!isfinite(value)) return gp_fail(err, ADVGP_ENUMERIC, "exact: the evidence is not finite");
     exact->ready = true;

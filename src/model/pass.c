@@ -1,6 +1,7 @@
 // pass.c: the hot loop of advgp, and the algebra around it. docs/math.md 3; letters as there.
 #include "model/pass.h"
 #include "base/alloc.h"
+#include "base/constants.h"
 #include "linalg/dense.h"
 
 #include <float.h>
@@ -402,8 +403,7 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
     make_stats(pass);
     make_N(pass);
     const double sum_squares = squares(pass);
-    const double half_ln_2pi = 0.91893853320467274178;
-    const double value = pass->n * (half_ln_2pi + pass->ln_sigma) + 0.5 * pass->beta * sum_squares;
+    const double value = pass->n * (GP_HALF_LN_2PI + pass->ln_sigma) + 0.5 * pass->beta * sum_squares;
     if (grad) make_gradient(pass, sum_squares, grad);
     if (sum_g) *sum_g = value;
     return check_finite(pass, value, grad, err);

@@ -2,6 +2,7 @@
 // factored.
 #include "model/qw.h"
 #include "base/alloc.h"
+#include "base/constants.h"
 #include "linalg/dense.h"
 
 #include <float.h>
@@ -13,6 +14,7 @@ struct gp_qw {
     gp_mat P, V, Q;         // M x M
     double *t, *lambda, *c; // [M]
     double *work;
+    double jitter; // relative, the largest that a precision has needed
 };
 
 static void plan(gp_qw *qw, gp_carve *carve)
@@ -69,7 +71,10 @@ static advgp_status factor_precision(gp_qw *qw, advgp_error *err)
     if (!isfinite(mean)) return gp_fail(err, ADVGP_ENUMERIC, "the precision of q(w) is not finite");
     gp_mat_copy(gp_ro(qw->P), qw->V);
     if (gp_reverse_cholesky(qw->V, 0, NULL)) return ADVGP_OK;
-    if (gp_cholesky_ladder(gp_ro(qw->P), mean, &rung, qw->V)) return ADVGP_OK;
+    if (gp_cholesky_ladder(gp_ro(qw->P), mean, &rung, qw->V)) {
+        qw->jitter = fmax(qw->jitter, rung.jitter);
+        return ADVGP_OK;
+    }
     return gp_fail(err, ADVGP_ENUMERIC,
                    "the precision of q(w) is not positive: the noise may be too small (see ln sigma)");
 }
@@ -154,7 +159,17 @@ const double *gp_qw_shift(const gp_qw *qw)
     return qw->t;
 }
 
-static const double half_ln_2pi = 0.91893853320467274178;
+double gp_qw_jitter(const gp_qw *qw)
+{
+    return qw->jitter;
+}
+
+// sum of w (k - phi^T phi): no map's features exceed the kernel, so what is below 0 is rounding. Every use asks here:
+// the bound and the noise that minimises it must be of the same sum.
+static double residual_of(const gp_stats *stats)
+{
+    return stats->residual < 0 ? 0 : stats->residual; // NaN stays
+}
 
 advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, double *mu, double *U, double *neg_elbo,
                            advgp_error *err)
@@ -167,8 +182,8 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
     st = solve(qw, mu, U, err);
     if (st != ADVGP_OK) return st;
     // n (ln(2 pi)/2 + ln sigma) + ln|P|/2 + beta yy/2 - beta^2 b^T P^-1 b/2 + beta residual/2; c = beta V^-1 b
-    const double value = stats->n * (half_ln_2pi + ln_sigma) + gp_log_diagonal(gp_ro(qw->V)) +
-                         0.5 * (beta * (stats->yy + stats->residual) - gp_dot(qw->M, qw->c, qw->c));
+    const double value = stats->n * (GP_HALF_LN_2PI + ln_sigma) + gp_log_diagonal(gp_ro(qw->V)) +
+                         0.5 * (beta * (stats->yy + residual_of(stats)) - gp_dot(qw->M, qw->c, qw->c));
     if (neg_elbo) *neg_elbo = value;
     if (!isfinite(value))
         return gp_fail(err, ADVGP_ENUMERIC, "the collapsed bound is not finite at ln sigma = %g", ln_sigma);
@@ -185,7 +200,7 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 static double profile(const gp_qw *qw, const gp_stats *stats, double rest, double ln_sigma, double *slope)
 {
     const double beta = exp(-2 * ln_sigma);
-    double value = stats->n * (half_ln_2pi + ln_sigma) + 0.5 * beta * rest;
+    double value = stats->n * (GP_HALF_LN_2PI + ln_sigma) + 0.5 * beta * rest;
     double derivative = stats->n - beta * rest;
     for (size_t k = 0; k < qw->M; k++) {
         const double bl = beta * qw->lambda[k], p = 1 + bl, bf = beta * qw->c[k];
@@ -209,7 +224,7 @@ static double explain(gp_qw *qw, const gp_stats *stats)
         trace += qw->lambda[k];
         left -= qw->c[k];
     }
-    return left + fmax(0, stats->residual) + DBL_EPSILON * (stats->yy + trace);
+    return left + residual_of(stats) + DBL_EPSILON * (stats->yy + trace);
 }
 
 // The slope changes sign between lo and hi: halve until they are neighbours in double precision, or nearly.
@@ -274,7 +289,7 @@ advgp_status gp_qw_noise(gp_qw *qw, const gp_stats *stats, const double *mu, con
     gp_trmm_left(GP_UPPER, GP_AS_IS, gp_ro(qw->V), qw->Q);
     gp_gemv(GP_AS_IS, 1, gp_ro(stats->A), mu, 0, qw->t);
     const double sum = stats->yy - 2 * gp_dot(M, stats->b, mu) + gp_dot(M, mu, qw->t) +
-                       gp_dot(M * M, qw->Q.p, qw->V.p) + stats->residual;
+                       gp_dot(M * M, qw->Q.p, qw->V.p) + residual_of(stats);
     if (!(sum > 0 && isfinite(sum)))
         return gp_fail(err, ADVGP_ENUMERIC, "noise: the sum of squares is %g, so sigma would not be positive", sum);
     *ln_sigma = 0.5 * log(sum / stats->n);

@@ -30,6 +30,10 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
 advgp_status gp_qw_noise(gp_qw *qw, const gp_stats *stats, const double *mu, const double *U, double *ln_sigma,
                          advgp_error *err);
 
+// The largest jitter, relative to the mean of the diagonal, that this workspace has had to add to a precision to factor
+// it; 0: none. It stands for q(w) of a slightly larger precision, so whoever makes a model says so.
+double gp_qw_jitter(const gp_qw *qw);
+
 // What the last natural step or optimum was solved from: Sigma^-1 (M x M) and Sigma^-1 mu.
 gp_cmat gp_qw_precision(const gp_qw *qw);
 const double *gp_qw_shift(const gp_qw *qw);

@@ -227,6 +227,42 @@ static void statistics_that_are_not_finite_are_refused(void **state)
     setting_fini(&s);
 }
 
+static void a_residual_below_zero_is_rounding_wherever_it_is_used(void **state)
+{
+    (void)state;
+    setting s;
+    advgp_error err = {0};
+    double values[2], ln_sigmas[2], noises[2];
+    setting_init(&s, 2, (problem_options){.n = 9, .d = 2, .n_components = 1, .m = 3, .map = &gp_map_cholesky});
+    gp_stats stats = *gp_pass_stats(s.e.pass);
+    for (size_t i = 0; i < 2; i++) {
+        stats.residual = i ? -1e-3 : 0;
+        CHECK_OK(gp_qw_optimal(s.qw, &stats, 0, s.mu, s.U, &values[i], &err), s.p.label);
+        CHECK_OK(gp_qw_noise(s.qw, &stats, s.mu, s.U, &noises[i], &err), s.p.label);
+        CHECK_OK(gp_qw_best_noise(s.qw, &stats, &ln_sigmas[i], NULL, &err), s.p.label);
+    }
+    CHECK_BITS(1, &values[0], &values[1], "bound");
+    CHECK_BITS(1, &noises[0], &noises[1], "noise at fixed q(w)");
+    CHECK_BITS(1, &ln_sigmas[0], &ln_sigmas[1], "best noise");
+    setting_fini(&s);
+}
+
+static void jitter_that_a_precision_needed_is_told(void **state)
+{
+    (void)state;
+    setting s;
+    advgp_error err = {0};
+    setting_init(&s, 2, (problem_options){.n = 9, .d = 2, .n_components = 1, .m = 3, .map = &gp_map_cholesky});
+    gp_stats stats = *gp_pass_stats(s.e.pass);
+    CHECK_OK(gp_qw_optimal(s.qw, &stats, 0, s.mu, s.U, NULL, &err), s.p.label);
+    CHECK(gp_qw_jitter(s.qw) == 0, s.p.label, "%g where none was needed", gp_qw_jitter(s.qw));
+    gp_mat_zero(stats.A);
+    stats.A.p[0] = 1e6, stats.A.p[4] = -1.5; // I + A has the pivots 1e6 + 1, -0.5, 1
+    CHECK_OK(gp_qw_optimal(s.qw, &stats, 0, s.mu, s.U, NULL, &err), s.p.label);
+    CHECK(gp_qw_jitter(s.qw) > 1e-7 && gp_qw_jitter(s.qw) < 1e-4, s.p.label, "%g", gp_qw_jitter(s.qw));
+    setting_fini(&s);
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -289,6 +325,8 @@ int main(void)
         cmocka_unit_test(the_best_noise_is_the_lowest_stationary_point_of_the_collapsed_bound),
         cmocka_unit_test(the_noise_at_fixed_q_equals_the_reference_and_leaves_no_slope),
         cmocka_unit_test(statistics_that_are_not_finite_are_refused),
+        cmocka_unit_test(a_residual_below_zero_is_rounding_wherever_it_is_used),
+        cmocka_unit_test(jitter_that_a_precision_needed_is_told),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,9 +21,10 @@ typedef struct gp_rule_options {
 
 // What a step is told beside the sum.
 typedef struct gp_step_terms {
-    double n;      // weight of all rows: the sum is scaled to them
-    double shrink; // what is left of the schedule's and the roll-backs' step, in (0, 1]
-    double age;    // mean age of the pushes used, in versions
+    double n;       // weight of all rows: the sum is scaled to them
+    double shrink;  // what is left of the schedule's and the roll-backs' step, in (0, 1]
+    double damping; // of that, the roll-backs' share, in (0, 1]
+    double age;     // mean age of the pushes used, in versions
 } gp_step_terms;
 
 // State that a checkpoint keeps.
@@ -33,8 +34,9 @@ typedef struct gp_rule_state {
         const char *name;
         double *values;
         size_t n;
+        bool squares; // means of squares: none is negative
     } arrays[4];
-    uint64_t *counter; // NULL: none
+    uint64_t *counter; // steps taken; NULL: none
 } gp_rule_state;
 
 typedef struct gp_rule_ops {
@@ -64,6 +66,7 @@ typedef struct gp_rule_ops {
 struct gp_rule {
     const gp_rule_ops *ops;
     gp_rule_options options;
+    double jitter; // the largest that a step has had to add to the precision of q(w) (qw.h); 0: none
 };
 
 extern const gp_rule_ops gp_rule_natural, gp_rule_prox;

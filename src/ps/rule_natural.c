@@ -71,6 +71,11 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     return ADVGP_OK;
 }
 
+// Late and old pushes make Adam's steps small, and may; q(w) must not stand still while Z and the length-scales still
+// move under it, so its step has a floor. Roll-backs lower the floor too: what they took back must become small however
+// often they had to.
+static const double least_rate = 1e-3;
+
 static advgp_status natural_step(gp_rule *rule, const double *sum, const gp_step_terms *terms, double *theta,
                                  advgp_error *err)
 {
@@ -79,8 +84,9 @@ static advgp_status natural_step(gp_rule *rule, const double *sum, const gp_step
     const double shrink = terms->shrink / pow(1 + terms->age, rule->options.age_power);
     gp_statistics_unpack(sum, &r->stats);
     sum += gp_statistics_size(l.M);
-    advgp_status st = gp_qw_natural(r->qw, &r->stats, 1, theta[0], fmax(1e-3, rule->options.natural_rate * shrink),
-                                    theta + l.n_rest, theta + l.U, err);
+    const double rate = fmax(least_rate * terms->damping, rule->options.natural_rate * shrink);
+    advgp_status st = gp_qw_natural(r->qw, &r->stats, 1, theta[0], rate, theta + l.n_rest, theta + l.U, err);
+    rule->jitter = gp_qw_jitter(r->qw);
     if (st != ADVGP_OK) return st;
     for (size_t i = 0; i < l.n_rest; i++) r->grad[i] = sum[i] / terms->n; // a row's share: Adam needs no more
     r->adam.rate = rule->options.adam_rate * shrink;
@@ -100,8 +106,9 @@ static gp_rule_state natural_state(gp_rule *rule)
 {
     natural *r = (natural *)rule;
     const size_t n = rule->options.layout.n_rest;
-    return (gp_rule_state){
-        .n_arrays = 2, .arrays = {{"adam_m", r->adam.m, n}, {"adam_v", r->adam.v, n}}, .counter = &r->steps};
+    return (gp_rule_state){.n_arrays = 2,
+                           .arrays = {{"adam_m", r->adam.m, n, false}, {"adam_v", r->adam.v, n, true}},
+                           .counter = &r->steps};
 }
 
 const gp_rule_ops gp_rule_natural = {.name = "natural",

@@ -81,7 +81,8 @@ static gp_rule_state prox_state(gp_rule *rule)
 {
     prox *r = (prox *)rule;
     const size_t n = rule->options.range.count;
-    return (gp_rule_state){.n_arrays = 2, .arrays = {{"acc_g", r->adadelta.acc_g, n}, {"acc_u", r->adadelta.acc_u, n}}};
+    return (gp_rule_state){.n_arrays = 2,
+                           .arrays = {{"acc_g", r->adadelta.acc_g, n, true}, {"acc_u", r->adadelta.acc_u, n, true}}};
 }
 
 const gp_rule_ops gp_rule_prox = {.name = "prox",

@@ -69,8 +69,10 @@ static void natural_is_a_natural_step_and_adam(void **state)
         double *plain = doubles(r.l.size);
         memcpy(plain, r.theta, r.l.size * sizeof(double));
         CHECK_OK(gp_qw_new(r.l.M, &qw, &err), r.p.label);
-        for (int step = 0; step < 4; step++) {
-            const gp_step_terms terms = {.n = (double)r.p.n, .shrink = 1 - 0.1 * step, .age = step};
+        for (int step = 0; step < 6; step++) {
+            const double damping = step < 4 ? 1 : ldexp(1, 24 - 8 * step); // roll-backs, ever more of them
+            const gp_step_terms terms = {
+                .n = (double)r.p.n, .shrink = (1 - 0.1 * step) * damping, .damping = damping, .age = step};
             const double shrink = terms.shrink / sqrt(1 + terms.age);
             make_push(&r, &gp_rule_natural, gp_range_all(r.l), plain);
             CHECK_OK(gp_qw_natural(qw, gp_pass_stats(r.e.pass), 1, plain[0], 0.4 * shrink, plain + r.l.n_rest,
@@ -107,7 +109,7 @@ static void prox_split_over_servers_gives_the_bits_of_one(void **state)
                 part[i] = rule_of(&r, &gp_rule_prox, range[i]);
             }
             for (int step = 0; step < 4; step++) {
-                const gp_step_terms terms = {.n = (double)r.p.n, .shrink = 0.9, .age = step % 2};
+                const gp_step_terms terms = {.n = (double)r.p.n, .shrink = 0.9, .damping = 1, .age = step % 2};
                 make_push(&r, &gp_rule_prox, gp_range_all(r.l), r.theta);
                 CHECK_OK(whole->ops->step(whole, r.push, &terms, r.theta, &err), r.p.label);
                 // One pass, a push to each server, a step on each.
@@ -130,7 +132,7 @@ static void take_steps(rig *r, gp_rule *rule, double *theta, int from, int to)
 {
     advgp_error err = {0};
     for (int i = from; i < to; i++) {
-        const gp_step_terms terms = {.n = (double)r->p.n, .shrink = 1.0 / (1 + i), .age = 0.25 * i};
+        const gp_step_terms terms = {.n = (double)r->p.n, .shrink = 1.0 / (1 + i), .damping = 1, .age = 0.25 * i};
         make_push(r, rule->ops, rule->options.range, theta);
         CHECK_OK(rule->ops->step(rule, r->push, &terms, theta, &err), r->p.label);
     }

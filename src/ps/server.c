@@ -312,12 +312,6 @@ static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, boo
         return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and --on-loss is stop", worker,
                        (unsigned long long)s->version);
     if (on_loss == GP_LOSS_DROP) give_up_rows(s, worker);
-    if (s->o.bug == GP_BUG_LOST_SHARD)
-        for (size_t i = s->table.n; i-- > 0;)
-            if (s->table.owner[i] == worker) {
-                s->table.owner[i] = GP_NOBODY;
-                break;
-            }
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s);
     note_shards(s);
     if (!(s->total > 0)) return gp_fail(err, ADVGP_ECLUSTER, "all rows were lost with their workers");
@@ -349,11 +343,16 @@ advgp_status gp_server_on_lost(gp_server *s, uint32_t worker, advgp_error *err)
     return lose(s, worker, NULL, err);
 }
 
+void gp_server_on_hung_up(gp_server *s, uint32_t worker)
+{
+    if (worker < s->o.workers_max) s->members[worker].hung_up = s->live[worker];
+}
+
 // ---- hello ----------------------------------------------------------------------------------------------------------
 
 // Not a place: the one it wishes for is that of another, who lives; and: it asks too soon, as others have come and gone
 // there in vain. It will ask again.
-enum { TAKEN = GP_NOBODY - 1, TOO_SOON = GP_NOBODY - 2 };
+static const uint32_t taken = GP_NOBODY - 1, too_soon = GP_NOBODY - 2;
 
 // The place a worker gets: the one it has, the one it wishes for, or the first that nobody has. Who comes for the first
 // time takes its wish from whoever is there and silent, as it was started in its stead, unless it yields. Who comes
@@ -367,17 +366,17 @@ static uint32_t place_for(const gp_server *s, double now, size_t peer, const gp_
         const member *m = &s->members[k];
         if (s->live[k] && m->token == hello->token) return k; // it says hello again
         const bool is_open = !gp_server_may_be_deceived(s) || now >= m->closed;
-        if (s->live[k] && m->seen.peer == peer) own = is_open ? k : TOO_SOON; // started again behind one connection
+        if (s->live[k] && m->seen.peer == peer) own = is_open ? k : too_soon; // started again behind one connection
         if (!s->live[k]) *(is_open ? &unused : &closed) = k;
     }
     if (own != GP_NOBODY) return own;
-    if (wishes && !s->live[wish]) return now >= s->members[wish].closed ? wish : TOO_SOON;
+    if (wishes && !s->live[wish]) return now >= s->members[wish].closed ? wish : too_soon;
     const bool may_take = wishes && !yields && !gp_server_lives(s, wish, now);
     if (may_take && !hello->incarnation) return wish;
-    if (wishes && !yields && !hello->incarnation) return TAKEN;
+    if (wishes && !yields && !hello->incarnation) return taken;
     if (unused != GP_NOBODY) return unused;
     if (may_take) return wish;
-    return closed != GP_NOBODY ? TOO_SOON : GP_NOBODY;
+    return closed != GP_NOBODY ? too_soon : GP_NOBODY;
 }
 
 static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
@@ -427,14 +426,14 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         refuse(s, peer, hello, GP_REFUSED_OTHER_DATA);
     else if (is_gone(s, hello->token))
         refuse(s, peer, hello, GP_REFUSED_UNKNOWN); // if it is still there, it says hello by another token
-    else if (k == GP_NOBODY || k == TAKEN)
-        refuse(s, peer, hello, k == TAKEN ? GP_REFUSED_TAKEN : GP_REFUSED_FULL);
-    else if (k != TOO_SOON) {
+    else if (k == GP_NOBODY || k == taken)
+        refuse(s, peer, hello, k == taken ? GP_REFUSED_TAKEN : GP_REFUSED_FULL);
+    else if (k != too_soon) {
         member *m = &s->members[k];
         const bool again = s->live[k] && m->token == hello->token;
         advgp_status st = again ? ADVGP_OK : take_place(s, k, now, peer, hello, err);
         if (st != ADVGP_OK) return st;
-        m->seen.peer = peer, m->seen.heard = now;
+        m->seen.peer = peer, m->seen.heard = now, m->hung_up = false;
         gp_message welcome = message_for(s, GP_WELCOME, k);
         welcome.token = hello->token;
         welcome.sequence = m->seen.sequence;
@@ -480,9 +479,7 @@ static const char *why_dropped(const gp_server *s, const gp_message *push)
     for (size_t i = 0; i < push->n_shards; i++)
         if (s->table.owner[push->shards[i]] != push->worker) return "a shard of it is another worker's now";
     // A step can do with what there is, a sum over all rows cannot.
-    if (s->collecting && s->o.bug != GP_BUG_LACKING_SHARD &&
-        push->n_shards < gp_shard_table_count(&s->table, push->worker))
-        return "it lacks a shard that has come to this worker since";
+    if (s->collecting && gp_server_lacks_shards(s, push)) return "it lacks a shard that has come to this worker since";
     return NULL;
 }
 
@@ -550,12 +547,11 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
 
 static advgp_status on_push(gp_server *s, member *m, double now, size_t peer, const gp_message *push, advgp_error *err)
 {
-    if (push->sequence + 1 == m->seen.sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
-        answer_again(s, m, now);
-        return ADVGP_OK;
-    }
-    if (push->sequence < m->seen.sequence && s->o.bug != GP_BUG_DOUBLE_COUNT) {
-        s->counts.duplicates++;
+    if (gp_server_is_repeated(m, push)) {
+        if (push->sequence + 1 == m->seen.sequence)
+            answer_again(s, m, now);
+        else
+            s->counts.duplicates++;
         return ADVGP_OK;
     }
     if (push->sequence > m->seen.sequence) {
@@ -582,8 +578,7 @@ static member *member_of(gp_server *s, size_t peer, const gp_message *message)
     const uint32_t k = message->worker;
     const bool known = k < s->o.workers_max && s->live[k] && message->epoch == s->o.epoch &&
                        message->run[0] == s->o.run[0] && message->run[1] == s->o.run[1];
-    if (known && (message->incarnation == s->members[k].seen.incarnation || s->o.bug == GP_BUG_STALE_AFTER_REJOIN) &&
-        is_sender(&s->members[k], peer, message))
+    if (known && gp_server_is_of_this_life(&s->members[k], message) && is_sender(&s->members[k], peer, message))
         return &s->members[k];
     if (message->kind != GP_BYE && message->kind != GP_REFUSE)
         refuse(s, peer, message,
@@ -605,7 +600,7 @@ advgp_status gp_server_on_message(gp_server *s, double now, size_t peer, const g
     if (message->kind == GP_HELLO) return on_hello(s, now, peer, message, err);
     member *m = member_of(s, peer, message);
     if (!m) return ADVGP_OK;
-    m->seen.peer = peer, m->seen.heard = now;
+    m->seen.peer = peer, m->seen.heard = now, m->hung_up = false;
     switch (message->kind) {
     case GP_PULL:
         on_pull(s, m, now, message);

@@ -17,16 +17,7 @@ typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_l
 
 #define GP_DELAY_ANY SIZE_MAX
 
-// Deliberate mistakes, for the test that shows that the net of invariants holds.
-typedef enum gp_ps_bug {
-    GP_BUG_NONE,
-    GP_BUG_DELAY_OFF_BY_ONE,   // uses a push that is one version too old
-    GP_BUG_DOUBLE_COUNT,       // takes a repeated push as a new one
-    GP_BUG_LOST_SHARD,         // forgets the last shard of a lost worker
-    GP_BUG_STALE_AFTER_REJOIN, // takes a push of a worker's former incarnation
-    GP_BUG_BELIEVES,           // takes a push however absurd it is beside the others, and whatever its weights
-    GP_BUG_LACKING_SHARD // takes a push into a sum over all rows that was begun before its worker got another shard
-} gp_ps_bug;
+enum { GP_WORKERS_MAX = 4096 }; // of a run: the one limit, wherever workers are counted
 
 // ---- what happened, for logs, replay and the invariants of the simulator --------------------------------------------
 
@@ -90,7 +81,6 @@ typedef struct gp_server_options {
     void *check_ctx;
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;
-    gp_ps_bug bug; // tests only
 } gp_server_options;
 
 typedef struct gp_server gp_server;
@@ -103,6 +93,8 @@ advgp_status gp_server_on_message(gp_server *server, double now, size_t peer, co
                                   advgp_error *err);
 advgp_status gp_server_on_tick(gp_server *server, double now, advgp_error *err); // whoever was silent too long is lost
 advgp_status gp_server_on_lost(gp_server *server, uint32_t worker, advgp_error *err);
+// Nothing comes from it any more by the way it came: another may be given its place, until it is heard again.
+void gp_server_on_hung_up(gp_server *server, uint32_t worker);
 // Begins with those who are there, though they are fewer than expected.
 advgp_status gp_server_begin(gp_server *server, advgp_error *err);
 // No version above `version` is made until a later call allows it. At first all are allowed.

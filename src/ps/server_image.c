@@ -4,6 +4,7 @@
 #include "ps/server_state.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 // ---- looking --------------------------------------------------------------------------------------------------------
@@ -99,6 +100,27 @@ gp_server_image gp_server_look(gp_server *s)
     return image;
 }
 
+// Far above what a run comes to, and far below what cannot be counted on.
+#define EPOCHS_MAX (UINT32_MAX / 2)
+#define PUSHES_MAX ((uint64_t)1 << 53)
+
+// What no run leaves behind, whatever a checksum says: a server that believed it would wait for pushes that nobody can
+// make. NULL: nothing.
+static const char *wrong_number(const gp_server_image *image)
+{
+    const double numbers[] = {image->value, image->mean_value, image->deviation};
+    if (image->oldest > image->version) return "an oldest version";
+    if (image->candidate_version > image->version) return "a version of the candidate";
+    if (image->epoch > EPOCHS_MAX) return "an epoch";
+    if (image->jumps > image->version) return "a number of jumps";
+    if (!(image->damping >= ldexp(1, -GP_MAX_ROLLED_BACK) && image->damping <= 1)) return "a damping";
+    if (!gp_all_finite(3, numbers) || image->deviation < 0) return "a value of the bound";
+    if (!gp_all_finite(image->size, image->theta) || !gp_all_finite(image->size, image->kept) ||
+        !gp_all_finite(image->size, image->candidate))
+        return "a parameter";
+    return NULL;
+}
+
 static advgp_status check_image(const gp_server *s, const gp_server_image *image, advgp_error *err)
 {
     if (s->n_live || s->begun)
@@ -109,13 +131,11 @@ static advgp_status check_image(const gp_server *s, const gp_server_image *image
     if (image->n_workers > s->o.workers_max)
         return gp_fail(err, ADVGP_EINVAL, "a checkpoint of a run that had %zu workers: here %zu at most may come",
                        image->n_workers, s->o.workers_max);
-    const double numbers[] = {image->value, image->mean_value, image->deviation};
-    if (!(image->damping > 0 && image->damping <= 1) || !gp_all_finite(3, numbers) ||
-        !gp_all_finite(image->size, image->theta) || !gp_all_finite(image->size, image->kept) ||
-        !gp_all_finite(image->size, image->candidate))
-        return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers that cannot be");
+    const char *wrong = wrong_number(image);
+    if (wrong) return gp_fail(err, ADVGP_EFILE, "a checkpoint with %s that cannot be", wrong);
     for (size_t k = 0; k < image->n_workers; k++)
-        if (image->incarnation[k] >= UINT32_MAX || (image->sent && !gp_all_finite(image->size, image->sent[k])))
+        if (image->incarnation[k] > EPOCHS_MAX || image->sequence[k] > PUSHES_MAX ||
+            (image->sent && !gp_all_finite(image->size, image->sent[k])))
             return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers of worker %zu that cannot be", k);
     for (size_t i = 0; image->dealt && i < image->n_shards; i++)
         if (image->owner[i] >= image->n_workers && image->owner[i] != GP_NOBODY)

@@ -4,6 +4,8 @@
 #pragma once
 #include "ps/server.h"
 
+enum { GP_MAX_ROLLED_BACK = 20 }; // halvings before the run is given up
+
 typedef struct member {
     gp_member seen; // what others may look at
     uint64_t token;
@@ -24,6 +26,7 @@ typedef struct member {
     double *sent;    // [count]: its copy of the parameters; NULL without a filter, or where it never came
     bool restored;   // its copy is of before a restart: it gets that, brought up to date, and not the parameters
     // What it is believed (server_trust.c).
+    bool hung_up; // its connection has ended, and nothing came since
     bool has_size;
     double size;       // the largest value of its newest push, a row
     unsigned failures; // pushes in a row that say it could not compute
@@ -89,6 +92,13 @@ void gp_server_tell(const gp_server *s, const gp_ps_event *event);
 // Adds up anew the rows that are not given up: nothing left is 0, and a server that goes on from a checkpoint has the
 // same bits, as it would not if they were subtracted.
 void gp_server_weigh_rows(gp_server *s);
+
+// ---- server_decide.c ------------------------------------------------------------------------------------------------
+
+bool gp_server_is_too_old(const gp_server *s, uint64_t version); // a push of it may take part in no step
+bool gp_server_is_repeated(const member *m, const gp_message *push);
+bool gp_server_is_of_this_life(const member *m, const gp_message *message); // not of a former incarnation
+bool gp_server_lacks_shards(const gp_server *s, const gp_message *push);    // that its worker has got since
 
 // ---- server_step.c --------------------------------------------------------------------------------------------------
 

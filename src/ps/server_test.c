@@ -646,6 +646,18 @@ static void a_hello_evicts_nobody_who_lives(void **state)
         tell(&r, 9, &hello);
         CHECK_ANSWER(&r, 9, GP_REFUSE);
     }
+    for (int heard = 1; heard >= 0; heard--) { // its connection has ended; or had, and was mended
+        const gp_message hello = hello_of(&r, 1, 70);
+        gp_server_on_hung_up(r.server, 1);
+        gp_message sign = from(&r, GP_HEARTBEAT, 1);
+        sign.token = 51;
+        if (heard) tell(&r, 2, &sign);
+        tell(&r, 9, &hello);
+        CHECK_ANSWER(&r, 9, heard ? GP_REFUSE : GP_WELCOME);
+    }
+    gp_message bye = from(&r, GP_BYE, 1);
+    bye.token = 70, bye.incarnation = 2;
+    tell(&r, 9, &bye);
     r.now = 16; // half of the time after which it would be lost: started in its stead
     const gp_message hello = hello_of(&r, 0, 90);
     tell(&r, 9, &hello);

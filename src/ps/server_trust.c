@@ -26,7 +26,7 @@ bool gp_server_lives(const gp_server *s, uint32_t worker, double now)
 {
     const bool silent = gp_server_may_be_deceived(s) &&
                         now - s->members[worker].seen.heard > silent_share * s->o.lost_after;
-    return s->live[worker] && !silent;
+    return s->live[worker] && !silent && !s->members[worker].hung_up;
 }
 
 // ---- one push -------------------------------------------------------------------------------------------------------
@@ -69,8 +69,7 @@ static bool has_weights_of_its_shards(const gp_server *s, const gp_message *push
 gp_refusal gp_server_fault_of(const gp_server *s, const gp_message *push)
 {
     if (!is_sound(s, push)) return GP_REFUSED_NOT_FINITE;
-    if (s->o.bug != GP_BUG_BELIEVES && !(push->flags & GP_FLAG_FAILED) && !has_weights_of_its_shards(s, push))
-        return GP_REFUSED_WEIGHTS;
+    if (!(push->flags & GP_FLAG_FAILED) && !has_weights_of_its_shards(s, push)) return GP_REFUSED_WEIGHTS;
     return GP_NOT_REFUSED;
 }
 
@@ -87,7 +86,7 @@ uint32_t gp_server_absurd(const gp_server *s)
 {
     uint32_t who = GP_NOBODY;
     double largest = -1, next = -1;
-    if (!gp_server_may_be_deceived(s) || s->o.bug == GP_BUG_BELIEVES) return GP_NOBODY;
+    if (!gp_server_may_be_deceived(s)) return GP_NOBODY;
     for (uint32_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
         if (!s->live[k] || !m->has_size) continue;

@@ -15,8 +15,8 @@ typedef struct answer {
 // A worker as far as the log knows it. Answers of the server wait here until the log shows which one it used.
 typedef struct ghost {
     gp_worker *worker;
-    answer *answers; // [room], n_answers of them, oldest first
-    size_t n_answers, room;
+    answer *answers; // [room], n_made of them made, n_answers in use, oldest first
+    size_t n_answers, n_made, room;
 } ghost;
 
 typedef struct replay {
@@ -56,16 +56,9 @@ static bool make_answer(const gp_run *run, answer *a)
 // Mostly there is one: more only where a worker asked again and again.
 static bool make_room(const gp_run *run, ghost *g)
 {
-    if (g->n_answers < g->room) return true;
-    const size_t room = 2 * g->room + 1;
-    answer *more = gp_alloc(room, sizeof *more);
-    if (!more) return false;
-    if (g->room) memcpy(more, g->answers, g->room * sizeof *more);
-    gp_free(g->answers);
-    g->answers = more;
-    bool made = true;
-    while (made && g->room < room) made = make_answer(run, &g->answers[g->room++]);
-    return made;
+    if (g->n_answers < g->n_made) return true;
+    if (!gp_grow(&g->answers, &g->room, g->n_made, g->n_made + 1, sizeof *g->answers)) return false;
+    return make_answer(run, &g->answers[g->n_made++]); // one that was half made is freed with the others
 }
 
 static advgp_status keep_answer(replay *r, ghost *g, const gp_message *m, advgp_error *err)
@@ -246,7 +239,7 @@ static void replay_stop(gp_run *run)
     replay *r = (replay *)run;
     for (size_t k = 0; r->ghosts && k < gp_run_members(run); k++) {
         gp_worker_free(r->ghosts[k].worker);
-        for (size_t i = 0; i < r->ghosts[k].room; i++) free_answer(&r->ghosts[k].answers[i]);
+        for (size_t i = 0; i < r->ghosts[k].n_made; i++) free_answer(&r->ghosts[k].answers[i]);
         gp_free(r->ghosts[k].answers);
     }
     gp_free(r->ghosts);

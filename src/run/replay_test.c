@@ -520,6 +520,30 @@ static void what_cannot_have_been_is_refused(void **state)
     free_table();
 }
 
+// The end of a part is no failure; only who would go on beyond it is told that the run was stopped there.
+static void a_part_that_ends_is_not_yet_a_stop(void **state)
+{
+    (void)state;
+    make_table(600, 5, "0.1");
+    gp_learner *l = make_learner(6);
+    const script sc = {.rule = &gp_rule_natural, .adam_rate = 0.1, .seed = 5};
+    const gp_run_options o = options_of(l, &sc);
+    const gp_replay_part part = {.version = 0};
+    tape tp = {.end = 0};
+    const gp_replay_feed feed = {.ctx = &tp, .next = next_line, .n_parts = 1, .parts = &part, .components = 1};
+    gp_run *run;
+    advgp_error err = {0};
+    must(gp_run_replay_new(&o, &feed, 0, &run, &err), &err);
+    assert_false(gp_run_replay_part_ended(run));
+    must(gp_run_replay_to_end(run, &err), &err);
+    assert_true(gp_run_replay_part_ended(run));
+    assert_false(gp_run_replay_is_over(run));
+    assert_int_equal(run->ops->turn(run, 0, &err), ADVGP_ESTOPPED);
+    gp_run_free(run);
+    gp_learner_free(l);
+    free_table();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test(workers_that_are_lost_and_join_are_replayed_to_the_bit),
         cmocka_unit_test(steps_that_are_taken_back_are_replayed_to_the_bit),
         cmocka_unit_test(a_resumed_run_is_replayed_to_the_bit),
+        cmocka_unit_test(a_part_that_ends_is_not_yet_a_stop),
         cmocka_unit_test(what_cannot_have_been_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-// work.h: the life of a worker that is a thread beside its server, until the run is over. One in a process of its own is
-// a follower (cluster/follower.h).
+// work.h: the life of a worker that is a thread beside its server, until the run is over. One in a process of its own
+// is a follower (cluster/follower.h).
 #pragma once
 #include "ps/worker.h"
 #include "transport/transport.h"

@@ -37,15 +37,20 @@ static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-// A = Q diag(lambda) Q^T; coef = A^+ b, covariance = variance A^+. Q (p x p), lambda (p), t (p), cov (p x p) and work
-// are scratch.
-static bool solve(gp_linear *fit, gp_mat Q, double *lambda, double *t, gp_mat cov, double *work)
+// From the sum of squares that is left after the fit, but for rounding of the sums it is taken from.
+static void set_variance(gp_linear *fit, double left)
+{
+    fit->variance = fmax(fmax(left, DBL_EPSILON * fit->yy) / fmax(fit->n - (double)fit->rank, 1), DBL_MIN);
+}
+
+// coef = A^+ b by A = Q diag(lambda) Q^T, and the variance of what is left. Q (p x p, A on entry), lambda (p), t (p)
+// and work are scratch; rows of Q and lambda^-1/2 (0 where nothing is known) stay in them.
+static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work)
 {
     const size_t p = fit->p;
-    gp_mat_copy(gp_ro(fit->A), Q);
-    if (!gp_all_finite(p, fit->b) || !isfinite(fit->yy) || !gp_eigen(Q, lambda, work)) return false;
+    if (!gp_all_finite(p, b) || !isfinite(fit->yy) || !gp_eigen(Q, lambda, work)) return false;
     const double least = undetermined * lambda[p - 1];
-    gp_gemv(GP_AS_IS, 1, gp_ro(Q), fit->b, 0, t); // rows of Q are eigenvectors
+    gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t); // rows of Q are eigenvectors
     for (size_t k = 0; k < p; k++) {
         const bool known = lambda[k] > least;
         fit->rank += known;
@@ -53,14 +58,29 @@ static bool solve(gp_linear *fit, gp_mat Q, double *lambda, double *t, gp_mat co
         lambda[k] = known ? 1 / sqrt(lambda[k]) : 0;
     }
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(Q), t, 0, fit->coef);
-    // Left over after the fit, but for rounding of the sums it is taken from
-    const double left = fmax(fit->yy - gp_dot(p, fit->b, fit->coef), DBL_EPSILON * fit->yy);
-    fit->variance = fmax(left / fmax(fit->n - (double)fit->rank, 1), DBL_MIN);
+    set_variance(fit, fit->yy - gp_dot(p, b, fit->coef));
+    return true;
+}
+
+// U from variance A^+. cov (p x p) is scratch, as the rest.
+static bool covariance(gp_linear *fit, gp_mat Q, const double *lambda, gp_mat cov, double *work)
+{
+    const size_t p = fit->p;
     for (size_t k = 0; k < p; k++)
         for (size_t j = 0; j < p; j++) Q.p[k * p + j] *= lambda[k] * sqrt(fit->variance);
     gp_syrk_upper(gp_ro(Q), 0, cov);
     gp_mat_mirror_upper(cov);
     return gp_semidefinite_factor(gp_ro(cov), fit->U, work);
+}
+
+static advgp_status not_finite(advgp_error *err)
+{
+    return gp_fail(err, ADVGP_ENUMERIC, "linear regression: the inputs are not finite");
+}
+
+static advgp_status no_memory(size_t p, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression on %zu inputs", p - 1);
 }
 
 advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx), void *stop_ctx, gp_linear *out,
@@ -73,7 +93,7 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
                                sizeof(double));
     advgp_status st = ADVGP_OK;
     if (!kept || !scratch) {
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression on %zu inputs", p - 1);
+        st = no_memory(p, err);
         goto done;
     }
     out->A = gp_mat_of(kept, p, p), out->U = gp_mat_of(kept + p * p, p, p);
@@ -86,15 +106,113 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), out->A);
     for (size_t i = 0; i < p; i++) out->b[i] = s.C.p[i * s.C.ld + p];
     out->yy = s.C.p[p * s.C.ld + p], out->n = s.C.p[0];
-    double *rest = s.C.p + (p + 1) * (p + 1);
-    if (!solve(out, gp_mat_of(rest, p, p), rest + 2 * p * p, rest + 2 * p * p + p, gp_mat_of(rest + p * p, p, p),
-               rest + 2 * p * p + 2 * p))
-        st = gp_fail(err, ADVGP_ENUMERIC, "linear regression: the inputs are not finite");
+    double *rest = s.C.p + (p + 1) * (p + 1), *lambda = rest + 2 * p * p, *work = lambda + 2 * p;
+    const gp_mat Q = gp_mat_of(rest, p, p);
+    gp_mat_copy(gp_ro(out->A), Q);
+    if (!solve(out, out->b, Q, lambda, lambda + p, work) ||
+        !covariance(out, Q, lambda, gp_mat_of(rest + p * p, p, p), work))
+        st = not_finite(err);
 done:
     gp_free(scratch);
     out->block = kept;
     if (st != ADVGP_OK) gp_linear_fini(out);
     return st;
+}
+
+// ---- the line alone -------------------------------------------------------------------------------------------------
+
+// All rows as they are, where they are fewer than the columns.
+typedef struct few_rows {
+    size_t n;    // so far
+    gp_mat B;    // n x p: [1 x] times sqrt(w)
+    double *y;   // [n], the same
+    double *sum; // of w
+} few_rows;
+
+static advgp_status keep_rows(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    few_rows *f = ctx;
+    for (size_t i = 0; i < rows.X.rows; i++, f->n++) {
+        const double w = rows.w ? rows.w[i] : 1, root = sqrt(w), *x = rows.X.p + i * rows.X.ld;
+        double *to = f->B.p + f->n * f->B.ld;
+        to[0] = root;
+        for (size_t k = 0; k + 1 < f->B.cols; k++) to[1 + k] = root * x[k];
+        f->y[f->n] = root * rows.y[i];
+        *f->sum += w;
+    }
+    return ADVGP_OK;
+}
+
+// With B of rank n or less, B^T (B B^T)^+ y is the same solution of minimum norm: n^3 instead of p^3.
+static advgp_status line_by_rows(gp_reader *reader, gp_linear *fit, advgp_error *err)
+{
+    const size_t n = gp_shards_rows(reader->shards, GP_TRAIN), p = fit->p;
+    double *scratch = gp_alloc(n * p + n * n + 3 * n + gp_eigen_work(n), sizeof(double));
+    if (!scratch) return no_memory(p, err);
+    const gp_mat B = gp_mat_of(scratch, n, p), Q = gp_mat_of(scratch + n * p, n, n);
+    double *y = Q.p + n * n, *lambda = y + n, *t = lambda + n;
+    few_rows f = {.B = B, .y = y, .sum = &fit->n};
+    advgp_status st = gp_reader_visit(reader, GP_TRAIN, 0, keep_rows, &f, err);
+    if (st != ADVGP_OK) goto done;
+    fit->yy = gp_dot(n, y, y);
+    gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(B), gp_ro(B), 0, Q);
+    if (!isfinite(fit->yy) || !gp_eigen(Q, lambda, t + n)) {
+        st = not_finite(err);
+        goto done;
+    }
+    gp_gemv(GP_AS_IS, 1, gp_ro(Q), y, 0, t);
+    for (size_t k = 0; k < n; k++) {
+        const bool known = lambda[k] > undetermined * lambda[n - 1];
+        fit->rank += known;
+        t[k] = known ? t[k] / lambda[k] : 0;
+    }
+    gp_gemv(GP_TRANSPOSED, 1, gp_ro(Q), t, 0, lambda);
+    gp_gemv(GP_TRANSPOSED, 1, gp_ro(B), lambda, 0, fit->coef);
+    gp_gemv(GP_AS_IS, -1, gp_ro(B), fit->coef, 1, y);
+    set_variance(fit, gp_dot(n, y, y));
+done:
+    gp_free(scratch);
+    return st;
+}
+
+static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_error *err)
+{
+    const size_t p = fit->p;
+    double *scratch = gp_alloc((CHUNK + p + 1) * (p + 1) + p * p + 3 * p + gp_eigen_work(p), sizeof(double));
+    if (!scratch) return no_memory(p, err);
+    sums s = {.p = p};
+    s.block = gp_mat_of(scratch, CHUNK, p + 1), s.C = gp_mat_of(scratch + CHUNK * (p + 1), p + 1, p + 1);
+    const gp_mat Q = gp_mat_of(s.C.p + (p + 1) * (p + 1), p, p);
+    double *b = Q.p + p * p, *lambda = b + p, *t = lambda + p;
+    advgp_status st = gp_reader_visit(reader, GP_TRAIN, 0, add_rows, &s, err);
+    if (st == ADVGP_OK) {
+        gp_mat_mirror_upper(s.C);
+        gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), Q);
+        for (size_t i = 0; i < p; i++) b[i] = s.C.p[i * s.C.ld + p];
+        fit->yy = s.C.p[p * s.C.ld + p], fit->n = s.C.p[0];
+        if (!solve(fit, b, Q, lambda, t, t + p)) st = not_finite(err);
+    }
+    gp_free(scratch);
+    return st;
+}
+
+advgp_status gp_linear_line(gp_reader *reader, gp_linear *out, advgp_error *err)
+{
+    const size_t p = reader->shards->d + 1;
+    *out = (gp_linear){.p = p, .block = gp_alloc(p, sizeof(double))};
+    out->coef = out->block;
+    if (!out->block) return no_memory(p, err);
+    const bool few = gp_shards_rows(reader->shards, GP_TRAIN) < p;
+    const advgp_status st = few ? line_by_rows(reader, out, err) : line_by_columns(reader, out, err);
+    if (st != ADVGP_OK) gp_linear_fini(out);
+    return st;
+}
+
+double gp_linear_line_bytes(size_t rows, size_t d)
+{
+    const double n = (double)rows, p = (double)d + 1;
+    return sizeof(double) * (n < p ? n * p + n * n : 2 * p * p);
 }
 
 void gp_linear_fini(gp_linear *fit)

@@ -20,5 +20,9 @@ typedef struct gp_linear {
 // slopes false: the intercept alone. stop, if not NULL, is asked between pieces; non-zero ends with ESTOPPED.
 advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx), void *stop_ctx, gp_linear *out,
                            advgp_error *err);
+// The line alone: p, coef, yy, n, rank and variance. A baseline needs no more, and it costs the cube of rows or
+// columns, whichever are fewer.
+advgp_status gp_linear_line(gp_reader *reader, gp_linear *out, advgp_error *err);
+double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
 void gp_linear_fini(gp_linear *fit);
 double gp_linear_predict(const gp_linear *fit, const double *x);

@@ -1,5 +1,7 @@
 // score.c: RMSE, mean absolute error and mean negative log probability in the target's own units.
 #include "score/score.h"
+#include "base/alloc.h"
+#include "base/constants.h"
 
 #include <math.h>
 
@@ -12,13 +14,12 @@ double gp_predicted_mean(const gp_schema *schema, double mean, double var_y)
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
 {
     const double target = gp_schema_target(schema, y), off = target - gp_predicted_mean(schema, mean, var_y);
-    const double half_ln_2pi = 0.91893853320467274178;
     score->n += w;
     score->squares += w * off * off;
     score->absolute += w * fabs(off);
     // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
-    score->nlp += w * (half_ln_2pi + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y + log(schema->y_scale) +
-                       (schema->log_target ? log(target) : 0));
+    score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
+                       log(schema->y_scale) + (schema->log_target ? log(target) : 0));
 }
 
 double gp_score_rmse(const gp_score *score)
@@ -34,4 +35,38 @@ double gp_score_mae(const gp_score *score)
 double gp_score_mnlp(const gp_score *score)
 {
     return score->n > 0 ? score->nlp / score->n : NAN;
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+typedef struct scoring {
+    const gp_predictor *predictor;
+    gp_predict_work *work;
+    double *mean, *var;
+    const gp_schema *schema;
+    gp_score *score;
+} scoring;
+
+static advgp_status score_block(void *ctx, gp_batch rows, advgp_error *err)
+{
+    scoring *s = ctx;
+    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
+    return st;
+}
+
+advgp_status gp_score_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
+                           const gp_schema *schema, gp_score *score, advgp_error *err)
+{
+    scoring s = {.predictor = predictor, .schema = schema, .score = score};
+    *score = (gp_score){0};
+    advgp_status st = gp_predict_work_new(predictor, 0, &s.work, err);
+    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
+    s.var = s.mean ? s.mean + reader->capacity : NULL;
+    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_block, &s, err);
+    gp_free(s.mean);
+    gp_predict_work_free(s.work);
+    return st;
 }

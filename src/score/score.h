@@ -1,8 +1,8 @@
 // score.h: how good predictions are, in the target's own units. Shared by training and evaluation.
 #pragma once
+#include "data/reader.h"
 #include "data/schema.h"
-
-#include <stddef.h>
+#include "model/predict.h"
 
 // A prediction in the target's own units. For a log-target the mean is the lognormal mean and the median exp of the
 // mean.
@@ -16,3 +16,7 @@ void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, 
 double gp_score_rmse(const gp_score *score);
 double gp_score_mae(const gp_score *score);
 double gp_score_mnlp(const gp_score *score);
+
+// Score of a predictor on a part, at most max_rows of it (0: all).
+advgp_status gp_score_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
+                           const gp_schema *schema, gp_score *score, advgp_error *err);

@@ -199,7 +199,7 @@ static void unequal_shards_do_not_hurt_a_training(void **state)
         must(gp_train(&request, &model, &r, &err), &err);
         t.schema = NULL; // the model's
         assert_int_equal(r.workers, i ? 1 : 2);
-        rmse[i] = r.rmse;
+        rmse[i] = r.assessment.rmse;
         gp_model_free(model);
         gp_shards_free(shards);
         free_table();

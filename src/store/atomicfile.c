@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/machine.h"
 #include "base/status.h"
+#include "base/temporary.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct gp_atomicfile {
     char *shown;     // the path as the caller wrote it, for messages
     char *target;    // what is replaced: shown with its links followed
     char *temporary; // NULL: a device or pipe, written directly
+    int ticket;      // of the temporary file (temporary.h)
     int fd;
     bool private;        // 0600
     bool new;            // it replaces nothing
@@ -68,6 +70,7 @@ static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error
         file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file->fd >= 0) {
             file->temporary = name;
+            file->ticket = gp_temporary_add(name); // not before: it might be somebody else's
             return ADVGP_OK;
         }
         gp_free(name);
@@ -217,6 +220,8 @@ static advgp_status put_in_place(gp_atomicfile *file, advgp_error *err)
         return errno == EEXIST ? gp_fail(err, ADVGP_EINVAL, "%.300s exists already", file->shown)
                                : cannot(file, "write", err);
     if (!file->new &&rename(file->temporary, file->target) != 0) return cannot(file, "replace", err);
+    gp_temporary_drop(file->ticket);
+    file->ticket = GP_NOT_TEMPORARY;
     gp_free(file->temporary); // it has its name now: nothing to delete
     file->temporary = NULL;
     return sync_folder(file->target) ? ADVGP_OK : cannot(file, "make durable", err);
@@ -244,6 +249,7 @@ void gp_atomicfile_abandon(gp_atomicfile *file)
     if (!file) return;
     if (file->fd >= 0) close(file->fd);
     if (file->temporary) unlink(file->temporary);
+    gp_temporary_drop(file->ticket);
     gp_free(file->temporary);
     gp_free(file->target);
     gp_free(file->shown);

@@ -1,6 +1,6 @@
 // atomicfile.h: a file that appears whole or not at all. Bytes go to a temporary file beside the target; commit makes
 // them durable and renames it over the target. Until then, and after any failure, an existing target is untouched and
-// nothing else is left behind (but for a killed process, whose temporary file .advgp-*.tmp may be deleted by hand).
+// nothing else is left behind (but by SIGKILL and the like, whose .advgp-*.tmp may be deleted by hand: temporary.h).
 //
 // A link is followed to the file it names. A device or pipe (/dev/stdout, /dev/null) cannot be replaced: it is written
 // directly.

@@ -129,7 +129,7 @@ static advgp_status too_long(const char *dir, advgp_error *err)
 
 static advgp_status missing(const char *what, const char *path, advgp_error *err)
 {
-    return gp_fail(err, ADVGP_EFILE, "there is no %s %.200s: make it with `advgp keygen DIR`", what, path);
+    return gp_fail(err, ADVGP_EDATA, "there is no %s %.200s: make it with `advgp keygen DIR`", what, path);
 }
 
 static advgp_status read_key(const char *path, bool secret, gp_zmq_identity *out, advgp_error *err)
@@ -377,7 +377,7 @@ advgp_status gp_keys_add_worker(const char *dir, const char *name, gp_keys_made 
                        name);
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return gp_fail(err, ADVGP_EFILE, "cannot open the folder of keys %.200s: %s; `advgp keygen DIR` makes one", dir,
+        return gp_fail(err, ADVGP_EDATA, "cannot open the folder of keys %.200s: %s; `advgp keygen DIR` makes one", dir,
                        strerror(errno));
     flock(fd, LOCK_EX); // two that add a worker at once would each write the list without the other's line
     advgp_status st = gp_zmq_keypair(&keys, err);

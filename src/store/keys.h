@@ -23,7 +23,7 @@ advgp_status gp_keys_make(const char *dir, gp_keys_made *made, advgp_error *err)
 advgp_status gp_keys_add_worker(const char *dir, const char *name, gp_keys_made *made, advgp_error *err);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
-// EFILE: what is missing, damaged, or open to others (with the chmod that mends it).
+// EDATA: what is missing; EFILE: what is damaged, or open to others (with the chmod that mends it).
 
 typedef struct gp_lead_keys {
     gp_zmq_identity keys;

@@ -203,14 +203,14 @@ static void another_worker_is_added(void **state)
         "allow", "a b", "a\nb",    "0123456789012345678901234567890123456789012345678901234567890123x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         SAYS(gp_keys_add_worker(dir, bad[i], &more, &said), ADVGP_EINVAL, "cannot name a worker's key");
-    SAYS(gp_keys_add_worker(scratch_path("nowhere"), "n", &more, &said), ADVGP_EFILE, "nowhere");
+    SAYS(gp_keys_add_worker(scratch_path("nowhere"), "n", &more, &said), ADVGP_EDATA, "nowhere");
     // A list that cannot be read is not added to, and the new key is not left behind.
     scratch_save(in_folder(dir, "allow"), "nonsense\n", 9);
     SAYS(gp_keys_add_worker(dir, "late", &more, &said), ADVGP_EFILE, "line 1");
     assert_int_equal(access(in_folder(dir, "late.key"), F_OK), -1);
     assert_int_equal(access(in_folder(dir, "late.pub"), F_OK), -1);
     unlink(in_folder(dir, "allow"));
-    SAYS(gp_keys_add_worker(dir, "late", &more, &said), ADVGP_EFILE, "allow");
+    SAYS(gp_keys_add_worker(dir, "late", &more, &said), ADVGP_EDATA, "allow");
     remove_folder(dir);
 }
 
@@ -272,8 +272,8 @@ static void what_is_missing_or_mixed_up_is_named(void **state)
     const char *dir = scratch_path("keys");
     gp_lead_keys lead;
     gp_worker_keys worker;
-    SAYS(gp_keys_read_lead(dir, &lead, &said), ADVGP_EFILE, "advgp keygen DIR");
-    SAYS(gp_keys_read_worker(dir, &worker, &said), ADVGP_EFILE, "advgp keygen DIR");
+    SAYS(gp_keys_read_lead(dir, &lead, &said), ADVGP_EDATA, "advgp keygen DIR");
+    SAYS(gp_keys_read_worker(dir, &worker, &said), ADVGP_EDATA, "advgp keygen DIR");
     const gp_keys_made made = make(dir);
     SAYS(gp_keys_read_worker(in_folder(dir, "worker.pub"), &worker, &said), ADVGP_EFILE, "no line `secret = KEY`");
     char text[300];
@@ -283,9 +283,9 @@ static void what_is_missing_or_mixed_up_is_named(void **state)
     scratch_save(in_folder(dir, "worker.key"), text, (size_t)n);
     SAYS(gp_keys_read_worker(dir, &worker, &said), ADVGP_EFILE, "do not belong together");
     unlink(in_folder(dir, "worker.key"));
-    SAYS(gp_keys_read_worker(dir, &worker, &said), ADVGP_EFILE, "worker.key");
+    SAYS(gp_keys_read_worker(dir, &worker, &said), ADVGP_EDATA, "worker.key");
     unlink(in_folder(dir, "allow"));
-    SAYS(gp_keys_read_lead(dir, &lead, &said), ADVGP_EFILE, "allow");
+    SAYS(gp_keys_read_lead(dir, &lead, &said), ADVGP_EDATA, "allow");
     unlink(in_folder(dir, "server.key"));
     assert_int_equal(mkfifo(in_folder(dir, "server.key"), 0600), 0); // nobody waits for it
     SAYS(gp_keys_read_lead(dir, &lead, &said), ADVGP_EFILE, "is not a file");

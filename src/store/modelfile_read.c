@@ -205,6 +205,7 @@ advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
     json_t *o = NULL;
     gp_model *model = NULL;
     advgp_status st = gp_tensorfile_read(path, &file, err);
+    if (st == ADVGP_EDATA) return st; // there is no file to blame
     if (st == ADVGP_OK) st = read_metadata(file, &o, err);
     if (st == ADVGP_OK) st = check_sums(file, o, err);
     if (st == ADVGP_OK) st = build(file, o, &model, err);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "fixture.h"
 #include "store/form.h"
+#include "store/rescue.h"
 #include "store/scratch_test.h"
 
 #include <fcntl.h>
@@ -562,8 +563,53 @@ static void a_foreign_file_is_refused(void **state)
     scratch_save(path, "", 0);
     expect_refused(path, "an empty file");
     unlink(path);
-    expect_refused(path, "no file");
     expect_refused(scratch, "a folder");
+    gp_model *model = NULL;
+    advgp_error err = {0};
+    assert_int_equal(gp_model_load(path, &model, &err), ADVGP_EDATA); // one that is not there is not damaged
+    assert_non_null(strstr(err.text, "cannot open: No such file"));
+}
+
+static void expect_rescued(const gp_model *model, const char *beside, const char *into)
+{
+    char kept[4096];
+    advgp_error err = {0};
+    gp_model *again = NULL;
+    assert_int_equal(gp_model_save_or_rescue(model, "no/such/folder/m", beside, kept, sizeof kept, &err), ADVGP_EIO);
+    CHECK(!strncmp(kept, into, strlen(into)) && strstr(kept, "/advgp-rescued-"), into, "%s", kept);
+    CHECK(strstr(err.text, "no/such/folder/m") && strstr(err.text, kept), into, "%s", err.text);
+    assert_int_equal(gp_model_load(kept, &again, &err), ADVGP_OK);
+    gp_model_free(again);
+    unlink(kept);
+}
+
+static void a_model_without_a_place_is_written_to_another(void **state)
+{
+    (void)state;
+    char kept[4096], beside[600];
+    advgp_error err = {0};
+    gp_model *model = sample_of(&gp_map_cholesky);
+    const char *old = getenv("TMPDIR");
+    char *before = old ? gp_text_copy(old, strlen(old)) : NULL;
+    snprintf(beside, sizeof beside, "%s/run.checkpoint", scratch);
+    setenv("TMPDIR", scratch, 1);
+    expect_rescued(model, beside, scratch);
+    expect_rescued(model, "no/such/checkpoint", scratch); // in the temporary folder
+    expect_rescued(model, NULL, scratch);
+    setenv("TMPDIR", "no/such", 1);
+    expect_rescued(model, beside, scratch);
+    assert_int_equal(gp_model_save_or_rescue(model, "no/such/m", NULL, kept, sizeof kept, &err), ADVGP_EIO);
+    assert_string_equal(kept, "");
+    assert_non_null(strstr(err.text, "the model is lost"));
+    assert_int_equal(gp_model_save_or_rescue(model, scratch_path("m"), beside, kept, sizeof kept, &err), ADVGP_OK);
+    assert_string_equal(kept, scratch_path("m"));
+    unlink(kept);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    gp_free(before);
+    gp_model_free(model);
 }
 
 static void a_model_that_cannot_predict_is_not_written(void **state)
@@ -673,6 +719,7 @@ int main(void)
         cmocka_unit_test(a_forged_file_is_refused),
         cmocka_unit_test(a_forged_file_of_any_form_is_refused),
         cmocka_unit_test(a_foreign_file_is_refused),
+        cmocka_unit_test(a_model_without_a_place_is_written_to_another),
         cmocka_unit_test(a_model_that_cannot_predict_is_not_written),
         cmocka_unit_test(exhausted_memory_is_survived_at_every_allocation),
         cmocka_unit_test(gaussian_factors_are_those_of_the_tables),

@@ -14,6 +14,13 @@
 enum { VERSION = 1, LARGEST = 1 << 14 };
 static const char format_name[] = "advgp-rendezvous", what[] = "the rendezvous";
 
+void gp_rendezvous_of_port(unsigned port, char *path, size_t room)
+{
+    const char *dir = getenv("XDG_RUNTIME_DIR");
+    if (!dir || !*dir || access(dir, W_OK | X_OK) != 0) dir = getenv("TMPDIR");
+    snprintf(path, room, "%s/advgp-%ld-%u.rendezvous", dir && *dir ? dir : "/tmp", (long)getuid(), port);
+}
+
 // ---- writing --------------------------------------------------------------------------------------------------------
 
 static json_t *hex(uint64_t value)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -228,7 +229,8 @@ static advgp_status open_reader(const char *path, gp_runlog_reader *reader, advg
     reader->path = gp_text_copy(path, strlen(path));
     if (!reader->path) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
     reader->file = fopen(path, "rbe");
-    return reader->file ? read_manifest(reader, err) : cannot("open", path, err);
+    if (reader->file) return read_manifest(reader, err);
+    return gp_fail(err, ADVGP_EDATA, "cannot open the log %.200s: %s", path, strerror(errno));
 }
 
 advgp_status gp_runlog_open(const char *path, gp_runlog_reader **out, advgp_error *err)
@@ -282,50 +284,4 @@ json_t *gp_json_text(const char *text)
     json_t *json = plain ? json_string(plain) : NULL;
     gp_free(plain);
     return json;
-}
-
-static json_t *list_json(const gp_option_value *value)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; list && i < value->n_items; i++)
-        if (json_array_append_new(list, gp_json_text(value->items[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    return list;
-}
-
-static json_t *value_json(const gp_option_value *value)
-{
-    if (value->word) return json_string(value->word);
-    switch (value->option->kind) {
-    case GP_OPTION_FLAG:
-        return json_boolean(value->flag);
-    case GP_OPTION_INTEGER:
-        return json_integer(value->integer);
-    case GP_OPTION_REAL:
-        return json_real(value->real);
-    case GP_OPTION_LIST:
-        return list_json(value);
-    case GP_OPTION_CHOICE:
-    case GP_OPTION_TEXT:
-    case GP_OPTION_FILE:
-    case GP_OPTION_DIR:
-        break;
-    }
-    return gp_json_text(value->text);
-}
-
-json_t *gp_json_options(const gp_options *options)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; object && i < options->n_values; i++) {
-        const gp_option_value *value = &options->values[i];
-        if (!value->present || value->option->command_line_only) continue;
-        if (json_object_set_new(object, value->option->name, value_json(value)) != 0) {
-            json_decref(object);
-            object = NULL;
-        }
-    }
-    return object;
 }

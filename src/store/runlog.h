@@ -2,7 +2,6 @@
 // the file whole or not at all, so that a killed run leaves a log that can be read up to its end.
 #pragma once
 #include "advgp.h"
-#include "base/option.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,6 +38,3 @@ json_t *gp_json_real(double value);     // null where JSON has no number: NaN an
 json_t *gp_json_text(const char *text); // with question marks for what is no UTF-8
 // An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.
 json_t *gp_json_file(const char *path);
-// All options that have a value, by name: {"inducing": 200, "batch": "full", "features": ["a", "b"], ...}; NULL: no
-// memory.
-json_t *gp_json_options(const gp_options *options);

@@ -299,7 +299,7 @@ static advgp_status open_and_read(const char *path, gp_tensorfile *file, advgp_e
 {
     struct stat about;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not hold us
-    if (fd < 0) return gp_fail(err, ADVGP_EIO, "cannot open: %s", strerror(errno));
+    if (fd < 0) return gp_fail(err, ADVGP_EDATA, "cannot open: %s", strerror(errno));
     advgp_status st = ADVGP_OK;
     if (fstat(fd, &about) != 0)
         st = gp_fail(err, ADVGP_EIO, "cannot read: %s", strerror(errno));

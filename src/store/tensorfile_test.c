@@ -272,7 +272,7 @@ static void things_that_are_no_files_are_refused(void **state)
     (void)state;
     gp_tensorfile *file;
     advgp_error err = {0};
-    assert_int_equal(gp_tensorfile_read("no/such.safetensors", &file, &err), ADVGP_EIO);
+    assert_int_equal(gp_tensorfile_read("no/such.safetensors", &file, &err), ADVGP_EDATA);
     assert_string_equal(err.text, "no/such.safetensors: cannot open: No such file or directory");
     assert_int_equal(gp_tensorfile_read("/dev/null", &file, &err), ADVGP_EFILE);
     assert_string_equal(err.text, "/dev/null: is not a regular file");

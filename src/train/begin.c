@@ -1,4 +1,4 @@
-// begin.c: everything is settled: a learner, the server with its rule and its workers, the evaluator beside it, and
+// begin.c: every default is known: a learner, the server with its rule and its workers, the evaluator beside it, and
 // what a checkpoint knows of the run.
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -42,6 +42,7 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
                               .components = t->components,
                               .batch = t->batch,
                               .steps = t->steps,
+                              .every = t->every,
                               .workers = t->workers,
                               .seed = t->options->seed,
                               .n_rows = t->n_train};

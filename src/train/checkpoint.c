@@ -100,7 +100,32 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
     return gp_tensorfile_write(path, tensors, n, metadata, err);
 }
 
+size_t gp_run_next_eval(const gp_run_state *state, size_t evaluated)
+{
+    const size_t next = evaluated + state->every - evaluated % state->every;
+    return next < state->steps ? next : state->steps;
+}
+
 // ---- reading --------------------------------------------------------------------------------------------------------
+
+// A checksum is no proof that a run wrote it: what no run leaves behind is refused, here as far as the counts tell by
+// themselves, in gp_server_restore and below as far as the run knows. NULL: nothing is wrong.
+static const char *wrong_count(const uint64_t *c)
+{
+    const uint64_t version = c[VERSION];
+    if (version > c[STEPS]) return "version";
+    if (c[OLDEST] > version) return "oldest version";
+    if (c[CANDIDATE_VERSION] > version) return "version of the candidate";
+    if (c[EPOCH] > UINT32_MAX / 2) return "epoch";
+    if (c[HAS_VALUE] > 1 || c[DEALT] > 1 || c[EVALUATING] > 1) return "flags";
+    if (c[JUMPS] > version) return "number of jumps";
+    if (c[RULE_COUNTER] > version) return "number of steps";
+    if (c[EVALUATED] > version) return "evaluated version";
+    if (c[SINCE_BEST] > version) return "number of evaluations";
+    if (c[COMPONENTS] > GP_COMPONENTS_MAX) return "number of components";
+    if (c[WORKERS] < 1 || c[WORKERS] > GP_WORKERS_MAX) return "number of workers";
+    return NULL;
+}
 
 static advgp_status open_file(const char *path, gp_tensorfile **file, const uint64_t **counts, advgp_error *err)
 {
@@ -114,9 +139,8 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
                      path);
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);
     if (st == ADVGP_OK) *counts = t->data;
-    if (st == ADVGP_OK && ((*counts)[VERSION] > (*counts)[STEPS] || (*counts)[COMPONENTS] > GP_COMPONENTS_MAX ||
-                           (*counts)[EVALUATED] > (*counts)[VERSION] || (*counts)[EPOCH] > UINT32_MAX / 2))
-        st = gp_fail(err, ADVGP_EFILE, "%s: its counts cannot be: start without --resume", path);
+    const char *wrong = st == ADVGP_OK ? wrong_count(*counts) : NULL;
+    if (wrong) st = gp_fail(err, ADVGP_EFILE, "%s: its %s cannot be: start without --resume", path, wrong);
     if (st != ADVGP_OK) {
         gp_tensorfile_free(*file);
         *file = NULL;
@@ -184,8 +208,12 @@ static advgp_status read_rule(const gp_tensorfile *file, const uint64_t *counts,
 {
     const gp_rule_state state = rule->ops->state(rule);
     advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < state.n_arrays; i++)
+    for (size_t i = 0; st == ADVGP_OK && i < state.n_arrays; i++) {
         st = read_doubles(file, state.arrays[i].name, state.arrays[i].n, state.arrays[i].values, err);
+        for (size_t j = 0; st == ADVGP_OK && state.arrays[i].squares && j < state.arrays[i].n; j++)
+            if (state.arrays[i].values[j] < 0)
+                st = gp_fail(err, ADVGP_EFILE, "%s holds means of squares, and one is negative", state.arrays[i].name);
+    }
     if (st == ADVGP_OK && state.counter) *state.counter = counts[RULE_COUNTER];
     return st;
 }
@@ -240,6 +268,8 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     const double **rows = gp_alloc(image.n_workers + 1, sizeof *rows);
     if (!rows) return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", image.n_workers);
     st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
+    if (st == ADVGP_OK && scalars[1] != 0 && scalars[1] != 1)
+        st = gp_fail(err, ADVGP_EFILE, "whether it has a best evaluation is %g, neither 0 nor 1", scalars[1]);
     if (st == ADVGP_OK) st = read_image(file, counts, scalars, rows, &image, err);
     if (st == ADVGP_OK) st = read_doubles(file, "best", image.size, parts->best, err);
     if (st == ADVGP_OK) st = read_doubles(file, "judged", image.size, parts->evaluated, err);
@@ -265,6 +295,12 @@ advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_
     const gp_tensor *theta = gp_tensorfile_find(file, "theta");
     if (id) *id = counts[COMPONENTS] ? file->xxh3 : 0;
     st = same_run(path, counts, state, err);
+    if (st == ADVGP_OK && counts[COMPONENTS] != 0 &&
+        counts[VERSION] > gp_run_next_eval(state, (size_t)counts[EVALUATED]))
+        st = gp_fail(err, ADVGP_EFILE,
+                     "%s: its version, %" PRIu64 ", is beyond the evaluation that was due after %" PRIu64
+                     ": start without --resume",
+                     path, counts[VERSION], counts[EVALUATED]);
     if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
         if (theta && theta->rank == 1)
             st = same(path, "number of parameters", theta->shape[0], gp_server_look(parts->server).size, err);

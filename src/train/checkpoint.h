@@ -11,10 +11,14 @@ typedef struct gp_run_state {
     bool evaluating;          // its evaluation was under way
     // What the rows and the schedule must be for the state to mean anything:
     size_t batch, steps, n_rows, workers;
+    size_t every; // versions from one evaluation to the next; it follows from steps, and no file has it
     uint64_t seed;
     uint64_t data;     // a hash of schema and scales
     uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum and filter
 } gp_run_state;
+
+// The version that is evaluated after version `evaluated`. The server is not allowed beyond it before.
+size_t gp_run_next_eval(const gp_run_state *state, size_t evaluated);
 
 // What a checkpoint holds beside the counts: borrowed. A server that goes on has nobody in it yet.
 typedef struct gp_run_parts {
@@ -30,7 +34,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
 // begins at the beginning.
 advgp_status gp_checkpoint_shape(const char *path, size_t *components, size_t *workers, advgp_error *err);
 // Fills parts and state, which come with the shape and the schedule of this run: a checkpoint of another is EINVAL and
-// says how it differs; a damaged one is EFILE. *id (may be NULL) is as above, and 0 where the run begins at the
-// beginning.
+// says how it differs; a damaged one, or one that no run can have written, is EFILE. *id (may be NULL) is as above, and
+// 0 where the run begins at the beginning.
 advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_run_state *state, uint64_t *id,
                                 advgp_error *err);

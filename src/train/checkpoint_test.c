@@ -17,9 +17,9 @@ typedef struct rig {
 
 static const gp_run_state course = {.best = 0.5,
                                     .components = 1,
-                                    .since_best = 2,
                                     .batch = 5,
                                     .steps = 100,
+                                    .every = 10,
                                     .n_rows = 20,
                                     .workers = 2,
                                     .seed = 1,
@@ -86,10 +86,10 @@ static void save(rig *r, const char *path, double filter)
 static advgp_status load(rig *r, const char *path, size_t workers_max, double filter, advgp_error *err)
 {
     gp_run_state state = course;
-    state.since_best = 0, state.best = HUGE_VAL;
+    state.since_best = 2, state.best = HUGE_VAL;
     rig_init(r, workers_max, filter);
     const advgp_status st = gp_checkpoint_load(path, &r->parts, &state, NULL, err);
-    if (st == ADVGP_OK) assert_true(state.since_best == 2 && state.best == 0.5);
+    if (st == ADVGP_OK) assert_true(state.since_best == 0 && state.best == 0.5);
     return st;
 }
 
@@ -141,6 +141,142 @@ static void a_checkpoint_before_anybody_came_is_one(void **state)
     unlink(path);
 }
 
+// ---- files that no run has written ----------------------------------------------------------------------------------
+
+// Writes a file again with a checksum that is right.
+static void write_again(const char *path, gp_tensorfile *file)
+{
+    char metadata[64];
+    advgp_error err = {0};
+    snprintf(metadata, sizeof metadata, "{\"checkpoint\": 3, \"xxh3\": \"%016llx\"}",
+             (unsigned long long)gp_tensors_xxh3(file->tensors, file->n));
+    CHECK_OK(gp_tensorfile_write(path, file->tensors, file->n, metadata, &err), "write");
+}
+
+typedef struct forgery {
+    const char *tensor;
+    size_t at;
+    double real; // of a tensor of doubles
+    uint64_t count;
+    const char *says; // NULL: it is as good as before
+} forgery;
+
+// One number changed; the file is otherwise as it was written, checksum included.
+static void forge(const char *path, const char *from, const forgery *f)
+{
+    gp_tensorfile *file;
+    advgp_error err = {0};
+    CHECK_OK(gp_tensorfile_read(from, &file, &err), "read");
+    const gp_tensor *t = gp_tensorfile_find(file, f->tensor);
+    assert_non_null(t);
+    unsigned char *number = (unsigned char *)(uintptr_t)t->data + 8 * f->at;
+    if (t->dtype == GP_F64)
+        memcpy(number, &f->real, 8);
+    else
+        memcpy(number, &f->count, 8);
+    write_again(path, file);
+    gp_tensorfile_free(file);
+}
+
+static const uint64_t huge = UINT64_C(1) << 63;
+
+// The places of the counts, as checkpoint.c has them.
+enum {
+    VERSION,
+    OLDEST,
+    CANDIDATE_VERSION,
+    EPOCH,
+    HAS_VALUE,
+    JUMPS,
+    DEALT,
+    RULE_COUNTER,
+    SINCE_BEST,
+    EVALUATED,
+    EVALUATING
+};
+enum { COMPONENTS = EVALUATING + 1, BATCH, STEPS, ROWS, WORKERS, SEED, DATA, SETTINGS };
+
+static void every_number_of_a_file_has_its_range(void **state)
+{
+    (void)state;
+    const forgery forgeries[] = {
+        {"counts", VERSION, 0, 3, NULL}, // a checkpoint of version 3: as the others
+        {"counts", VERSION, 0, 101, "its version"},
+        {"counts", VERSION, 0, huge, "its version"},
+        {"counts", VERSION, 0, 11, "beyond the evaluation that was due after 0"},
+        {"counts", OLDEST, 0, 1, "oldest version"},
+        {"counts", OLDEST, 0, huge, "oldest version"},
+        {"counts", CANDIDATE_VERSION, 0, 1, "version of the candidate"},
+        {"counts", CANDIDATE_VERSION, 0, UINT64_MAX, "version of the candidate"},
+        {"counts", EPOCH, 0, UINT32_MAX, "epoch"},
+        {"counts", EPOCH, 0, huge, "epoch"},
+        {"counts", HAS_VALUE, 0, 2, "flags"},
+        {"counts", DEALT, 0, 2, "flags"},
+        {"counts", EVALUATING, 0, 2, "flags"},
+        {"counts", JUMPS, 0, 1, "number of jumps"},
+        {"counts", JUMPS, 0, huge, "number of jumps"},
+        {"counts", RULE_COUNTER, 0, 1, "number of steps"},
+        {"counts", RULE_COUNTER, 0, huge, "number of steps"},
+        {"counts", SINCE_BEST, 0, 1, "number of evaluations"},
+        {"counts", SINCE_BEST, 0, huge, "number of evaluations"},
+        {"counts", EVALUATED, 0, 1, "evaluated version"},
+        {"counts", EVALUATED, 0, huge, "evaluated version"},
+        {"counts", COMPONENTS, 0, 1000000, "number of components"},
+        {"counts", BATCH, 0, huge, "batch"},
+        {"counts", STEPS, 0, huge, "steps"},
+        {"counts", ROWS, 0, huge, "training rows"},
+        {"counts", WORKERS, 0, 0, "number of workers"},
+        {"counts", WORKERS, 0, huge, "number of workers"},
+        {"counts", SEED, 0, huge, "seed"},
+        {"counts", DATA, 0, huge, "other data"},
+        {"counts", SETTINGS, 0, huge, "another kernel"},
+        {"scalars", 0, NAN, 0, "element 0 of tensor"},
+        {"scalars", 1, 7, 0, "neither 0 nor 1"},
+        {"scalars", 2, 0, 0, "damping"},
+        {"scalars", 2, 1e-300, 0, "damping"},
+        {"scalars", 2, 1.5, 0, "damping"},
+        {"scalars", 3, INFINITY, 0, "element 3 of tensor"},
+        {"scalars", 4, NAN, 0, "element 4 of tensor"},
+        {"scalars", 5, -1, 0, "value of the bound"},
+        {"theta", 0, NAN, 0, "element 0 of tensor"},
+        {"kept", 1, INFINITY, 0, "element 1 of tensor"},
+        {"candidate", 2, NAN, 0, "element 2 of tensor"},
+        {"best", 0, NAN, 0, "element 0 of tensor"},
+        {"judged", 0, NAN, 0, "element 0 of tensor"},
+        {"sent", 3, NAN, 0, "element 3 of tensor"},
+        {"adam_m", 0, NAN, 0, "element 0 of tensor"},
+        {"adam_v", 0, -1, 0, "negative"},
+        {"owner", 0, 0, 3, "shard 0 to a worker"},
+        {"owner", SHARDS - 1, 0, huge, "shard 5 to a worker"},
+        {"sequence", 0, 0, huge, "numbers of worker 0"},
+        {"incarnation", 2, 0, huge, "numbers of worker 2"},
+        {"incarnation", 2, 0, UINT32_MAX, "numbers of worker 2"},
+    };
+    const char *path = scratch_path("run.ckpt");
+    char forged[512];
+    snprintf(forged, sizeof forged, "%s.forged", path);
+    rig r;
+    save(&r, path, 0.1);
+    for (size_t i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
+        const forgery *f = &forgeries[i];
+        rig next;
+        gp_run_state back = course;
+        advgp_error err = {0};
+        forge(forged, path, f);
+        rig_init(&next, 5, 0.1);
+        const advgp_status st = gp_checkpoint_load(forged, &next.parts, &back, NULL, &err);
+        if (f->says)
+            CHECK((st == ADVGP_EFILE || st == ADVGP_EINVAL) && strstr(err.text, f->says), f->tensor, "%zu: \"%s\"",
+                  f->at, err.text);
+        else
+            CHECK(st == ADVGP_OK, f->tensor, "%zu: \"%s\"", f->at, err.text);
+        rig_fini(&next);
+    }
+    unlink(forged);
+    rig_fini(&r);
+    unlink(path);
+}
+
 // Copies of all places in one array, whoever came: as they were written before.
 static void copies_in_one_array_are_read(void **state)
 {
@@ -159,10 +295,7 @@ static void copies_in_one_array_are_read(void **state)
         t->rank = 1, t->shape[0] *= t->shape[1];
     }
     // Tensors of one width: the same bytes have the same sum, in any order that the header gives them.
-    char metadata[64];
-    snprintf(metadata, sizeof metadata, "{\"checkpoint\": 3, \"xxh3\": \"%016llx\"}",
-             (unsigned long long)gp_tensors_xxh3(file->tensors, file->n));
-    CHECK_OK(gp_tensorfile_write(path, file->tensors, file->n, metadata, &err), "write");
+    write_again(path, file);
     gp_tensorfile_free(file);
     CHECK_OK(load(&next, path, 5, 0.1, &err), "load");
     same_image(r.parts.server, next.parts.server, true);
@@ -196,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_for_workers_are_no_part_of_a_checkpoint),
         cmocka_unit_test(a_checkpoint_before_anybody_came_is_one),
+        cmocka_unit_test(every_number_of_a_file_has_its_range),
         cmocka_unit_test(copies_in_one_array_are_read),
         cmocka_unit_test(loading_fails_cleanly_without_memory),
     };

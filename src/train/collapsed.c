@@ -77,7 +77,7 @@ static advgp_status told(gp_collapsed *b, double value, advgp_error *err)
 }
 
 // The parameters found, with the q(w) that belongs to them.
-static advgp_status settle(gp_collapsed *b, advgp_error *err)
+static advgp_status keep_found(gp_collapsed *b, advgp_error *err)
 {
     gp_learner *l = b->o.learner;
     const gp_theta_layout layout = l->layout;
@@ -108,7 +108,7 @@ advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, gp_stop_reas
     advgp_status st = gp_lbfgs(objective, b, b->n, b->x, &o, &result, err);
     if (st == ADVGP_ESTOPPED && b->ended) st = ADVGP_OK;
     if (st == ADVGP_OK && stopped) *stopped = result.stopped;
-    if (st == ADVGP_OK) return settle(b, err);
+    if (st == ADVGP_OK) return keep_found(b, err);
     memcpy(b->o.learner->theta, b->x, b->n * sizeof(double)); // the best found, not the last tried
     return st;
 }
@@ -145,5 +145,5 @@ advgp_status gp_collapsed_adadelta(gp_collapsed *b, size_t iterations, gp_stop_r
         gp_step_adadelta(layout, rest, &state, b->gradient, b->x, NULL);
     }
     memcpy(b->x, last, b->n * sizeof(double)); // the last one was never looked at
-    return settle(b, err);
+    return keep_found(b, err);
 }

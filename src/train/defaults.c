@@ -17,19 +17,16 @@ enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 
 // Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
 // steps. No more workers are started than a limit leaves room for.
-static advgp_status fit_threads(gp_training *t, advgp_error *err)
+static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_error *err)
 {
     enum { OTHERS = 2 };
     const size_t here = t->conductor->threads(t);
     const size_t fit = gp_blas_reserve_some(OTHERS + here);
     if (fit == OTHERS + here) return ADVGP_OK;
     if (fit <= OTHERS) return gp_blas_reserve(OTHERS + (here > 0), err);
-    const advgp_status st = gp_notes_add(t->notes, err, fit - OTHERS,
-                                         "workers reduced from %zu to %zu: the limit of this process "
-                                         "(ulimit -d, ulimit -v) leaves no room for more threads",
-                                         t->workers, fit - OTHERS);
+    *reduced = "the limit of this process (ulimit -d, ulimit -v) leaves no room for more threads";
     t->workers = fit - OTHERS;
-    return st;
+    return ADVGP_OK;
 }
 
 static advgp_status resolve_workers(gp_training *t, advgp_error *err)
@@ -46,13 +43,11 @@ static advgp_status resolve_workers(gp_training *t, advgp_error *err)
         t->workers = t->n_train / WORKER_ROWS_MIN;
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
     if (t->workers < 1) t->workers = 1;
-    if (o->workers_asked && t->workers < o->workers) {
-        const advgp_status noted = gp_notes_add(t->notes, err, t->workers,
-                                                "workers reduced from %zu to %zu: there are no more shards", o->workers,
-                                                t->workers);
-        if (noted != ADVGP_OK) return noted;
-    }
-    return fit_threads(t, err);
+    const size_t wanted = o->workers_asked ? o->workers : t->workers;
+    const char *reduced = t->workers < wanted ? "there are no more shards" : NULL; // said once, whatever the reasons
+    const advgp_status st = fit_threads(t, &reduced, err);
+    if (st != ADVGP_OK || !reduced) return st;
+    return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", wanted, t->workers, reduced);
 }
 
 static void resolve_schedule(gp_training *t)

@@ -34,13 +34,16 @@ void gp_training_ask_score(gp_training *t, const double *theta, size_t version)
     const double now = gp_clock_wall(), run = fmax(now - t->run_start, 1e-9), n = (double)t->n_train;
     const double rows = gp_training_rows_seen(t), a_version = gp_training_rows_a_version(t);
     const double rows_here = rows - (double)t->first_step * a_version;
+    // With a delay a version may see more than it must: what is to come is taken to be like what was.
+    const double versions_here = (double)version - (double)t->first_step;
+    const double ahead = versions_here > 0 ? rows_here / versions_here : a_version;
     const double kl = gp_theta_kl(t->learner->layout, theta, NULL) / gp_shards_weight(t->shards, GP_TRAIN);
     t->asked = (gp_train_eval){
         .wall = now - t->wall_start,
         .cpu = gp_clock_cpu() - t->cpu_start,
         .rows = rows,
         .epoch = rows / n,
-        .epochs = (double)t->steps * a_version / n,
+        .epochs = (rows + ahead * (double)(version < t->steps ? t->steps - version : 0)) / n,
         .version = version,
         .neg_elbo_per_row = gp_server_value(t->run->server) + kl,
         .run_seconds = run,

@@ -1,9 +1,10 @@
 // finish.c: the last acts: polish, the exact posterior over the training rows, the model.
 #include "base/clock.h"
-#include "train/account.h"
 #include "train/collapsed.h"
+#include "train/conclude.h"
 #include "train/conductor.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { POLISH_ITERATIONS = 100 };
@@ -17,9 +18,16 @@ static advgp_status polish(gp_training *t, advgp_error *err)
                                     .stop_ctx = t};
     gp_collapsed *bound = NULL;
     advgp_status st = gp_collapsed_new(&o, &bound, err);
+    advgp_error why = {0};
     if (st == ADVGP_OK) {
-        st = gp_collapsed_lbfgs(bound, POLISH_ITERATIONS, NULL, err);
-        if (st == ADVGP_ESTOPPED || st == ADVGP_ENUMERIC) st = ADVGP_OK; // what there is was good enough to come here
+        st = gp_collapsed_lbfgs(bound, POLISH_ITERATIONS, NULL, &why);
+        if (st == ADVGP_ENUMERIC) // the best so far stays, and was good enough to come here
+            st = gp_notes_add(t->notes, err, 1, "the last refinement of the parameters (L-BFGS) ended early: %s",
+                              why.text);
+        else if (st == ADVGP_ESTOPPED)
+            st = ADVGP_OK;
+        else if (st != ADVGP_OK && err)
+            *err = why;
     }
     gp_collapsed_free(bound);
     return st;
@@ -47,6 +55,12 @@ advgp_status gp_training_finish(gp_training *t, size_t *rows, advgp_error *err)
     st = t->conductor->finish(t, rows, err);
     t->result->finish_seconds = gp_clock_wall() - start;
     t->result->counts = gp_server_count(t->run->server);
+    t->result->jitter = fmax(gp_qw_jitter(t->learner->qw), t->run->rule->jitter);
+    if (st == ADVGP_OK && t->result->jitter > 0)
+        st = gp_notes_add(t->notes, err, 1,
+                          "the precision of q(w) was not positive in double precision and was raised by %g of its mean "
+                          "diagonal on the way: the noise may be too small for these rows",
+                          t->result->jitter);
     return st;
 }
 
@@ -61,12 +75,15 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     memcpy(model->stats.b, stats->b, M * sizeof(double));
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
-    advgp_status st = gp_account(model, &t->reader, t->options->test, (gp_stopwatch){t->wall_start, t->cpu_start},
-                                 t->result, err);
+    advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
+                                        t->result, err);
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",
                                (json_int_t)t->batch * (json_int_t)t->workers, "workers", (json_int_t)t->workers);
+    if (record && t->result->jitter > 0) json_object_set_new(record, "posterior_jitter", json_real(t->result->jitter));
+    if (record && t->result->counts.rolled_back)
+        json_object_set_new(record, "rolled_back", json_integer((json_int_t)t->result->counts.rolled_back));
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ps/statistics.h"
-#include "train/account.h"
 #include "train/map_choice.h"
 
 #include <math.h>

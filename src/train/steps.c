@@ -39,8 +39,7 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
     t->first_step = (size_t)gp_server_version(server);
     // After the one that was evaluated last, not after the version: a checkpoint may be of an evaluation version that
     // still waits for the score of the one before.
-    t->next_eval = t->state.evaluated_version + t->every - t->state.evaluated_version % t->every;
-    if (t->next_eval > t->steps) t->next_eval = t->steps;
+    t->next_eval = gp_run_next_eval(&t->state, t->state.evaluated_version);
     advgp_status st = ADVGP_OK;
     if (t->state.evaluating) gp_training_ask_score(t, t->evaluated, t->state.evaluated_version); // as at the checkpoint
     if (!stopped) st = t->conductor->allow(t, t->next_eval, err);

@@ -10,6 +10,7 @@
 #include "data/shards.h"
 #include "optim/stop_reason.h"
 #include "ps/server.h"
+#include "score/assess.h"
 #include "store/modelfile.h"
 #include "train/inducing.h"
 
@@ -98,9 +99,6 @@ typedef struct gp_train_events {
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
 } gp_train_events;
 
-// Which rows the figures of a result are of.
-typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST } gp_scored;
-
 typedef struct gp_train_result {
     gp_stop_reason stopped;
     bool interrupted;  // by events.stop
@@ -110,19 +108,16 @@ typedef struct gp_train_result {
     double n_train;  // training rows
     double neg_elbo; // exact, over all training rows, of the standardised target
     // On the held-out half that stops training; on the training rows if none are held out; on those of options.test.
-    gp_scored scored;
-    size_t n_scored;
-    double rmse, mnlp, baseline_mean, baseline_linear; // the baselines' RMSE
-    double coverage[5], coverage_gaussian[5];          // at gp_train_levels
+    gp_assessment assessment;
     double wall, cpu;
     // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
     double step_cpu; // seconds of CPU
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
     size_t workers;
     double waiting_share;
+    double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;
 } gp_train_result;
-extern const double gp_train_levels[5];    // 0.5, 0.8, 0.9, 0.95, 0.99
 extern const double gp_train_start_length; // length-scale of every kernel at the start, and of the choice of inducing
 
 // What is asked of a method. All of it is borrowed, but the schema, which is the model's on success.

@@ -43,12 +43,14 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     gp_train_options o = small();
     o.epochs = 40;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_HELD_OUT);
+    assert_int_equal(r.assessment.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
-    if (!(r.rmse < 0.13)) fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.rmse, model->baseline_linear);
+    if (!(r.assessment.rmse < 0.13))
+        fail_msg("held-out RMSE %g, noise 0.1, linear %g", r.assessment.rmse, model->baseline_linear);
     for (size_t i = 0; i < 5; i++) {
-        const double p = gp_train_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
-        if (fabs(r.coverage[i] - p) > slack) fail_msg("the %g interval covers %g", p, r.coverage[i]);
+        const double p = gp_levels[i], slack = 0.01 + 3 * sqrt(p * (1 - p) * (2 / 400.0));
+        if (fabs(r.assessment.coverage[i] - p) > slack)
+            fail_msg("the %g interval covers %g", p, r.assessment.coverage[i]);
     }
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
@@ -188,10 +190,10 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.scored, GP_SCORED_TRAINING);
+    assert_int_equal(r.assessment.scored, GP_SCORED_TRAINING);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
-    assert_true(r.coverage[2] >= 0.88);
+    assert_true(r.assessment.coverage[2] >= 0.88);
     gp_model_free(model);
     free_table();
 }
@@ -233,9 +235,48 @@ static void linear_regression_is_the_least_squares_solution(void **state)
         for (size_t k = 0; k < D; k++) gradient[1 + k] += off * rows.X.p[k];
     }
     for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
+    gp_linear line;
+    must(gp_linear_line(&reader, &line, &err), &err); // the same without its covariance
+    assert_memory_equal(fit.coef, line.coef, (D + 1) * sizeof(double));
+    assert_memory_equal(&fit.variance, &line.variance, sizeof(double));
+    gp_linear_fini(&line);
     gp_linear_fini(&fit);
     gp_reader_fini(&reader);
     free_table();
+}
+
+// Fewer rows than columns: B^T (B B^T)^+ y and (B^T B)^+ B^T y are the same.
+static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, COLUMNS = 30 };
+    gp_rng rng = gp_rng_seeded(5, 0);
+    double X[ROWS * COLUMNS], y[ROWS], w[ROWS];
+    unsigned char part[ROWS] = {0};
+    size_t source_row[ROWS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) X[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = gp_rng_normal(&rng), w[i] = 0.5 + gp_rng_uniform(&rng), part[i] = GP_TRAIN, source_row[i] = i;
+    memcpy(X + COLUMNS, X, COLUMNS * sizeof *X); // a row twice, with another target: what is left is not 0
+    advgp_error err;
+    gp_memory_builder *builder;
+    gp_reader reader;
+    gp_linear fit, line;
+    must(gp_memory_builder_new(COLUMNS, 2, true, true, 1, &builder, &err), &err);
+    const gp_rows rows = {.n = ROWS, .d = COLUMNS, .X = X, .y = y, .w = w, .part = part, .source_row = source_row};
+    must(gp_memory_builder_add(builder, &rows, &err), &err);
+    gp_shards *shards = gp_memory_shards_take(builder);
+    must(gp_reader_new(shards, 5, &reader, &err), &err);
+    must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
+    must(gp_linear_line(&reader, &line, &err), &err);
+    assert_int_equal(fit.rank, ROWS - 1);
+    assert_int_equal(line.rank, fit.rank);
+    for (size_t k = 0; k <= COLUMNS; k++) assert_true(fabs(fit.coef[k] - line.coef[k]) < 1e-9);
+    assert_true(fabs(line.variance / fit.variance - 1) < 1e-9 && fabs(line.n - fit.n) < 1e-12);
+    gp_linear_fini(&line);
+    gp_linear_fini(&fit);
+    gp_reader_fini(&reader);
+    gp_shards_free(shards);
 }
 
 static void training_without_memory_fails_cleanly_at_every_call(void **state)
@@ -273,6 +314,7 @@ int main(void)
         cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
         cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),
+        cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,9 +173,9 @@ static bool is_interface(const struct ifaddrs *all, const char *name)
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-static struct addrinfo *look_up(const char *host, int *why)
+static struct addrinfo *look_up(const char *host, int flags, int *why)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found = NULL;
     *why = getaddrinfo(host, NULL, &hints, &found);
     return *why ? NULL : found;
 }
@@ -211,7 +211,7 @@ static advgp_status listen_at_host(const char *text, const parts *p, const struc
             return gp_fail(err, ADVGP_EINVAL, "the interface %.20s has no address; the interfaces are %s", p->host,
                            there);
     } else {
-        found = look_up(p->host, &why);
+        found = look_up(p->host, 0, &why);
         a = best_of_name(found);
         // Debian gives a machine's own name the address 127.0.1.1, which is not what is meant by listening at it.
         if (a && is_loopback(a) && is_own_name(p->host)) a = best_of_interface(all, NULL);
@@ -246,17 +246,20 @@ advgp_status gp_address_listen(const char *text, gp_address *out, advgp_error *e
     return st;
 }
 
-advgp_status gp_address_connect(const char *text, gp_address *out, advgp_error *err)
+static advgp_status connect_to(const char *text, int flags, gp_address *out, bool *is_name, advgp_error *err)
 {
     parts p;
     int why;
     *out = (gp_address){0};
+    *is_name = false;
     if (!text || !split(text, &p) || !p.host[0] || !p.port)
         return not_an_address(text ? text : "", "HOST:PORT or [IPv6]:PORT, with a port from 1 to 65535", err);
-    struct addrinfo *found = look_up(p.host, &why);
+    struct addrinfo *found = look_up(p.host, flags, &why);
     const struct sockaddr *a = best_of_name(found);
     advgp_status st = ADVGP_OK;
-    if (!a)
+    if (!a && flags)
+        *is_name = true, out->port = p.port;
+    else if (!a)
         st = gp_fail(err, ADVGP_ECLUSTER, "cannot find the host '%.100s': %s", p.host, gai_strerror(why));
     else if (is_every(a))
         st = gp_fail(err, ADVGP_EINVAL, "'%.100s' stands for every interface: name one that the lead listens at", text);
@@ -264,6 +267,17 @@ advgp_status gp_address_connect(const char *text, gp_address *out, advgp_error *
         st = gp_fail(err, ADVGP_EINVAL, "'%.100s' has no numeric form", text);
     if (found) freeaddrinfo(found);
     return st;
+}
+
+advgp_status gp_address_connect(const char *text, gp_address *out, advgp_error *err)
+{
+    bool is_name;
+    return connect_to(text, 0, out, &is_name, err);
+}
+
+advgp_status gp_address_numeric(const char *text, gp_address *out, bool *is_name, advgp_error *err)
+{
+    return connect_to(text, AI_NUMERICHOST, out, is_name, err);
 }
 
 advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *err)
@@ -277,7 +291,7 @@ advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *e
     const unsigned port = out->port;
     st = interfaces(&all, err);
     if (st == ADVGP_OK) {
-        if (gethostname(own, sizeof own - 1) == 0) found = look_up(own, &why);
+        if (gethostname(own, sizeof own - 1) == 0) found = look_up(own, 0, &why);
         const struct sockaddr *a = best_of_name(found);
         // A name may stand for an address that is not here: of a router, or of former times.
         if (!a || is_loopback(a) || !is_of_this_machine(all, a)) a = best_of_interface(all, NULL);

@@ -22,6 +22,9 @@ advgp_status gp_address_listen(const char *text, gp_address *out, advgp_error *e
 // what they stand for may move.
 advgp_status gp_address_connect(const char *text, gp_address *out, advgp_error *err);
 
+// The same without asking anybody: *is_name where the host is one, and then all of *out but the port is empty.
+advgp_status gp_address_numeric(const char *text, gp_address *out, bool *is_name, advgp_error *err);
+
 // What others on the network should use to reach what is bound at `bound` (an endpoint with its real port). Of every
 // interface: what this host's name stands for, or the first address that is not loopback; loopback where there is none.
 advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *err);

@@ -142,14 +142,7 @@ static parcel *take_out(courier *c)
 static bool know_peer(courier *c, size_t peer)
 {
     if (peer < c->n_peers) return true;
-    if (peer >= c->peers_room) {
-        const size_t room = 2 * peer + 16;
-        correspondent *larger = gp_alloc(room, sizeof *larger);
-        if (!larger) return false;
-        if (c->n_peers) memcpy(larger, c->peers, c->n_peers * sizeof *larger);
-        gp_free(c->peers);
-        c->peers = larger, c->peers_room = room;
-    }
+    if (!gp_grow(&c->peers, &c->peers_room, c->n_peers, peer + 1, sizeof *c->peers)) return false;
     for (; c->n_peers <= peer; c->n_peers++) c->peers[c->n_peers] = (correspondent){.heard = -INFINITY};
     return true;
 }

@@ -32,6 +32,7 @@ typedef struct gp_transport {
     // every `seconds`, whatever the owner is doing: a sign of life. NULL: peers are in this process and need none.
     advgp_status (*beat)(gp_endpoint *endpoint, double seconds, const void *bytes, size_t n, advgp_error *err);
     void (*lost)(gp_endpoint *endpoint, size_t peer); // its owner holds that peer for dead; NULL: no matter
+    bool (*gone)(gp_endpoint *endpoint, size_t peer); // its connection has ended; NULL: that cannot be known
     void (*close)(gp_endpoint *endpoint);             // NULL is fine
 } gp_transport;
 

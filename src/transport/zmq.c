@@ -44,4 +44,5 @@ const gp_transport gp_transport_zmq = {.name = "zmq",
                                        .receive = gp_courier_receive,
                                        .wake = gp_courier_wake,
                                        .beat = gp_courier_beat,
+                                       .gone = gp_zmq_gone,
                                        .close = gp_courier_close};

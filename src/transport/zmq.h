@@ -26,11 +26,18 @@ typedef struct gp_zmq_listen_options {
     size_t message_max; // bytes of the largest message that is sent
     size_t receive_max; // and that is taken; 0: the same. Whoever sends a larger one is disconnected
     size_t peers_max;   // workers at a time
+    void (*say)(void *ctx, const char *text); // what people should know; in the courier's thread; may be NULL
+    void *ctx;
 } gp_zmq_listen_options;
 
 // Peers are numbered 1, 2, .. peers_max as they are first heard; a connection is a peer. The number of one that is gone
-// goes to another only where there is none left.
+// goes to another only where there is none left; where all are in use, that is said. A connection that brings more than
+// receive_max (and what is under way) without a whole message is ended, and so are those that have said nothing where
+// there are more than descriptors.
 advgp_status gp_zmq_listen(const gp_zmq_listen_options *options, gp_endpoint **out, advgp_error *err);
+
+// No message that comes has more bytes than this, as is known now: less is waited for where one has no end.
+void gp_zmq_expect(gp_endpoint *lead, size_t largest);
 
 const char *gp_zmq_address(gp_endpoint *lead); // where it is bound, with its port: "tcp://127.0.0.1:40123"
 
@@ -40,6 +47,7 @@ typedef struct gp_zmq_counts {
     uint64_t mismatched; // handshakes: one side has keys and the other none, or the worker expects another lead's
     uint64_t malformed;  // connections that did not speak ZeroMQ, or said nothing
     uint64_t dropped;    // messages: of strange form, or of more peers than peers_max
+    uint64_t cut;        // connections: with a message of parts without end, or too many that have said nothing
 } gp_zmq_counts;
 gp_zmq_counts gp_zmq_count(gp_endpoint *lead);
 

@@ -4,21 +4,26 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "transport/address.h"
+#include "transport/zmq_lines.h"
 #include "transport/zmq_wire.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
-// ZeroMQ itself gives a peer 5 bytes to be routed by; who brings more than 16 is no worker of ours.
-enum { ROUTE = 16, KEY_BYTES = 32, ATTEND_EVERY = 16, AT_ONCE = 64 };
+// ZeroMQ itself gives a peer 5 bytes to be routed by, the first of which is 0; who brings its own is no worker of ours.
+// Descriptors that are not for connections; and bytes of small messages that may wait to be read.
+enum { ROUTE = 5, KEY_BYTES = 32, ATTEND_EVERY = 16, AT_ONCE = 64, RESERVE = 64, SMALL_ONES = 1 << 20 };
 static const double forgotten = 120; // seconds of silence after which a number may be given to another
+static const double look_every = 0.25, told_again = 60; // seconds: after connections; before the same is said again
 
 typedef struct peer {
     unsigned char n_route, route[ROUTE];
     uint32_t next; // in its bucket; 0: the last
+    int fd;        // by which it spoke last
     double heard;  // the last time
-    bool gone;     // ZeroMQ could not route to it
 } peer;
 
 typedef struct lead {
@@ -32,11 +37,34 @@ typedef struct lead {
     void *router, *monitor, *door; // of these the last answers who may come in
     size_t peers_max, n_peers;
     peer *peers;       // [peers_max + 1], from 1
+    atomic_bool *gone; // [peers_max + 1]: its connection has ended, or ZeroMQ could not route to it
     uint32_t *buckets; // [n_buckets]: the first peer of each; 0: none
     size_t n_buckets;  // a power of two
     unsigned turn;
-    atomic_uint_fast64_t refused, mismatched, malformed, dropped;
+    gp_zmq_lines *lines;
+    atomic_size_t largest; // bytes of a message that can be meant
+    double looked;         // after them
+    void (*say)(void *ctx, const char *text);
+    void *ctx;
+    gp_zmq_lines_counts told;
+    double told_of[3]; // when: numbers, messages without end, too many connections
+    atomic_uint_fast64_t refused, mismatched, malformed, dropped, cut;
 } lead;
+
+// What people should know, once a minute.
+static void tell(lead *l, size_t what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void tell(lead *l, size_t what, const char *format, ...)
+{
+    char text[300];
+    const double now = gp_clock_wall();
+    if (!l->say || now - l->told_of[what] < told_again) return;
+    l->told_of[what] = now;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->say(l->ctx, text);
+}
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
@@ -61,10 +89,15 @@ static size_t free_number(lead *l, double now)
     if (l->n_peers < l->peers_max) return ++l->n_peers;
     size_t oldest = 1;
     for (size_t k = 2; k <= l->n_peers; k++) {
-        const peer *p = &l->peers[k], *o = &l->peers[oldest];
-        if (p->gone != o->gone ? p->gone : p->heard < o->heard) oldest = k;
+        const bool gone = l->gone[k], other = l->gone[oldest];
+        if (gone != other ? gone : l->peers[k].heard < l->peers[oldest].heard) oldest = k;
     }
-    if (!l->peers[oldest].gone && now - l->peers[oldest].heard < forgotten) return 0;
+    if (!l->gone[oldest] && now - l->peers[oldest].heard < forgotten) {
+        tell(l, 0,
+             "%zu connections are all that a lead can tell apart: who comes now is not heard until one of them ends",
+             l->peers_max);
+        return 0;
+    }
     forget(l, oldest);
     return oldest;
 }
@@ -77,13 +110,14 @@ static size_t number_of(lead *l, const unsigned char *route, size_t n)
         peer *p = &l->peers[k];
         if (p->n_route != n || memcmp(p->route, route, n) != 0) continue;
         p->heard = now;
-        p->gone = false;
+        l->gone[k] = false;
         return k;
     }
     const size_t number = free_number(l, now);
     if (!number) return 0;
     uint32_t *bucket = bucket_of(l, route, n);
     peer *p = &l->peers[number];
+    l->gone[number] = false;
     *p = (peer){.n_route = (unsigned char)n, .next = *bucket, .heard = now};
     memcpy(p->route, route, n);
     *bucket = (uint32_t)number;
@@ -135,9 +169,34 @@ static void attend(lead *l)
     unsigned value;
     for (int i = 0; l->door && i < AT_ONCE && answer_door(l); i++) continue;
     for (int i = 0; i < AT_ONCE && gp_zmq_monitor_next(l->monitor, &event, &value); i++) {
+        const int fd = (int)value;
         if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) l->mismatched++;
         if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) l->malformed++;
+        if (event == ZMQ_EVENT_ACCEPTED) gp_zmq_lines_opened(l->lines, fd);
+        if (event == ZMQ_EVENT_ACCEPT_FAILED) gp_zmq_lines_crowded(l->lines);
+        if (event != ZMQ_EVENT_DISCONNECTED) continue;
+        const uint32_t number = gp_zmq_lines_closed(l->lines, fd);
+        if (number && l->peers[number].fd == fd) l->gone[number] = true; // its number may be another's
     }
+}
+
+// All that was whole has been taken.
+static void look_after_lines(lead *l)
+{
+    const double now = gp_clock_wall();
+    if (now - l->looked < look_every) return;
+    l->looked = now;
+    gp_zmq_lines_look(l->lines, 2 * atomic_load(&l->largest) + SMALL_ONES); // a push may be said twice
+    const gp_zmq_lines_counts c = gp_zmq_lines_count(l->lines);
+    atomic_store(&l->cut, c.endless + c.too_many);
+    if (c.endless > l->told.endless)
+        tell(l, 1, "a connection was ended: it has sent more than the longest message, and that has no end");
+    if (c.too_many > l->told.too_many)
+        tell(l, 2,
+             "there are too many connections for the %zu files that this process may have open: of those that have "
+             "said nothing yet some are ended (ulimit -n)",
+             gp_zmq_descriptors());
+    l->told = c;
 }
 
 // ---- the wire -------------------------------------------------------------------------------------------------------
@@ -155,7 +214,7 @@ static advgp_status lead_send(gp_wire *wire, size_t number, const void *bytes, s
     if (routed < 0 && gp_zmq_catch_up(l->router))
         routed = zmq_send(l->router, p->route, p->n_route, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     if (routed < 0) {
-        p->gone = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
+        l->gone[number] = zmq_errno() == EHOSTUNREACH; // else it has more to read already than is good
         zmq_msg_close(&body);
         return ADVGP_OK;
     }
@@ -171,7 +230,11 @@ static bool take(lead *l, size_t *number, const void **bytes, size_t *n)
         const int length = zmq_recv(l->router, route, sizeof route, ZMQ_DONTWAIT);
         if (length < 0) return false;
         const gp_zmq_body body = gp_zmq_take_body(&l->wire, l->router, bytes, n);
-        *number = body == GP_ZMQ_GOOD && length <= ROUTE ? number_of(l, route, (size_t)length) : 0;
+        const int fd = gp_zmq_descriptor_of(&l->wire);
+        const bool own = length == ROUTE && !route[0];
+        *number = body == GP_ZMQ_GOOD && own ? number_of(l, route, ROUTE) : 0;
+        gp_zmq_lines_spoke(l->lines, fd, (uint32_t)*number);
+        if (*number) l->peers[*number].fd = fd;
         if (*number) return true;
         l->dropped++;
     }
@@ -187,31 +250,34 @@ static advgp_status lead_receive(gp_wire *wire, double seconds, size_t *number, 
     for (;;) {
         if (take(l, number, bytes, n)) return ADVGP_OK;
         *number = 0, *bytes = NULL, *n = 0;
+        look_after_lines(l);
+        const double wake = fmin(until, gp_clock_wall() + look_every);
         zmq_pollitem_t items[] = {{.fd = l->wire.bell, .events = ZMQ_POLLIN},
                                   {.socket = l->router, .events = ZMQ_POLLIN},
                                   {.socket = l->monitor, .events = ZMQ_POLLIN},
                                   {.socket = l->door, .events = ZMQ_POLLIN}};
-        const int came = zmq_poll(items, l->door ? 4 : 3, gp_zmq_milliseconds(until - gp_clock_wall()));
+        const int came = zmq_poll(items, l->door ? 4 : 3, gp_zmq_milliseconds(wake - gp_clock_wall()));
         if (came < 0) return zmq_errno() == EINTR ? ADVGP_OK : gp_zmq_failed("waiting for workers failed", err);
         if (items[0].revents) {
             gp_zmq_poked(&l->wire);
             return ADVGP_OK;
         }
         if (items[2].revents || items[3].revents) attend(l);
-        if (!came) return ADVGP_OK;
+        if (!came && gp_clock_wall() >= until) return ADVGP_OK;
     }
 }
 
 // ---- opening and closing --------------------------------------------------------------------------------------------
 
-// A connection takes a descriptor, and one that is being replaced another. Whoever cannot have them finds out later.
-static void raise_descriptor_limit(size_t peers_max)
+// A connection takes a descriptor, and one that is being replaced another. Where they cannot be had there are fewer
+// connections: ZeroMQ would take them until there are no descriptors left, and try again without a pause.
+static advgp_status make_lines(lead *l, advgp_error *err)
 {
-    struct rlimit limit;
-    const rlim_t wanted = 2 * (rlim_t)peers_max + 256;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    const size_t most = 2 * l->peers_max;
+    gp_zmq_raise_descriptors(most + 4 * (size_t)RESERVE);
+    const size_t all = gp_zmq_descriptors(), used = (size_t)l->wire.bell + RESERVE; // those before the bell are in use
+    const size_t left = all > used + 1 ? all - used : 1;
+    return gp_zmq_lines_new(left < most ? left : most, &l->lines, err);
 }
 
 static bool open_door(lead *l)
@@ -225,9 +291,9 @@ static bool open_door(lead *l)
 static advgp_status lead_open(gp_wire *wire, advgp_error *err)
 {
     lead *l = (lead *)wire;
-    raise_descriptor_limit(l->peers_max);
+    advgp_status st = make_lines(l, err);
     // Encryption is most of the work, and it is done in the threads of the context.
-    const advgp_status st = gp_zmq_wire_context(&l->wire, l->secure ? 2 : 1, err);
+    if (st == ADVGP_OK) st = gp_zmq_wire_context(&l->wire, l->secure ? 2 : 1, err);
     if (st != ADVGP_OK) return st;
     l->router = zmq_socket(l->wire.context, ZMQ_ROUTER);
     if (!l->router || !gp_zmq_set_common(l->router, l->wire.receive_max, strchr(l->at.endpoint, '[') != NULL) ||
@@ -236,7 +302,8 @@ static advgp_status lead_open(gp_wire *wire, advgp_error *err)
         return gp_zmq_failed("cannot make a socket", err);
     if (l->secure && !open_door(l)) return gp_zmq_failed("cannot use the lead's key", err);
     l->monitor = gp_zmq_monitor(l->wire.context, l->router, "inproc://lead-monitor",
-                                ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+                                ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED);
     if (!l->monitor) return gp_zmq_failed("cannot watch a socket", err);
     if (zmq_bind(l->router, l->at.endpoint) != 0)
         return gp_fail(err, ADVGP_EIO, "cannot listen at %s: %s; choose another address or port with --listen",
@@ -254,7 +321,8 @@ static void lead_close(gp_wire *wire)
     gp_zmq_close(l->door, NULL, 0);
     gp_zmq_wire_fini(&l->wire);
     explicit_bzero(&l->keys, sizeof l->keys);
-    gp_free(l->allowed), gp_free(l->peers), gp_free(l->buckets);
+    gp_zmq_lines_free(l->lines);
+    gp_free(l->allowed), gp_free(l->peers), gp_free(l->gone), gp_free(l->buckets);
     gp_free(l);
 }
 
@@ -281,11 +349,15 @@ static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_e
     if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
     l->wire.bell = -1;
     l->peers_max = o->peers_max;
+    l->say = o->say, l->ctx = o->ctx;
+    atomic_store(&l->largest, o->receive_max ? o->receive_max : o->message_max);
+    for (size_t i = 0; i < sizeof l->told_of / sizeof *l->told_of; i++) l->told_of[i] = -INFINITY;
     for (l->n_buckets = 16; l->n_buckets < o->peers_max;) l->n_buckets *= 2;
     l->allowed = gp_alloc(o->n_allowed, sizeof *l->allowed);
     l->peers = gp_alloc(o->peers_max + 1, sizeof *l->peers);
+    l->gone = gp_alloc(o->peers_max + 1, sizeof *l->gone);
     l->buckets = gp_alloc(l->n_buckets, sizeof *l->buckets);
-    if (!l->allowed || !l->peers || !l->buckets)
+    if (!l->allowed || !l->peers || !l->gone || !l->buckets)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead of %zu workers", o->peers_max);
     advgp_status st = gp_zmq_wire_init(&l->wire, &lead_ops, o->receive_max ? o->receive_max : o->message_max, err);
     if (st == ADVGP_OK) st = gp_address_listen(o->address, &l->at, err);
@@ -317,6 +389,19 @@ advgp_status gp_zmq_listen(const gp_zmq_listen_options *o, gp_endpoint **out, ad
     return gp_courier_open(&courier, out, err);
 }
 
+bool gp_zmq_gone(gp_endpoint *endpoint, size_t number)
+{
+    const gp_wire *wire = gp_courier_wire(endpoint);
+    const lead *l = (const lead *)wire;
+    return wire->ops == &lead_ops && number >= 1 && number <= l->peers_max && atomic_load(&l->gone[number]);
+}
+
+void gp_zmq_expect(gp_endpoint *endpoint, size_t largest)
+{
+    lead *l = (lead *)gp_courier_wire(endpoint);
+    if (largest < atomic_load(&l->largest)) atomic_store(&l->largest, largest);
+}
+
 const char *gp_zmq_address(gp_endpoint *endpoint)
 {
     return ((const lead *)gp_courier_wire(endpoint))->bound;
@@ -328,5 +413,6 @@ gp_zmq_counts gp_zmq_count(gp_endpoint *endpoint)
     return (gp_zmq_counts){.refused = atomic_load(&l->refused),
                            .mismatched = atomic_load(&l->mismatched),
                            .malformed = atomic_load(&l->malformed),
-                           .dropped = atomic_load(&l->dropped)};
+                           .dropped = atomic_load(&l->dropped),
+                           .cut = atomic_load(&l->cut)};
 }

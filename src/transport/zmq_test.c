@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,8 @@ static void nap(double seconds)
 
 // ---- parties --------------------------------------------------------------------------------------------------------
 
+static void (*say_to)(void *ctx, const char *text);
+
 static gp_endpoint *lead_at(const char *address, const gp_zmq_identity *keys, size_t peers_max)
 {
     advgp_error err = {0};
@@ -52,7 +55,8 @@ static gp_endpoint *lead_at(const char *address, const gp_zmq_identity *keys, si
                                      .allowed = allowed,
                                      .n_allowed = 1,
                                      .message_max = LARGEST,
-                                     .peers_max = peers_max};
+                                     .peers_max = peers_max,
+                                     .say = say_to};
     CHECK_OK(gp_zmq_listen(&o, &lead, &err), address);
     return lead;
 }
@@ -488,9 +492,18 @@ static void a_message_too_large_ends_its_own_connection_only(void **state)
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
+static char told[300];
+
+static void note_told(void *ctx, const char *text)
+{
+    (void)ctx;
+    snprintf(told, sizeof told, "%s", text);
+}
+
 static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(void **state)
 {
     (void)state;
+    say_to = note_told;
     gp_endpoint *lead = lead_at("127.0.0.1:0", NULL, 2);
     place *p = place_new(gp_zmq_address(lead), NULL, NULL);
     gp_endpoint *w[3];
@@ -501,15 +514,90 @@ static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(vo
     for (int i = 0; i < 100 && !gp_zmq_count(lead).dropped; i++) assert_int_equal(hear(lead, "third", 0.1), -1);
     CHECK(gp_zmq_count(lead).dropped == 1, "dropped", "%d", (int)gp_zmq_count(lead).dropped);
     assert_true(exchange(w[1], lead, "the others go on", 10));
-    hang_up(w[0]);
-    for (int i = 0; i < 100; i++) { // the lead learns that it is gone by speaking to it
-        say(lead, 1, "are you there?");
-        say(w[2], 0, "third");
-        if (hear(lead, "third", 0.05) >= 0) break;
-    }
+    CHECK(strstr(told, "2 connections are all"), "told", "%s", told);
+    hang_up(w[0]); // nobody speaks to it: that it is gone is told by the connection
     assert_true(exchange(w[2], lead, "now I am", 10));
     assert_true(exchange(w[1], lead, "and so am I", 10));
     hang_up(w[1]), hang_up(w[2]), hang_up(lead), place_free(p);
+    say_to = NULL;
+}
+
+// What had come of it is given back; see zmq_lines.h.
+static void a_message_of_parts_without_end_is_ended(void **state)
+{
+    (void)state;
+    gp_endpoint *lead = lead_new(NULL);
+    place *p = place_new(gp_zmq_address(lead), NULL, NULL);
+    gp_endpoint *worker = worker_for(p, LARGEST);
+    assert_true(exchange(worker, lead, "before", 10));
+    const int fd = zmtp_to(gp_zmq_address(lead));
+    static unsigned char parts[3 << 16];
+    for (size_t i = 0; i < sizeof parts; i += 3) memcpy(parts + i, "\1\1a", 3);
+    size_t sent = 0; // from where the last one stopped, so that parts stay whole
+    while (sent < 1u << 28 && !gp_zmq_count(lead).cut) {
+        const size_t at = sent % sizeof parts;
+        const ssize_t n = send(fd, parts + at, sizeof parts - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) sent += (size_t)n;
+        if (n < 0 && errno != EAGAIN) break;
+        if (n < 0) nap(0.001);
+    }
+    for (int i = 0; i < 1000 && !gp_zmq_count(lead).cut; i++) nap(0.01);
+    assert_true(is_hung_up(fd, 10));
+    CHECK(sent < 1u << 28 && gp_zmq_count(lead).cut == 1, "without end", "%zu bytes, %d ended", sent,
+          (int)gp_zmq_count(lead).cut);
+    close(fd);
+    assert_true(exchange(worker, lead, "after", 10));
+    hang_up(worker), hang_up(lead), place_free(p);
+}
+
+static void too_many_connections_cost_those_that_say_nothing(void **state)
+{
+    (void)state;
+    enum { MANY = 60 };
+    gp_endpoint *lead = lead_at("127.0.0.1:0", &lead_keys, 8); // 16 connections
+    place *p = place_new(gp_zmq_address(lead), lead_keys.public_key, &worker_keys);
+    gp_endpoint *worker = worker_for(p, LARGEST);
+    assert_true(exchange(worker, lead, "before", 10));
+    int fd[MANY];
+    for (int i = 0; i < MANY; i++) fd[i] = tcp_to(gp_zmq_address(lead)), nap(0.002);
+    for (int i = 0; i < 300 && gp_zmq_count(lead).cut < MANY - 16; i++) nap(0.01);
+    CHECK(gp_zmq_count(lead).cut >= MANY - 16, "too many", "%d ended", (int)gp_zmq_count(lead).cut);
+    say(worker, 0, "it stays"); // by its connection
+    assert_int_equal(hear(lead, "it stays", 10), 1);
+    for (int i = 0; i < MANY; i++) close(fd[i]);
+    hang_up(worker), hang_up(lead), place_free(p);
+}
+
+// ZeroMQ would end the process.
+static void where_descriptors_are_short_it_says_so(void **state)
+{
+    (void)state;
+    place *p = place_new("127.0.0.1:5", NULL, NULL);
+    static const rlim_t few_ones[] = {3, 5, 6, 7, 8, 10, 14, 20, 28, 36, 42, 64};
+    for (size_t i = 0; i < sizeof few_ones / sizeof *few_ones; i++) {
+        const rlim_t n = few_ones[i];
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+            const struct rlimit few = {n, n};
+            advgp_error err = {0};
+            gp_endpoint *lead = NULL, *worker = NULL;
+            const gp_zmq_listen_options o = {.address = "127.0.0.1", .message_max = LARGEST, .peers_max = 4};
+            const gp_zmq_connect_options c = {.find = find, .ctx = p, .message_max = LARGEST};
+            if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(1);
+            const advgp_status st = gp_zmq_listen(&o, &lead, &err);
+            if (st != ADVGP_OK && !strstr(err.text, "ulimit -n") && !strstr(err.text, "interfaces")) _exit(2);
+            if (lead) hang_up(lead);
+            const advgp_status other = gp_zmq_connect(&c, &worker, &err);
+            if (other != ADVGP_OK && !strstr(err.text, "ulimit -n")) _exit(3);
+            if (worker) hang_up(worker);
+            _exit(n > 60 && (st != ADVGP_OK || other != ADVGP_OK) ? 4 : 0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "descriptors", "%d of them: status %x", (int)n, status);
+    }
+    place_free(p);
 }
 
 static void many_workers_come_and_go(void **state)
@@ -625,17 +713,43 @@ static void where_the_lead_is_may_be_a_failure(void **state)
 }
 
 // This one stands before that of the C library.
-static atomic_int look_ups;
+static atomic_int look_ups, held_look_ups;
+static atomic_bool name_server_answers;
 
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
     static int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
-    if (host && !strcmp(host, "localhost")) look_ups++;
+    const bool asks = host && !(hints && hints->ai_flags & AI_NUMERICHOST);
+    if (asks && !strcmp(host, "localhost")) look_ups++;
+    if (asks && !strcmp(host, "slow.invalid")) {
+        held_look_ups++;
+        while (!atomic_load(&name_server_answers)) nap(0.01);
+        return EAI_AGAIN;
+    }
     return real(host, service, hints, found);
 }
 
-// A name server that does not answer holds the thread that gives signs of life.
+// A name server that does not answer holds nobody but the look-up.
+static void signs_of_life_are_given_while_a_name_is_looked_up(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    gp_endpoint *lead = lead_new(NULL);
+    place *p = place_new(gp_zmq_address(lead), NULL, NULL);
+    gp_endpoint *worker = worker_for(p, LARGEST);
+    assert_true(exchange(worker, lead, "hello", 10));
+    CHECK_OK(worker->transport->beat(worker, 0.05, "alive", 5, &err), "beat");
+    place_set(p, "slow.invalid:5555", NULL, NULL); // it is silent, and may be elsewhere
+    for (int i = 0; i < 3000 && !held_look_ups; i++) (void)hear(lead, "nothing", 0.01);
+    assert_true(held_look_ups > 0);
+    for (int i = 0; i < 20; i++) assert_int_equal(hear(lead, "alive", 10), 1);
+    hang_up(worker); // nor does closing wait for it
+    assert_false(name_server_answers);
+    atomic_store(&name_server_answers, true);
+    hang_up(lead), place_free(p);
+}
+
 static void a_name_is_looked_up_again_when_the_connection_is_lost(void **state)
 {
     (void)state;
@@ -840,6 +954,10 @@ int main(void)
         cmocka_unit_test(messages_of_strange_form_are_dropped_and_counted),
         cmocka_unit_test(a_message_too_large_ends_its_own_connection_only),
         cmocka_unit_test(more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone),
+        cmocka_unit_test(a_message_of_parts_without_end_is_ended),
+        cmocka_unit_test(too_many_connections_cost_those_that_say_nothing),
+        cmocka_unit_test(where_descriptors_are_short_it_says_so),
+        cmocka_unit_test(signs_of_life_are_given_while_a_name_is_looked_up),
         cmocka_unit_test(many_workers_come_and_go),
         cmocka_unit_test(the_limit_of_descriptors_is_raised),
         cmocka_unit_test(a_lead_that_starts_later_is_found),

@@ -1,14 +1,20 @@
 // zmq_wire.c: the parts of a wire that lead and worker have in common.
+#define _GNU_SOURCE // F_DUPFD_CLOEXEC
 #include "transport/zmq_wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // A peer has one request or answer under way, and signs of life; more would only be older.
 enum { WATER_MARK = 4, HANDSHAKE_MS = 5000, UNANSWERED_MS = 10000, ENVELOPE = 256 };
+// That an endpoint takes: the context, its threads, sockets, monitors, and what a connection that is made anew takes
+// for a moment.
+enum { DESCRIPTORS = 32, DESCRIPTORS_FEW = 256 };
 
 advgp_status gp_zmq_failed(const char *what, advgp_error *err)
 {
@@ -23,11 +29,45 @@ advgp_status gp_zmq_wire_init(gp_zmq_wire *w, const gp_wire_ops *ops, size_t rec
     w->receive_max = receive_max;
     w->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return w->bell >= 0 ? ADVGP_OK
-                        : gp_fail(err, ADVGP_EIO, "cannot make a descriptor for an endpoint: %s", strerror(errno));
+                        : gp_fail(err, ADVGP_EIO,
+                                  "cannot make a descriptor for an endpoint: %s; raise the limit of open files with "
+                                  "`ulimit -n 1024`",
+                                  strerror(errno));
+}
+
+void gp_zmq_raise_descriptors(size_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+size_t gp_zmq_descriptors(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
+}
+
+// Where ZeroMQ finds no descriptor for itself it ends the process: so they are tried before.
+static advgp_status try_descriptors(const gp_zmq_wire *w, advgp_error *err)
+{
+    int got[DESCRIPTORS], n = 0;
+    gp_zmq_raise_descriptors(DESCRIPTORS_FEW);
+    while (n < DESCRIPTORS && (got[n] = fcntl(w->bell, F_DUPFD_CLOEXEC, 0)) >= 0) n++;
+    const int why = errno;
+    for (int i = 0; i < n; i++) close(got[i]);
+    if (n == DESCRIPTORS) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EIO,
+                   "a connection to other processes takes %d file descriptors and %d are free (%s): this process may "
+                   "have %zu at a time, raise that with `ulimit -n 1024`",
+                   DESCRIPTORS, n, strerror(why), gp_zmq_descriptors());
 }
 
 advgp_status gp_zmq_wire_context(gp_zmq_wire *w, int io_threads, advgp_error *err)
 {
+    const advgp_status st = try_descriptors(w, err);
+    if (st != ADVGP_OK) return st;
     w->context = zmq_ctx_new();
     if (!w->context || zmq_ctx_set(w->context, ZMQ_IO_THREADS, io_threads) != 0)
         return gp_zmq_failed("cannot start ZeroMQ", err);
@@ -92,6 +132,11 @@ gp_zmq_body gp_zmq_take_body(gp_zmq_wire *w, void *socket, const void **bytes, s
     *n = zmq_msg_size(&w->held);
     *bytes = parts == 1 && *n <= w->receive_max ? zmq_msg_data(&w->held) : NULL;
     return *bytes ? GP_ZMQ_GOOD : GP_ZMQ_STRANGE;
+}
+
+int gp_zmq_descriptor_of(const gp_zmq_wire *w)
+{
+    return w->holds ? zmq_msg_get(&w->held, ZMQ_SRCFD) : -1;
 }
 
 // ---- sockets --------------------------------------------------------------------------------------------------------

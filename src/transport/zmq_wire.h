@@ -24,6 +24,12 @@ advgp_status gp_zmq_wire_init(gp_zmq_wire *wire, const gp_wire_ops *ops, size_t 
 advgp_status gp_zmq_wire_context(gp_zmq_wire *wire, int io_threads, advgp_error *err);
 void gp_zmq_wire_fini(gp_zmq_wire *wire); // its sockets are closed already; waits for what lingers
 
+bool gp_zmq_gone(gp_endpoint *endpoint, size_t peer); // as gp_transport has it
+
+// Descriptors that this process may have; at least so many, as far as it may.
+size_t gp_zmq_descriptors(void);
+void gp_zmq_raise_descriptors(size_t wanted);
+
 void gp_zmq_poke(gp_wire *wire);
 // After a send that failed: true if it is worth a second try.
 bool gp_zmq_catch_up(void *socket);
@@ -33,6 +39,7 @@ void gp_zmq_poked(gp_zmq_wire *wire); // the bell was heard
 typedef enum gp_zmq_body { GP_ZMQ_NOTHING, GP_ZMQ_GOOD, GP_ZMQ_STRANGE } gp_zmq_body;
 gp_zmq_body gp_zmq_take_body(gp_zmq_wire *wire, void *socket, const void **bytes, size_t *n);
 void gp_zmq_release(gp_zmq_wire *wire);
+int gp_zmq_descriptor_of(const gp_zmq_wire *wire); // by which the last message came; -1: not known
 
 advgp_status gp_zmq_failed(const char *what, advgp_error *err); // EIO with ZeroMQ's reason
 bool gp_zmq_set(void *socket, int option, int value);

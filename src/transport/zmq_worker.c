@@ -3,7 +3,7 @@
 #define _GNU_SOURCE // explicit_bzero
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "transport/address.h"
+#include "transport/lookup.h"
 #include "transport/zmq_wire.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@ static const double prompt = 4;
 // Connections that are closed without a word may also be those of a tunnel whose other end is not there yet.
 static const double patience = 10;
 static const double connect_again = 0.5;
+static const double look_again = 0.02; // whether a name is found
 // A connection over which nothing came for so long may be one that the other side has forgotten.
 static const double stale = 10;
 
@@ -28,6 +29,9 @@ typedef struct worker {
     gp_zmq_connect_options o;
     gp_zmq_target found;  // as `find` told it
     gp_zmq_target target; // the same with a numeric address
+    gp_lookup *lookup;    // of `wanted`, which is being looked up; NULL: nothing is
+    gp_zmq_target wanted;
+    bool forgotten; // it is to be called again even if it is where it was
     void *dealer, *monitor;
     unsigned n_opened;
     double heard;  // from this target, or since when it is ours
@@ -90,34 +94,52 @@ static advgp_status call(worker *w, advgp_error *err)
 
 // ---- where the lead is ----------------------------------------------------------------------------------------------
 
-static advgp_status look_for_lead(worker *w, advgp_error *err)
+// Its address is known.
+static advgp_status turn_to(worker *w, const gp_address *at, advgp_error *err)
 {
-    bool known = false;
-    gp_zmq_target t = {0};
-    gp_address at;
-    w->asked = gp_clock_wall();
-    advgp_status st = w->o.find(w->o.ctx, &known, &t, err);
-    if (st != ADVGP_OK || !known) return st;
-    const bool forgotten = w->asked - fmax(w->heard, w->called) > stale;
-    // Where no name server answers, looking up holds this thread for longer than a worker may be silent.
-    if (w->connected && !forgotten && !memcmp(&t, &w->found, sizeof t)) return ADVGP_OK;
-    st = gp_address_connect(t.address, &at, err);
-    if (st != ADVGP_OK) return st == ADVGP_ECLUSTER ? ADVGP_OK : st; // a name that is not known yet
-    if (!t.lead_key[0] && !at.loopback)
+    gp_zmq_target *t = &w->wanted;
+    if (!t->lead_key[0] && !at->loopback)
         return gp_fail(err, ADVGP_EINVAL,
                        "the lead at %s is on another machine, so this worker needs keys: those that `advgp keygen DIR` "
                        "made for the lead, given with --keys DIR",
-                       at.endpoint);
-    w->found = t;
-    memset(t.address, 0, sizeof t.address); // names may come to stand for other machines
-    memcpy(t.address, at.endpoint, sizeof at.endpoint);
-    if (w->dealer && !memcmp(&t, &w->target, sizeof t)) return forgotten ? call(w, err) : ADVGP_OK;
-    w->target = t;
-    explicit_bzero(&t, sizeof t);
+                       at->endpoint);
+    w->found = *t;
+    memset(t->address, 0, sizeof t->address); // names may come to stand for other machines
+    memcpy(t->address, at->endpoint, sizeof at->endpoint);
+    if (w->dealer && !memcmp(t, &w->target, sizeof *t)) return w->forgotten ? call(w, err) : ADVGP_OK;
+    w->target = *t;
     w->heard = gp_clock_wall();
     w->answered = false;
     w->last = NONE, w->n_failed = 0, w->judged = false;
     return call(w, err);
+}
+
+// Where no name server answers, this thread has signs of life to give meanwhile.
+static advgp_status hear_of_name(worker *w, advgp_error *err)
+{
+    gp_address at;
+    advgp_status st = ADVGP_OK;
+    if (!w->lookup || !gp_lookup_ended(w->lookup, &at, &st, err)) return ADVGP_OK;
+    gp_lookup_free(w->lookup);
+    w->lookup = NULL;
+    if (st == ADVGP_ECLUSTER) return ADVGP_OK; // a name that is not known yet
+    return st == ADVGP_OK ? turn_to(w, &at, err) : st;
+}
+
+static advgp_status look_for_lead(worker *w, advgp_error *err)
+{
+    bool known = false;
+    gp_zmq_target t = {0};
+    w->asked = gp_clock_wall();
+    if (w->lookup) return ADVGP_OK; // one after the other
+    advgp_status st = w->o.find(w->o.ctx, &known, &t, err);
+    if (st != ADVGP_OK || !known) return st;
+    w->forgotten = w->asked - fmax(w->heard, w->called) > stale;
+    if (w->connected && !w->forgotten && !memcmp(&t, &w->found, sizeof t)) return ADVGP_OK;
+    w->wanted = t;
+    explicit_bzero(&t, sizeof t);
+    st = gp_lookup_start(w->wanted.address, &w->lookup, err);
+    return st == ADVGP_OK ? hear_of_name(w, err) : st;
 }
 
 // When to ask where it is.
@@ -178,7 +200,8 @@ static advgp_status judge(const worker *w, advgp_error *err)
                        at);
     if (w->last == OTHER_MECHANISM)
         return gp_fail(err, ADVGP_ECLUSTER,
-                       "the lead at %s refuses this worker: %s; start both with the same --keys DIR, or both without",
+                       "the lead at %s refuses this worker: %s; start both with the same --keys DIR, or the same "
+                       "--rendezvous FILE",
                        at,
                        secure ? "it uses no keys, and the worker does" : "it asks for a key, and the worker has none");
     return gp_fail(err, ADVGP_ECLUSTER,
@@ -194,6 +217,7 @@ static advgp_status attend(worker *w, advgp_error *err)
     if (w->monitor) listen_to_monitor(w);
     advgp_status st = judge(w, err);
     if (st == ADVGP_OK && gp_clock_wall() >= w->reopen_when) st = call(w, err);
+    if (st == ADVGP_OK) st = hear_of_name(w, err);
     if (st == ADVGP_OK && gp_clock_wall() >= ask_when(w)) st = look_for_lead(w, err);
     return st;
 }
@@ -234,7 +258,8 @@ static advgp_status worker_receive(gp_wire *wire, double seconds, size_t *peer, 
         *bytes = NULL, *n = 0;
         const advgp_status st = attend(w, err);
         if (st != ADVGP_OK) return st;
-        const double wake = fmin(fmin(until, ask_when(w)), w->reopen_when);
+        double wake = fmin(fmin(until, ask_when(w)), w->reopen_when);
+        if (w->lookup) wake = fmin(wake, gp_clock_wall() + look_again);
         zmq_pollitem_t items[] = {{.fd = w->wire.bell, .events = ZMQ_POLLIN},
                                   {.socket = w->dealer, .events = ZMQ_POLLIN},
                                   {.socket = w->monitor, .events = ZMQ_POLLIN}};
@@ -261,7 +286,9 @@ static void worker_close(gp_wire *wire)
     if (w->monitor) listen_to_monitor(w);
     hang_up(w, w->connected ? GP_ZMQ_LINGER_MS : 0);
     gp_zmq_wire_fini(&w->wire);
+    gp_lookup_free(w->lookup);
     explicit_bzero(&w->target, sizeof w->target), explicit_bzero(&w->found, sizeof w->found);
+    explicit_bzero(&w->wanted, sizeof w->wanted);
     if (w->o.done) w->o.done(w->o.ctx);
     gp_free(w);
 }

@@ -80,7 +80,7 @@ try 2 "none of .csv, .parquet and .jsonl" predict m.safetensors t.csv -o out
 # models
 for verb in predict evaluate inspect; do
   [[ $verb == inspect ]] && few=
-  try 4 "missing.safetensors: cannot open" $verb missing.safetensors $few
+  try 3 "missing.safetensors: cannot open" $verb missing.safetensors $few
   try 4 "not a regular file" $verb no_data $few
   try 4 "not a regular file" $verb /dev/null $few
   try 4 "not a regular file" $verb pipe $few
@@ -149,7 +149,7 @@ done
 
 # an interrupt: the code of the signal, and nothing left
 awk 'NR == 1 || NR > 1 { print } END { for (i = 0; i < 2000; i++) for (j = 0; j < 200; j++) print last } { last = $0 }' t.csv > tmp/long.csv
-for pair in INT:130 TERM:143; do
+for pair in INT:130 TERM:143 HUP:129; do
   seen=$((seen + 1))
   "$advgp" predict m.safetensors tmp/long.csv -o kept.csv > /dev/null 2>&1 & pid=$!
   for _ in $(seq 500); do compgen -G '.advgp-*' > /dev/null && break; sleep 0.02; done # it has begun to write

@@ -18,4 +18,4 @@ head -21 t.csv > few.csv
 "$make_model" t.csv y log.safetensors log=1 || exit 1
 "$make_model" t.csv y strict.safetensors missing=error || exit 1
 "$make_model" t.csv y sql.safetensors sql='SELECT a, a * b AS ab, y FROM data' || exit 1
-cp few.csv kept.csv # an output that is there already
+printf 'mean,sd_f,sd_y,lo,hi\n1,1,1,0,2\n' > kept.csv # predictions that are there already

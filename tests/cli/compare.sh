@@ -13,6 +13,8 @@ head -n 1 in/good.csv >in/empty.csv
 
 good 'a table' 'held-out rows' 'advgp ' 'svigp ' 'linear ' 'mean ' -- \
   compare in/good.csv "${y[@]}" --methods advgp,svigp,linear,mean -m 10 --epochs 5
+good 'packed rows' -- pack in/good.csv "${y[@]}" -o in/packed
+good 'packed rows' 'linear ' 'mean ' -- compare in/packed --methods linear,mean
 good 'a test file' ' rows of --test' -- compare in/good.csv "${y[@]}" --test in/test.csv --methods linear,mean
 good 'a grid' -- compare in/good.csv "${y[@]}" --methods advgp-natural,advgp-prox,distgp-gd,distgp-lbfgs,linear --inducing 5,10 \
   --epochs 4 --json --log in/log
@@ -82,6 +84,7 @@ interrupt() { # NAME ARGUMENTS: SIGINT once the user is told that advgp runs
   local name=$1 pid code
   shift
   n_cases=$((n_cases + 1))
+  : >said.err # what the case before was told is not this one's
   "$advgp" compare in/many.csv "${y[@]}" --methods mean,advgp,linear -m 30 --epochs 100000 --patience inf "$@" >said.out 2>said.err &
   pid=$!
   for ((i = 0; i < 300; i++)); do

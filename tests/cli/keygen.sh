@@ -63,8 +63,8 @@ try 2 "keys/node1.key exists already" keygen keys --worker node1
 try 2 "keys/worker.key exists already" keygen keys --worker worker
 for name in ../evil a/b .. -x server allow 'a b' $'a\nb'; do try 2 "cannot name a worker's key" keygen keys "--worker=$name"; done
 try 2 "--worker" keygen keys --worker ''
-try 4 "nowhere" keygen nowhere --worker node1
-try 4 "allow" keygen tmp --worker node1
+try 3 "nowhere" keygen nowhere --worker node1
+try 3 "allow" keygen tmp --worker node1
 echo nonsense >> keys/allow; try 4 "keys/allow is no public key" keygen keys --worker node3
 sed -i '$d' keys/allow; chmod 666 keys/allow; try 4 "chmod 600 keys/allow" keygen keys --worker node3; chmod 600 keys/allow
 

@@ -10,7 +10,7 @@ table 600 >in/good.csv
 table 300 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 3 + 1; $5 = NR == 1 ? "colour" : substr("redbluegre", NR % 3 * 3 + 1, 3) } 1' >in/kinds.csv
 table 5200 4 >in/many.csv
 table 20 >in/few.csv
-echo 'a model of last week' >out/kept.safetensors
+looks_like model >out/kept.safetensors
 cp out/kept.safetensors in/last-week
 o=(-o out/kept.safetensors)
 

@@ -24,7 +24,7 @@ p() { bad "$1" "${@:2}" -o out/packed; }
 # ---- pack -------------------------------------------------------------------------------------------------------------
 p 'no such file'         3 'in/absent.csv' -- pack in/absent.csv "${y[@]}"
 p 'empty file'           3 'in/empty.csv' 'empty' -- pack in/empty.csv "${y[@]}"
-p 'no such target'       3 "'z'" "'y'" -- pack in/good.csv --target z
+p 'no such target'       3 "'z'" 'x1, x2, y' -- pack in/good.csv --target z
 p 'no target'            2 '--target' -- pack in/good.csv
 p 'constant target'      3 "'y'" '4.25' -- pack in/constant.csv "${y[@]}"
 p 'ragged row'           3 'in/ragged.csv' '31' -- pack in/ragged.csv "${y[@]}"
@@ -38,7 +38,8 @@ p 'bad values'           2 '--values' 'float16' 'float32' -- pack in/good.csv "$
 p 'an option of train'   2 '--epochs' -- pack in/good.csv "${y[@]}" --epochs 3
 p 'validation by file'   2 '--validation' 'in/rows.csv' 'fraction' -- pack in/good.csv "${y[@]}" --validation in/rows.csv
 p 'packed already'       2 'out/packed' 'already' -- pack out/packed
-p 'packed among others'  3 'out/packed' -- pack in/good.csv out/packed "${y[@]}"
+p 'packed among others'  2 'out/packed' 'what is read' -- pack in/good.csv out/packed "${y[@]}"
+p 'a file of the output' 2 'out/packed' 'what is read' -- pack out/packed/manifest.json "${y[@]}"
 p 'SQL with a typo'      2 '--sql' -- pack in/good.csv "${y[@]}" --sql 'SELECT FROM WHERE'
 bad 'no output'          2 '--output' -- pack in/good.csv "${y[@]}"
 bad 'into photographs'   1 'out/photographs' 'another name' -- pack in/good.csv "${y[@]}" -o out/photographs
@@ -62,7 +63,7 @@ else
 fi
 
 # ---- packed folders -----------------------------------------------------------------------------------------------------
-echo 'a model of last week' >out/model.safetensors
+looks_like model >out/model.safetensors
 o=(-q -m 5 --epochs 1 -o out/model.safetensors)
 flip() { perl -e 'local $/; my $b = <STDIN>; substr($b, $ARGV[0], 1) ^= chr(4); print $b' "$2" <"$1" >flipped && mv flipped "$1"; }
 # damaged NAME: a fresh copy in/NAME of the packed folder, to be spoilt
@@ -129,4 +130,17 @@ d 'weights afterwards'   2 '--weights' 'out/packed' -- train out/packed --weight
 d 'packed and a file'    3 'out/packed' -- train out/packed in/good.csv --target y
 good 'the same target'   -- train out/packed --target y -m 5 --epochs 1 -o kept.safetensors
 
-end_report 45
+# ---- a shard that is cut off while a training reads it ------------------------------------------------------------------
+n_cases=$((n_cases + 1))
+cp -r out/packed in/shrinks
+timeout -k 5 120 "$advgp" train in/shrinks -m 5 --components 1 --epochs 1e6 --patience inf --log out/cut.log -o out/cut >said.out 2>said.err &
+for ((i = 0; i < 600; i++)); do
+  grep -qs '"event":"advance"' out/cut.log && break
+  sleep 0.1
+done
+truncate -s 64 in/shrinks/$shard
+wait $!
+code=$?
+[[ $code == 4 ]] && grep -q "^advgp: in/shrinks/$shard: it was cut off" said.err || tell "cut off during a run: exit $code: $(tail -n 1 said.err)"
+
+end_report 46

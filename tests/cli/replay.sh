@@ -123,7 +123,7 @@ for ((round = 0; round < rounds; round++)); do
   interrupted 'interrupted in the finish' '"collect"' 1 in/rows.csv -q -m 200 --components 1 --target y --workers 1 --epochs 1 --batch full
   interrupted 'interrupted, svigp' '"advance"' 3 in/rows.csv "${shape[@]}" --method svigp --epochs 100000 --patience inf
   interrupted 'interrupted, distgp' '"collected"' 4 in/rows.csv "${shape[@]}" --method distgp-gd --workers 2 --epochs 100000 --patience inf
-  interrupted 'interrupted while the judge is slow' . 300 in/rows.csv "${endless[@]}" --validation 0.5
+  interrupted 'interrupted while the evaluator is slow' . 300 in/rows.csv "${endless[@]}" --validation 0.5
 done
 cp out/log out/interrupted
 cp out/m.checkpoint out/again.checkpoint # of some other run
@@ -153,10 +153,10 @@ sed '1s/"inducing":10/"inducing":"many"/' in/log >in/bad_option
 sed '1s/"given":/"taken":/' in/log >in/not_given
 cp in/log out/log
 ln -s log out/link
-bad 'onto its own log' 2 'out/log would overwrite the log' -- replay out/log -o out/log
-bad 'onto its own log, by a link' 2 'out/link would overwrite the log' -- replay out/log -o out/link
+bad 'onto its own log' 2 'out/log would overwrite what is read' -- replay out/log -o out/log
+bad 'onto its own log, by a link' 2 'out/link would overwrite what is read' -- replay out/log -o out/link
 rm -f out/link out/log
-bad 'no log' 1 'no-such-log' -- replay no-such-log -o out/x
+bad 'no log' 3 'no-such-log' -- replay no-such-log -o out/x
 bad 'a table' 4 'in/foreign.csv:1' -- replay in/foreign.csv -o out/x
 bad 'an empty file' 4 'not the log of a run' -- replay /dev/null -o out/x
 bad 'a model' 4 'model.safetensors' -- replay "$(printf '\0\1' >in/model.safetensors; echo in/model.safetensors)" -o out/x
@@ -249,9 +249,9 @@ for ((round = 0; round < rounds; round++)); do
   resumed 'killed twice' 0 "${args[@]}" --time 0.2
   whole 'killed twice' 3
   args=(in/rows.csv "${endless[@]}" --validation 0.5)
-  interrupted 'resumed, a slow judge' . $((300 + 100 * round)) "${args[@]}"
-  resumed 'resumed, a slow judge' 0 "${args[@]}" --time 0.2
-  whole 'resumed, a slow judge' 2
+  interrupted 'resumed, a slow evaluator' . $((300 + 100 * round)) "${args[@]}"
+  resumed 'resumed, a slow evaluator' 0 "${args[@]}" --time 0.2
+  whole 'resumed, a slow evaluator' 2
   args=(in/rows.csv "${shape[@]}" --method svigp)
   interrupted 'resumed, svigp' '"advance"' 30 "${args[@]}" --epochs 100000 --patience inf
   resumed 'resumed, svigp' 0 "${args[@]}" --epochs 100000 --patience inf --time 0.1
@@ -269,7 +269,7 @@ args=(in/rows.csv -q -m 40 --target y --workers 4 --epochs 1)
 interrupted 'resumed among pilots' '"command"' 1 "${args[@]}"
 resumed 'resumed among pilots' 0 "${args[@]}"
 whole 'resumed among pilots' 2
-# Time was up, and then someone interrupted the end: what there was had been judged.
+# Time was up, and then someone interrupted the end: what there was had been evaluated.
 args=(in/rows.csv -q -m 200 --components 1 --target y --workers 2 --batch 4000 --epochs 1000 --patience inf)
 interrupted 'resumed, late' '"collect"' 1 "${args[@]}" --time 0.5
 has 'resumed, late' '"stopped":"time is up"'

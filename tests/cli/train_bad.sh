@@ -67,7 +67,7 @@ printf '\001\002\003' >in/binary.conf
 ln -s loop in/loop
 
 # An output that was there before: it must survive every refusal.
-echo 'a model of last week' >out/model.safetensors
+looks_like model >out/model.safetensors
 o=(-o out/model.safetensors)
 t() { bad "$1" "${@:2}" "${o[@]}"; } # every case writes there, if it writes
 y=(--target y)
@@ -103,7 +103,7 @@ t 'a model as data'          3 'in/model.safetensors' -- train in/model.safetens
 # ---- columns ----------------------------------------------------------------------------------------------------------
 t 'no such target'           3 "in/delay.csv" "'dalay'" "'delay'" -- train in/delay.csv --target dalay
 t 'nothing like the target'  3 "'profit'" 'x1' 'x2' -- train in/good.csv --target profit
-t 'no such feature'          3 "'x3'" "did you mean 'x1'" -- train in/good.csv "${y[@]}" --features x3,x2
+t 'no such feature'          3 "'x3'" 'x1, x2, y' -- train in/good.csv "${y[@]}" --features x3,x2
 t 'no such exclude'          3 "'x9'" -- train in/good.csv "${y[@]}" --exclude x9
 t 'no such weights'          3 "'weigth'" -- train in/good.csv "${y[@]}" --weights weigth
 t 'no such group'            3 "'store'" -- train in/good.csv "${y[@]}" --validation group:store
@@ -171,13 +171,13 @@ t 'no input to validate'     3 'in/lacking.csv' "'x1'" -- train in/good.csv "${y
 t 'no test file'             3 '--test' 'in/absent.csv' -- train in/good.csv "${y[@]}" --test in/absent.csv
 t 'no target to test'        3 '--test' 'in/validation.csv' "'y'" -- train in/good.csv "${y[@]}" --test in/validation.csv
 t 'no rows to test'          3 '--test' 'in/header.csv' -- train in/good.csv "${y[@]}" --test in/header.csv
-t 'no config file'           2 'in/absent.conf' -- train in/good.csv "${y[@]}" --config in/absent.conf
+t 'no config file'           3 'in/absent.conf' -- train in/good.csv "${y[@]}" --config in/absent.conf
 t 'config with a bad key'    2 'in/key.conf' '3' 'inducin' 'inducing' -- train in/good.csv --config in/key.conf
 t 'config with a bad value'  2 'in/value.conf' '2' 'many' -- train in/good.csv --config in/value.conf
 t 'config without a ='       2 'in/shape.conf' '1' -- train in/good.csv --config in/shape.conf
 t 'config twice the same'    2 'in/twice.conf' 'inducing' -- train in/good.csv "${y[@]}" --config in/twice.conf
 t 'config of bytes'          2 'in/binary.conf' -- train in/good.csv "${y[@]}" --config in/binary.conf
-t 'config is a folder'       2 'in/folder' -- train in/good.csv "${y[@]}" --config in/folder
+t 'config is a folder'       3 'in/folder' -- train in/good.csv "${y[@]}" --config in/folder
 t 'SQL with a typo'          2 '--sql' 'syntax error' -- train in/good.csv "${y[@]}" --sql 'SELEC * FROM data'
 t 'SQL of no such table'     2 '--sql' 'bad' -- train in/good.csv "${y[@]}" --sql 'SELECT * FROM bad'
 t 'SQL of no such column'    2 '--sql' 'x9' -- train in/good.csv "${y[@]}" --sql 'SELECT x9, y FROM good'
@@ -210,12 +210,19 @@ cmp -s <(table 60) in/good.csv || tell 'the data were overwritten'
 mkdir small
 if mount -t tmpfs -o size=8k none small 2>/dev/null; then
   mounted=$scratch/small
-  bad 'full disk'            1 'small/m.safetensors' 'space' -- train in/good.csv "${quick[@]}" -o small/m.safetensors
+  # A model that has no room is kept in the temporary folder, and the message says where.
+  n_cases=$((n_cases + 1))
+  "$advgp" train in/good.csv "${quick[@]}" -o small/m.safetensors >said.out 2>said.err
+  [[ $? == 1 ]] && grep -q 'small/m.safetensors.*space.*the model is kept in .*tmp/advgp-rescued-' said.err || tell "full disk: $(cat said.err)"
   [[ -z $(ls -A small) ]] || tell "full disk: left behind $(ls -A small)"
+  "$advgp" predict tmp/advgp-rescued-*.safetensors in/good.csv >/dev/null || tell 'full disk: no good model is kept'
+  rm -f tmp/advgp-rescued-*
+  # A pipe without an end stops short of filling the disk.
+  TMPDIR=$scratch/small bad 'no room for a pipe' 1 'standard input' 'TMPDIR' -- train - "${quick[@]}" "${o[@]}" < <(yes 1,2,3)
   # A checkpoint that finds no room costs no run its steps: it is told, also in the log, and the model is written.
   good 'full disk: a checkpoint' 'the state could not be saved, training goes on' 'space' -- \
     train in/good.csv --target y -m 40 --components 1 --epochs 1000000 --batch 60 --patience inf --time 3 --checkpoint small/c --checkpoint-every 1 \
-    --log in/full.log -o out/new.safetensors
+    --log in/full.log -o out/new.safetensors -q
   [[ -s out/new.safetensors && -z $(ls -A small) ]] || tell "full disk: a checkpoint: no model, or something left behind: $(ls -A small)"
   grep '"event":"checkpoint".*"failed":".*space' in/full.log >/dev/null || tell 'full disk: a checkpoint: the log does not tell'
   rm -f out/new.safetensors in/full.log
@@ -224,7 +231,10 @@ if mount -t tmpfs -o size=8k none small 2>/dev/null; then
 else
   echo 'skipped: a full disk (no right to mount a tmpfs)'
 fi
-bad 'full device'            1 '/dev/full' 'space' -- train in/good.csv "${quick[@]}" -o /dev/full
+n_cases=$((n_cases + 1))
+"$advgp" train in/good.csv "${quick[@]}" -o /dev/full >said.out 2>said.err
+[[ $? == 1 ]] && grep -q '/dev/full.*space.*the model is kept in' said.err || tell "full device: $(cat said.err)"
+rm -f tmp/advgp-rescued-*
 n_cases=$((n_cases + 1))
 "$advgp" train in/good.csv "${quick[@]}" -q -o out/new.safetensors >/dev/full 2>said.err
 [[ $? == 1 ]] && grep -q 'standard output' said.err || tell "a full standard output: $(cat said.err)"
@@ -237,8 +247,11 @@ table 600 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 7 } 1' >in/wider.csv
 table 600 4 | cut -d, -f2- >in/narrow.csv
 base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
 run=(train in/run.csv "${base[@]}")
-timeout -s INT 1 "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
-code=$?
+for seconds in 1 3 9 27; do # a busy machine may still read its rows
+  timeout -s INT $seconds "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
+  code=$?
+  [[ -s in/kept.checkpoint ]] && break
+done
 [[ -s in/kept.checkpoint ]] || tell "no checkpoint of an interrupted run (exit $code)"
 size=$(stat -c %s in/kept.checkpoint)
 head -c $((size / 2)) in/kept.checkpoint >in/cut.checkpoint
@@ -248,7 +261,7 @@ for at in 0 20 200 400 700 $((size - 9)) $((size - 1)); do
   perl -e 'local $/; my $b = <STDIN>; substr($b, $ARGV[0], 1) ^= chr(4); print $b' "$at" <in/kept.checkpoint >"in/flip.$at"
   t "a bit at $at flipped"   4 "in/flip.$at" -- "${run[@]}" --resume "in/flip.$at"
 done
-t 'no checkpoint'            1 'in/absent' 'No such file' -- "${run[@]}" --resume in/absent
+t 'no checkpoint'            3 'in/absent' 'No such file' -- "${run[@]}" --resume in/absent
 t 'checkpoint cut in half'   4 'in/cut.checkpoint' -- "${run[@]}" --resume in/cut.checkpoint
 t 'checkpoint cut by a byte' 4 'in/cut1.checkpoint' -- "${run[@]}" --resume in/cut1.checkpoint
 t 'checkpoint with more'     4 'in/long.checkpoint' -- "${run[@]}" --resume in/long.checkpoint
@@ -273,9 +286,9 @@ rm -f kept.safetensors
 head -c 3000 in/start.safetensors >in/cutstart.safetensors
 "$advgp" train in/run.csv --target y --method mean -q -o in/mean.safetensors >/dev/null || tell 'no mean to start from'
 with colour.csv '{ $1 = NR == 1 ? "x1" : NR % 2 ? "red" : "blue" } 1'
-echo 'the log of last week' >out/log
+echo '{"event":"manifest"}' >out/log
 s=(--start in/start.safetensors --log out/log)
-t 'no such way to start'     4 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
+t 'no such way to start'     3 '--start' 'kmeans, greedy nor random' 'gready' -- train in/run.csv "${y[@]}" --start gready --log out/log
 t 'data to start from'       4 '--start' 'in/run.csv' -- train in/run.csv "${y[@]}" --start in/run.csv --log out/log
 t 'a folder to start from'   4 '--start' 'in/folder' -- train in/run.csv "${y[@]}" --start in/folder --log out/log
 t 'a start cut off'          4 '--start' 'in/cutstart.safetensors' -- train in/run.csv "${y[@]}" --start in/cutstart.safetensors --log out/log
@@ -291,6 +304,8 @@ t 'start, a column more'     3 'in/start.safetensors' "'w'" -- train in/wider.cs
 t 'start, logarithm'         3 'in/start.safetensors' '--log-target' -- train in/run.csv "${y[@]}" "${s[@]}" --log-target
 t 'start, other encoding'    3 'in/start.safetensors' "'x1' as onehot" '--encode' -- train in/colour.csv "${y[@]}" "${s[@]}"
 t 'the log is the start'     2 '--log' 'in/start.safetensors' -- train in/run.csv "${y[@]}" --start in/start.safetensors --log in/start.safetensors
-t 'bad resume, bad log'      4 'out/log' -- "${run[@]}" --resume in/kept.checkpoint --log out/log
+echo 'the diary of last week' >out/diary
+t 'bad resume, bad log'      2 'out/diary' 'no log' '--force' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary
+t 'forced, still no log'     4 'out/diary' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary --force
 
 end_report 120

@@ -211,6 +211,29 @@ rm -rf out && mkdir out
 before=$(state)
 good 'dry run' 'would train' 'x1' -- train in/good.csv "${y[@]}" --dry-run -o out/dry.safetensors --log out/log --checkpoint out/c
 [[ $(state) == "$before" ]] || tell "--dry-run wrote: $(ls -R out)"
+good 'dry run in JSON' -- train in/good.csv "${y[@]}" --dry-run --json -o out/dry.safetensors
+[[ $(number training_rows) -gt 0 && $(number target/name) == y && $(number method) == advgp && $(number model) == out/dry.safetensors ]] ||
+  tell "--dry-run --json: $(cat said.out)"
+[[ $(wc -l <said.out) == 1 && $(state) == "$before" ]] || tell "--dry-run --json: more than an object, or something written"
+
+# What is said is so.
+table 600 >in/600.csv
+said=(--target y -m 5 --components 1 --epochs 2 -o out/said.safetensors)
+good 'nothing held out' '600 training rows: none are held out' -- train in/600.csv "${said[@]}" --validation 0
+good 'too few to hold out' 'training rows: too few to hold some out' -- train in/good.csv "${said[@]}"
+awk -F, -v OFS=, 'NR == 1 { $4 = "flag" } NR > 1 { $4 = NR % 2 ? "yes" : "no" } 1' in/600.csv >in/flags.csv
+good 'yes and no' -- train in/flags.csv "${said[@]}" -q
+printf 'x1,x2,flag\n0.1,0.2,no\n0.3,0.4,maybe\n' >in/maybe.csv
+bad 'neither yes nor no' 3 'in/maybe.csv, row 2' "'flag' holds 'maybe'" -- predict out/said.safetensors in/maybe.csv
+# With a delay a version may see more rows than it must; the end is not before the present.
+good 'epochs of a delay' -- train in/600.csv --target y -m 5 --components 1 --epochs 40 --batch 100 --workers 4 --max-delay 20 --patience inf -o out/said.safetensors
+awk '/ epoch [0-9.]+ of / { n++; for (i = 1; i < NF; i++) if ($i == "of" && $(i + 1) < $(i - 1)) exit 1 } END { if (!n) exit 1 }' said.err || tell "epochs: $(cat said.err)"
+good 'workers are reduced once' -- train in/600.csv "${said[@]}" --workers 1000
+[[ $(grep -c 'workers reduced' said.err) == 1 ]] || tell "workers: $(cat said.err)"
+(ulimit -v 2500000; timeout 60 "$advgp" train in/600.csv "${said[@]}" --workers 1000) >said.out 2>said.err
+(( $(grep -c 'workers reduced' said.err) <= 1 )) || tell "workers, little memory: $(cat said.err)"
+rm -f out/said.safetensors
+
 good 'log' -- train in/two.csv "${full[@]}" --log out/run.jsonl
 perl -MJSON::PP -e 'my ($n, %seen) = (0); while (<>) { my $o = decode_json($_); $seen{$o->{event} // "none"}++;
     if (($o->{event} // "") eq "eval") { exists $o->{$_} or die "an eval lacks $_\n" for qw(time cpu rows version neg_elbo rmse mnlp) }

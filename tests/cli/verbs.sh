@@ -82,6 +82,38 @@ check "note of long numbers by a query" "$(grep -c "note: column 'id'" tmp/err.t
 # a query in the model; options from a file
 quietly predict sql.safetensors t.csv > by_query.csv
 check "by query" "$(wc -l < by_query.csv)" 401
+
+# new rows for a model of a query: files of other names, without the target, in order; what the query drops is counted
+cut -d, -f1-5 t.csv | head -301 > tomorrow.csv
+quietly predict sql.safetensors tomorrow.csv > tomorrow_out.csv
+check "a query without its target" "$(cat tomorrow_out.csv)" "$(head -301 by_query.csv)"
+mkdir shop
+(echo "color,price"; seq 5000 | awk '{ print "c" $1 "," $1 }'; printf 'red,1\nblue,3\n') > shop/prices.csv
+(head -1 t.csv; grep -v green t.csv | tail -n +2) > shop/trips.csv
+query='SELECT f.id, f.a, f.b, p.price, f.y FROM trips f JOIN prices p USING (color) WHERE f.y IS NOT NULL AND f.b >= 0'
+quietly train shop/trips.csv shop/prices.csv --sql "$query" --target y --exclude id --method linear -o join.safetensors > /dev/null
+quietly predict join.safetensors tomorrow.csv shop/prices.csv --keep id -o joined.csv --json > joined.json
+check "rows in order" "$(cut -d, -f1 joined.csv | tail -n +2)" "$(grep -v green tomorrow.csv | cut -d, -f1 | tail -n +2)"
+check "dropped rows" "$(field input_rows < joined.json) $(field rows < joined.json)" "300 $(grep -vc 'green\|^id' tomorrow.csv)"
+grep -q 'tomorrow.csv has 300 rows, and .* predictions follow: the query stored in the model drops the others' tmp/err.txt || miss "$(cat tmp/err.txt)"
+grep -q "tomorrow.csv is the table 'trips' of the query" tmp/err.txt || miss "$(cat tmp/err.txt)"
+cp shop/prices.csv tariff.csv
+quietly predict join.safetensors tomorrow.csv --table prices=tariff.csv --keep id -o named.csv
+check "by --table" "$(cat named.csv)" "$(cat joined.csv)"
+quietly predict join.safetensors tomorrow.csv tariff.csv --keep id -o placed.csv
+check "by place" "$(cat placed.csv)" "$(cat joined.csv)"
+refuse() { "$advgp" "${@:3}" > tmp/out.txt 2> tmp/err.txt; check "$2" $? "$1"; grep -qF -- "$2" tmp/err.txt || miss "$2: $(cat tmp/err.txt)"; }
+refuse 3 "the query reads 'trips', 'prices': name a file for each" predict join.safetensors tomorrow.csv
+refuse 3 "more files are given than tables" predict sql.safetensors tomorrow.csv t.csv
+refuse 3 "--table price: the query has no table of that name" predict join.safetensors tomorrow.csv --table price=tariff.csv
+refuse 2 "--table x: the model has no query" predict m.safetensors t.csv --table x=few.csv
+refuse 2 "NAME=FILE" predict join.safetensors t.csv --table tariff.csv
+sed 's/red\|blue/pink/' tomorrow.csv > pink.csv
+refuse 3 "drops all 300 rows of pink.csv" predict join.safetensors pink.csv tariff.csv -o pink_out.csv
+[[ ! -e pink_out.csv ]] || miss "a file of no predictions"
+refuse 3 'the query stored in the model does not fit the data' evaluate join.safetensors tomorrow.csv tariff.csv
+check "train --test of a query" "$("$advgp" train shop/trips.csv shop/prices.csv --sql "$query" --target y --exclude id --method linear \
+  --test t.csv --quiet --json -o tested.safetensors | grep -c rmse)" 1
 printf 'interval = 0.5\n' > half.conf
 check "config" "$(quietly predict m.safetensors t.csv --config half.conf)" "$(cat half.csv)"
 

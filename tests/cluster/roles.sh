@@ -47,8 +47,12 @@ case_kubernetes() { # an indexed job
 case_by_hand() { # the server named as such, workers by the same verb
   start lead "$advgp" "${run[@]}" --role server --listen 127.0.0.1:0 --workers 2 --log log; lead=$pid
   await lead.err 'join with advgp work --server' || return
+  says lead.err '(encrypted)' # other users of this machine have no key
   local at
   at=$(sed -nE 's/.*join with advgp work --server ([^;]+);.*/\1/p' lead.err)
+  mkdir elsewhere
+  start stranger env -u XDG_RUNTIME_DIR TMPDIR="$PWD/elsewhere" "$advgp" work --server "$at" # as one who cannot read the file
+  ends stranger "$pid" 6 60
   start one "$advgp" "${run[@]}" --role worker --server "$at"; local one=$pid
   start two "$advgp" "${run[@]}" --server "$at"; local two=$pid # who knows a server is a worker
   ends lead "$lead" 0
@@ -123,6 +127,18 @@ case_refusing_lead() { # whom it does not let in knows by that that it lives
   lives_for --keys k
   lives_for --keys others
 }
+case_alone() { # on this machine alone a lead has keys, too, and nobody without them is heard
+  start lead "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log log; lead=$pid
+  await lead.err 'lead at' || return
+  says lead.err 'lead at tcp://127.0.0.1:' '(encrypted)'
+  [[ $(stat -c %a rv) == 600 ]] || tell "the file has mode $(stat -c %a rv)"
+  grep -q '"secret"' rv || tell 'the file carries no key'
+  start stranger "$advgp" work --server "127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+) .*/\1/p' lead.err)"
+  ends stranger "$pid" 6 60
+  says stranger.err 'it asks for a key, and the worker has none'
+  start work "$advgp" work --rendezvous rv
+  ends lead "$lead" 0
+}
 case_published() { # the file is for its owner alone, and where others could reach the lead it carries keys
   start lead "$advgp" "${run[@]}" --workers 1 --listen 0.0.0.0:0 --rendezvous rv --log log; lead=$pid
   await lead.err 'lead at' || return
@@ -160,8 +176,8 @@ case_refused() {
   refused 2 'tcp://0.0.0.0:0 is open to other machines, so workers need keys: make them with `advgp keygen DIR`' "${run[@]}" --listen 0.0.0.0:0
   refused 2 'the lead at tcp://10.1.1.1:4000 is on another machine, so this worker needs keys' work --server 10.1.1.1:4000
   refused 2 "'nonsense' is no address: HOST:PORT" work --server nonsense
-  refused 4 'there is no key file nosuch/server.key: make it with `advgp keygen DIR`' "${run[@]}" --keys nosuch
-  refused 4 'there is no key file nosuch: make it with `advgp keygen DIR`' work --server localhost:4000 --keys nosuch
+  refused 3 'there is no key file nosuch/server.key: make it with `advgp keygen DIR`' "${run[@]}" --keys nosuch
+  refused 3 'there is no key file nosuch: make it with `advgp keygen DIR`' work --server localhost:4000 --keys nosuch
   refused 1 'cannot write /nosuch/rv: No such file or directory' "${run[@]}" --rendezvous /nosuch/rv
   refused 2 'workers in other processes read packed rows: pack the table with advgp pack' train ../rows.csv --target y --transport zmq -o model
   refused 2 '--transport has no meaning for --method svigp' "${run[@]}" --method svigp
@@ -181,8 +197,8 @@ case_port_in_use() {
   start lead "$advgp" "${run[@]}" --workers 1 --listen 127.0.0.1:0; lead=$pid
   await lead.err 'lead at' || return
   local at
-  at=127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+),.*/\1/p' lead.err)
+  at=127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+)[ ,].*/\1/p' lead.err)
   refused 1 "cannot listen at tcp://$at: Address already in use; choose another address or port with --listen" "${run[@]}" --workers 1 --listen "$at"
 }
-cases slurm slurm_late kubernetes by_hand stale second_lead keys_of_a_lead keys_no_more refusing_lead published refused port_in_use
+cases slurm slurm_late kubernetes by_hand stale second_lead keys_of_a_lead keys_no_more refusing_lead alone published refused port_in_use
 end_report

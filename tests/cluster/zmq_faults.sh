@@ -101,16 +101,30 @@ case_worker_term() {
   says lead.err 'worker' 'has left' 'its shards go to the others'
   says_not lead.err 'is lost after'
 }
-case_same_id() { # a second process of the same number takes the first one's place
+case_same_id() { # a second process of the same number waits while the first one lives, and takes the place of one that stands still
   lead
   work 1 --id 0; work 2 --id 1; work 3 --id 2
   await_version 30 || return
   work 4 --id 1
+  await work4.err "the place that this worker wishes for is another's, who lives: asks again" || return
+  kill -STOP "$w2"
+  await work4.err 'is worker 1 from now on, its incarnation 2' || return
+  kill -CONT "$w2"
   ends work2 "$w2" 6
   says work2.err "another worker has taken this one's place"
   ends_well
   ends work4 "$w4" 0
-  says work4.err 'is worker 1 from now on, its incarnation 2'
+}
+case_same_id_again() { # of one that died the place is free at once, long before it would be lost
+  local lost_after=60
+  lead
+  work 1 --id 0; work 2 --id 1; work 3 --id 2
+  await_version 30 || return
+  killed "$w2"
+  work 4 --id 1
+  await work4.err 'is worker 1 from now on, its incarnation 2' || return
+  ends_well
+  ends work4 "$w4" 0
 }
 case_full() { # one more than there are places for: it waits, and takes the place of one that is lost
   lead --max-workers 3; team
@@ -449,6 +463,6 @@ wanted=() rounds_all=$rounds rounds=1
 cases undisturbed
 [[ -s reference ]] || end_report
 wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all
-cases kill_one kill_two stopped late all_workers worker_term same_id full spare prox lbfgs no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_in_pilot few_later \
+cases kill_one kill_two stopped late all_workers worker_term same_id same_id_again full spare prox lbfgs no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_in_pilot few_later \
   lead_same_port lead_other_port lead_twice lead_stopped lead_term lead_term_waiting all_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows damaged_rows
 end_report

@@ -1,4 +1,5 @@
 // golden_model.c: every quantity of a "model" or "components" case, computed by the library alone.
+#include "base/constants.h"
 #include "golden.h"
 
 #include "linalg/dense.h"
@@ -11,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double half_ln_2pi = 0.91893853320467274178;
 
 typedef struct work {
     const json_t *c;
@@ -119,7 +118,7 @@ static void put_predictions(work *w, const char *prefix, const double *theta)
         for (size_t i = 0; i < n_test; i++) {
             const double off = y.p[i] - mean[i];
             sum_sq += off * off;
-            sum_nlp += half_ln_2pi + 0.5 * log(vy[i]) + 0.5 * off * off / vy[i];
+            sum_nlp += GP_HALF_LN_2PI + 0.5 * log(vy[i]) + 0.5 * off * off / vy[i];
         }
         put_prefixed(w, prefix, "pred.rmse", &(double){sqrt(sum_sq / (double)n_test)}, 1);
         put_prefixed(w, prefix, "pred.mnlp", &(double){sum_nlp / (double)n_test}, 1);
@@ -135,7 +134,7 @@ static void put_predictions(work *w, const char *prefix, const double *theta)
         golden_must(gp_predict(p, pw, w->problem.rows.X, mean, vf, vy, &w->err), &w->err, "predict");
         for (size_t i = 0; i < n; i++) { // g_i, with |U phi|^2 + ktilde = the latent variance
             const double off = w->problem.rows.y[i] - mean[i];
-            vy[i] = half_ln_2pi + theta[0] + 0.5 * exp(-2 * theta[0]) * (off * off + vf[i]);
+            vy[i] = GP_HALF_LN_2PI + theta[0] + 0.5 * exp(-2 * theta[0]) * (off * off + vf[i]);
         }
         golden_put(w->got, "g", vy, n);
     }

@@ -1,6 +1,6 @@
 // option_set.h: what the readers of options (command line, config file) share. Nothing else includes it.
 #pragma once
-#include "base/option.h"
+#include "options/option.h"
 
 // Where a value comes from and how messages name its key.
 typedef struct gp_option_source {

@@ -1,5 +1,5 @@
 // option_help.c: the text of --help, from the table.
-#include "base/option.h"
+#include "options/option.h"
 
 #include <string.h>
 #include <strings.h>
@@ -115,4 +115,10 @@ void gp_help_program(gp_buffer *out)
                   "  advgp --version     the version\n\n"
                   "Example:\n  %s\n  %s\n",
                   gp_verbs[0].example, gp_verbs[0].example_help);
+    gp_buffer_add(out, "\nExit status:\n");
+    for (size_t i = 0; i < gp_exit_codes_size; i++) {
+        enum { CODE = 17 };
+        gp_buffer_add(out, "  %-15s", gp_exit_codes[i].code);
+        add_wrapped(out, gp_exit_codes[i].meaning, CODE, CODE);
+    }
 }

@@ -1,10 +1,10 @@
 // option.c: a set of option values for one verb: found by key, read from text, checked against the table, set, and
 // asked for.
-#include "base/option.h"
+#include "options/option.h"
 
 #include "base/alloc.h"
-#include "base/option_set.h"
 #include "base/status.h"
+#include "options/option_set.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 
 advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *err)
 {
-    const gp_verb *nearest = &gp_verbs[0];
+    const gp_verb *nearest = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < gp_verbs_size; i++) {
         size_t distance = gp_text_distance(name, gp_verbs[i].name);
@@ -22,14 +22,14 @@ advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *er
             *out = &gp_verbs[i];
             return ADVGP_OK;
         }
-        if (distance < least) {
+        if (distance < least && gp_text_is_near(name, gp_verbs[i].name)) {
             least = distance;
             nearest = &gp_verbs[i];
         }
     }
     *out = NULL;
-    return gp_fail(err, ADVGP_EINVAL, "unknown verb '%.80s'; the nearest is %s (see advgp --help)", name,
-                   nearest->name);
+    return gp_fail(err, ADVGP_EINVAL, "unknown verb '%.80s'%s%s (see advgp --help)", name,
+                   nearest ? "; the nearest is " : "", nearest ? nearest->name : "");
 }
 
 bool gp_verb_takes(const gp_verb *verb, const gp_option *option)
@@ -134,15 +134,17 @@ static void add_takers(const char *key, gp_buffer *out)
         if (takers & gp_verbs[i].bit) gp_buffer_add(out, "%s%s", out->n ? ", " : "", gp_verbs[i].name);
 }
 
+// NULL: none is near.
 static const char *nearest_key(const gp_options *options, const char *key)
 {
-    const char *nearest = "";
+    const char *nearest = NULL;
     size_t least = SIZE_MAX;
+    if (strncmp(key, "no-", 3) == 0) key += 3; // before what is no flag
     for (size_t i = 0; i < options->n_values; i++) {
         const char *names[] = {options->values[i].option->name, options->values[i].option->alias};
         for (size_t k = 0; k < 2 && names[k]; k++) {
             size_t distance = gp_text_distance(key, names[k]);
-            if (distance < least) {
+            if (distance < least && gp_text_is_near(key, names[k])) {
                 least = distance;
                 nearest = names[k];
             }
@@ -155,13 +157,15 @@ advgp_status gp_options_unknown(const gp_options *options, const char *dashes, c
 {
     gp_buffer takers = {0};
     if (!gp_options_slot(options, key)) add_takers(key, &takers); // else it is -quiet, or --no- before what is no flag
-    const char *verb = options->verb->name;
+    const char *verb = options->verb->name, *nearest = nearest_key(options, key);
     advgp_status st;
     if (takers.n)
         st = gp_fail(err, ADVGP_EINVAL, "%s%.80s is no option of %s; it belongs to %s", dashes, key, verb, takers.p);
-    else
+    else if (nearest)
         st = gp_fail(err, ADVGP_EINVAL, "unknown option %s%.80s of %s; the nearest is %s%s (see advgp %s --help)",
-                     dashes, key, verb, *dashes ? "--" : "", nearest_key(options, key), verb);
+                     dashes, key, verb, *dashes ? "--" : "", nearest, verb);
+    else
+        st = gp_fail(err, ADVGP_EINVAL, "unknown option %s%.80s of %s (see advgp %s --help)", dashes, key, verb, verb);
     gp_buffer_fini(&takers);
     return st;
 }

@@ -1,6 +1,6 @@
 // option_table.c: every verb and every option of advgp, once. A row is a promise: what stands here works, with the
 // default, the range and the words given, on the command line, in a config file and as a key of the library.
-#include "base/option.h"
+#include "options/option.h"
 
 #include <string.h>
 
@@ -37,7 +37,8 @@ const gp_verb gp_verbs[] = {
      .bit = PREDICT,
      .summary = "mean, standard deviations and interval for every row of a table",
      .operands = "MODEL DATA...",
-     .operand_help = "a model file, then data as for train; every input row gives one output row, in order",
+     .operand_help = "a model file, then data as for train; every input row gives one output row, in order, but those "
+                     "that a query in the model drops, which are counted",
      .operands_min = 2,
      .operands_max = SIZE_MAX,
      .example = "advgp predict flights.safetensors tomorrow.csv --interval 0.9 --keep flight -o forecast.csv",
@@ -130,6 +131,22 @@ const gp_verb gp_verbs[] = {
 };
 const size_t gp_verbs_size = sizeof gp_verbs / sizeof *gp_verbs;
 
+const gp_exit_code gp_exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed at run time: memory is exhausted, or an output cannot be written"},
+    {"2", "usage: an option or argument is wrong, or an output would replace what is read or what is of another kind"},
+    {"3",
+     "an input is not there, may not be read or cannot be used: data, model, log, checkpoint and config file alike"},
+    {"4", "a model or other advgp file is there, and damaged or foreign"},
+    {"5", "the computation lost its numbers"},
+    {"6", "workers or the lead of a cluster were lost"},
+    {"129, 130, 143",
+     "stopped by SIGHUP, SIGINT or SIGTERM: a training has written its model and a checkpoint; a second signal ends it "
+     "at once"},
+    {"141", "who read standard output has gone, as SIGPIPE would say; files that were asked for are written"},
+};
+const size_t gp_exit_codes_size = sizeof gp_exit_codes / sizeof *gp_exit_codes;
+
 const char *const gp_group_titles[GP_N_GROUPS] = {
     [GP_GROUP_DATA] = "Data",       [GP_GROUP_MODEL] = "Model",     [GP_GROUP_METHOD] = "Method",
     [GP_GROUP_RUN] = "Run",         [GP_GROUP_CLUSTER] = "Cluster", [GP_GROUP_OUTPUT] = "Output",
@@ -142,6 +159,12 @@ static bool ends_with(const char *text, const char *tail)
 {
     size_t n = strlen(text), k = strlen(tail);
     return n > k && strcmp(text + n - k, tail) == 0; // something stands before the tail
+}
+
+static bool is_named_file(const char *value)
+{
+    const char *equals = strchr(value, '=');
+    return equals && equals > value && equals[1];
 }
 
 static bool is_encoding(const char *item)
@@ -252,6 +275,25 @@ const gp_option gp_option_table[] = {
      .value = "QUERY",
      .help = "a query over the files, each a table named by its stem, a single one also data; kept in the model for "
              "predict"},
+    {.name = "spool-limit",
+     .kind = GP_OPTION_REAL,
+     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "GB",
+     .fallback = "64",
+     .min = 0.000001,
+     .max = 1000000,
+     .unit = "gigabytes",
+     .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
+    {.name = "table",
+     .kind = GP_OPTION_LIST,
+     .verbs = PREDICT | EVALUATE,
+     .group = GP_GROUP_DATA,
+     .value = "NAME=FILE",
+     .check = is_named_file,
+     .allowed = "NAME=FILE",
+     .help = "a further file, for the table NAME of the model's query; files without a name are the tables of their "
+             "stems, then the others in the order of the query"},
     {.name = "test",
      .kind = GP_OPTION_FILE,
      .verbs = TRAIN | COMPARE,
@@ -309,6 +351,13 @@ const gp_option gp_option_table[] = {
      .help =
          "where the rows are packed, for a table larger than memory; the same data and options take them from there "
          "again"},
+    {.name = "cache",
+     .kind = GP_OPTION_DIR,
+     .verbs = REPLAY,
+     .group = GP_GROUP_DATA,
+     .value = "DIR",
+     .help = "where the rows are packed, of a run with --cache; without it they are taken from the folder that the log "
+             "names, and nothing is written there"},
     {.name = "shards",
      .kind = GP_OPTION_INTEGER,
      .verbs = PACK,
@@ -1019,6 +1068,24 @@ const gp_option gp_option_table[] = {
      .value = "DIR",
      .required = true,
      .help = "the folder of the shards"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = TRAIN | REPLAY,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write the model (log, checkpoint) over a file that is none; what is read is never written over"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = PREDICT,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write over a file that is no table of predictions; what is read is never written over"},
+    {.name = "force",
+     .kind = GP_OPTION_FLAG,
+     .verbs = COMPARE,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "write the log over a file that is none; what is read is never written over"},
     {.name = "interval",
      .kind = GP_OPTION_REAL,
      .verbs = PREDICT,

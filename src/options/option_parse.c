@@ -1,9 +1,9 @@
 // option_parse.c: the command line behind the verb: --opt value, --opt=value, -m 200, -m200, --no-flag, -- and
 // operands.
 #include "base/alloc.h"
-#include "base/option.h"
-#include "base/option_set.h"
 #include "base/status.h"
+#include "options/option.h"
+#include "options/option_set.h"
 
 #include <ctype.h>
 #include <string.h>

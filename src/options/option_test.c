@@ -1,6 +1,6 @@
 // option_test.c: the table keeps its promises; command lines and config files, good and bad, with the exact message of
 // each.
-#include "base/option.h"
+#include "options/option.h"
 
 #include "base/alloc.h"
 
@@ -208,7 +208,7 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train a.csv --feat x", "unknown option --feat of train; the nearest is --features (see advgp train --help)"},
         {"train a.csv --patient 3",
          "unknown option --patient of train; the nearest is --patience (see advgp train --help)"},
-        {"train a.csv -x", "unknown option -x of train; the nearest is --sql (see advgp train --help)"},
+        {"train a.csv -x", "unknown option -x of train (see advgp train --help)"},
         {"train a.csv -quiet", "unknown option -quiet of train; the nearest is --quiet (see advgp train --help)"},
         {"train a.csv --no-inducing",
          "unknown option --no-inducing of train; the nearest is --inducing (see advgp train --help)"},
@@ -257,13 +257,15 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train --target y",
          "train needs DATA...: CSV, TSV, Parquet or JSON-lines files (also compressed), folders or globs that form one "
          "table, a packed folder, or - for standard input"},
-        {"predict m.safetensors", "predict needs MODEL DATA...: a model file, then data as for train; every input row "
-                                  "gives one output row, in order"},
+        {"predict m.safetensors",
+         "predict needs MODEL DATA...: a model file, then data as for train; every input row "
+         "gives one output row, in order, but those that a query in the model drops, which are "
+         "counted"},
         {"inspect a b", "inspect takes only MODEL; 'b' is one too many"},
         {"info x", "info takes nothing but options; 'x' is one too many"},
         {"pack a.csv --target y", "pack needs --output DIR: the folder of the shards"},
-        {"train a.csv --config no/such.conf", "cannot open the config file no/such.conf: No such file or directory"},
-        {"train a.csv --config /", "cannot read the config file /: Is a directory"},
+        {"train a.csv --zebra", "unknown option --zebra of train (see advgp train --help)"},
+        {"zebra a.csv", "unknown verb 'zebra' (see advgp --help)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gp_options *o = NULL;
@@ -295,6 +297,21 @@ static void endless_words_are_cut_in_messages(void **state)
 #pragma GCC diagnostic pop
         assert_int_equal(parse(line, &o, &err), ADVGP_EINVAL);
         assert_true(strlen(err.text) < 300);
+        gp_options_free(o);
+    }
+}
+
+static void a_config_file_that_cannot_be_read_is_a_missing_input(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"train a.csv --config no/such.conf", "cannot open the config file no/such.conf: No such file or directory"},
+        {"train a.csv --config /", "cannot read the config file /: Is a directory"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = NULL;
+        advgp_error err = {0};
+        assert_int_equal(parse(cases[i][0], &o, &err), ADVGP_EDATA);
+        assert_string_equal(err.text, cases[i][1]);
         gp_options_free(o);
     }
 }
@@ -505,6 +522,7 @@ int main(void)
         cmocka_unit_test(help_needs_nothing_else),
         cmocka_unit_test(bad_command_lines_say_what_is_wrong),
         cmocka_unit_test(endless_words_are_cut_in_messages),
+        cmocka_unit_test(a_config_file_that_cannot_be_read_is_a_missing_input),
         cmocka_unit_test(a_config_file_sets_what_flags_leave_open),
         cmocka_unit_test(bad_config_lines_are_named),
         cmocka_unit_test(a_config_file_is_read_from_disk),

@@ -1,8 +1,8 @@
 // option_config.c: options from a file of key = value lines.
 #include "base/alloc.h"
-#include "base/option.h"
-#include "base/option_set.h"
 #include "base/status.h"
+#include "options/option.h"
+#include "options/option_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +130,7 @@ static advgp_status read_open_config(gp_options *options, const char *path, int 
 {
     size_t n;
     if (!read_all(fd, buffer, &n))
-        return gp_fail(err, ADVGP_EINVAL, "cannot read the config file %.200s: %s", path, strerror(errno));
+        return gp_fail(err, ADVGP_EDATA, "cannot read the config file %.200s: %s", path, strerror(errno));
     if (n > CONFIG_MOST)
         return gp_fail(err, ADVGP_EINVAL, "%.200s is larger than %d bytes: not a config file", path, CONFIG_MOST);
     return gp_options_config_text(options, path, buffer, n, err);
@@ -142,7 +142,7 @@ advgp_status gp_options_read_config(gp_options *options, const char *path, advgp
     if (!buffer) return gp_fail(err, ADVGP_ENOMEM, "%.200s: no memory for the options", path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     advgp_status st = fd < 0
-                          ? gp_fail(err, ADVGP_EINVAL, "cannot open the config file %.200s: %s", path, strerror(errno))
+                          ? gp_fail(err, ADVGP_EDATA, "cannot open the config file %.200s: %s", path, strerror(errno))
                           : read_open_config(options, path, fd, buffer, err);
     if (fd >= 0) close(fd);
     gp_free(buffer);

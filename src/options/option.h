@@ -69,6 +69,13 @@ typedef struct gp_verb {
 extern const gp_verb gp_verbs[];
 extern const size_t gp_verbs_size;
 
+// What the program's exit status means, for help and man page: one rule for all verbs.
+typedef struct gp_exit_code {
+    const char *code, *meaning; // "129, 130, 143"; one sentence, no full stop
+} gp_exit_code;
+extern const gp_exit_code gp_exit_codes[];
+extern const size_t gp_exit_codes_size;
+
 // The verb of that name; EINVAL names the nearest one.
 advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *err);
 // Whether the verb takes the option of this row.

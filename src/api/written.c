@@ -1,0 +1,33 @@
+// written.c: from options to the question of place.h.
+#include "api/written.h"
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_read(const gp_option_value *value, gp_written kind)
+{
+    static const char *const names[] = {"test", "validation", "config", "start"};
+    const size_t n = sizeof names / sizeof *names - (kind == GP_WRITTEN_MODEL);
+    for (size_t i = 0; i < n; i++)
+        if (value->text && strcmp(value->option->name, names[i]) == 0) return true;
+    return false;
+}
+
+advgp_status gp_check_written(const gp_options *o, const char *option, const char *path, gp_written kind,
+                              advgp_error *err)
+{
+    char shown[32];
+    const char **paths = gp_alloc(o->n_operands + o->n_values, sizeof *paths);
+    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of what is read");
+    size_t n = 0;
+    for (size_t i = 0; i < o->n_operands; i++) paths[n++] = o->operands[i];
+    for (size_t i = 0; i < o->n_values; i++)
+        if (is_read(&o->values[i], kind)) paths[n++] = o->values[i].text;
+    snprintf(shown, sizeof shown, "--%s", option);
+    const advgp_status st = gp_place_check(path, shown, kind, gp_options_flag(o, "force"),
+                                           (gp_reads){.paths = paths, .n = n}, err);
+    gp_free(paths);
+    return st;
+}

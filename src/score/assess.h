@@ -1,0 +1,37 @@
+// assess.h: how good a model is on rows it was not fitted to, for every method the same: intervals that cover what they
+// say, errors, and two baselines beside them.
+#pragma once
+#include "score/linear_fit.h"
+#include "score/score.h"
+#include "store/modelfile.h"
+
+// Which rows the figures are of.
+typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST } gp_scored;
+
+enum { GP_LEVELS = 5 };
+extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
+
+typedef struct gp_assessment {
+    gp_scored scored;
+    size_t n_scored;
+    double rmse, mnlp, baseline_mean, baseline_linear;        // the baselines' RMSE
+    double coverage[GP_LEVELS], coverage_gaussian[GP_LEVELS]; // at gp_levels
+} gp_assessment;
+
+// What answers: the model and its baselines. All of it is borrowed but predictor and fit.
+typedef struct gp_assessor {
+    const gp_model *model;
+    gp_predictor *predictor;
+    gp_linear fit;
+} gp_assessor;
+
+// For a model whose parameters are final: calibrates it (calibrate.h), and fits linear regression to the same training
+// rows. On failure, too, fini is due.
+advgp_status gp_assessor_init(gp_assessor *assessor, gp_model *model, gp_reader *reader, advgp_error *err);
+void gp_assessor_fini(gp_assessor *assessor);
+
+// On the held-out half that calibration does not see; on the training rows where none are held out.
+advgp_status gp_assess(const gp_assessor *assessor, gp_reader *reader, gp_assessment *out, advgp_error *err);
+// On the rows of another table, all of them GP_STOP. capacity: of the reader to make for it.
+advgp_status gp_assess_test(const gp_assessor *assessor, const gp_shards *test, size_t capacity, gp_assessment *out,
+                            advgp_error *err);

@@ -1,0 +1,41 @@
+// conclude.c: assessment, times, and the record of the training in the model.
+#include "train/conclude.h"
+#include "base/clock.h"
+#include "store/runlog.h"
+
+gp_stopwatch gp_stopwatch_start(void)
+{
+    return (gp_stopwatch){.wall = gp_clock_wall(), .cpu = gp_clock_cpu()};
+}
+
+static advgp_status write_record(gp_model *model, const gp_train_result *r, advgp_error *err)
+{
+    const gp_assessment *a = &r->assessment;
+    json_t *record = json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:f, s:f}", "rmse", gp_json_real(a->rmse), "mnlp",
+                               gp_json_real(a->mnlp), "neg_elbo", gp_json_real(r->neg_elbo), "stopped",
+                               gp_stop_reason_words(r->stopped), "rows", (json_int_t)r->n_train, "versions",
+                               (json_int_t)r->versions, "held_out", a->scored == GP_SCORED_HELD_OUT, "wall_seconds",
+                               r->wall, "cpu_seconds", r->cpu);
+    const bool written = record && json_object_update(model->record, record) == 0;
+    json_decref(record);
+    return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+}
+
+advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
+                               gp_train_result *r, advgp_error *err)
+{
+    const gp_shards *test = options ? options->test : NULL;
+    gp_assessor assessor;
+    r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
+    advgp_status st = gp_assessor_init(&assessor, model, reader, err);
+    if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);
+    model->baseline_mean = r->assessment.baseline_mean, model->baseline_linear = r->assessment.baseline_linear;
+    r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;
+    if (st == ADVGP_OK) st = write_record(model, r, err); // of rows that every training has, with --test or without
+    if (st == ADVGP_OK && test) {
+        st = gp_assess_test(&assessor, test, reader->capacity, &r->assessment, err);
+        if (st != ADVGP_OK) st = gp_wrap(err, st, "--test");
+    }
+    gp_assessor_fini(&assessor);
+    return st;
+}
