@@ -2,9 +2,9 @@
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
 #include "api/host.h"
-#include "base/option.h"
 #include "data/encode.h"
 #include "files/files.h"
+#include "options/option.h"
 #include "store/modelfile.h"
 
 // The data that a command line names behind its model: operands and --table.
