@@ -47,11 +47,10 @@ struct gp_lead {
     size_t workers; // with which the next run begins
     bool known;     // they were in the one before
     peer *peers;    // [n_peers]
-    size_t n_peers;
+    size_t n_peers, peers_room;
     uint64_t runs;
     note *notes; // [notes_room], of which first_note .. first_note + n_notes - 1 are to be sent
     size_t first_note, n_notes, notes_room;
-    char *word;         // text of a farewell
     double awake, back; // when the lead was last seen at work, and when it last came back from being away
     // The run:
     bool running, ended;
