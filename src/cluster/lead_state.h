@@ -69,6 +69,7 @@ struct gp_lead {
     uint64_t until;        // the version it ends with
     char *interval_job;    // of its workers; free
     double interval_began; // or when it began to wait for servers
+    double left_alone;     // when a worker that can end the interval was last known
     uint64_t rows_elsewhere;
     // The farewell:
     bool parting;
