@@ -30,3 +30,10 @@ double gp_memory_bytes(void)
     bytes = fmin(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     return fmin(bytes, fmin(limit_of(RLIMIT_DATA), limit_of(RLIMIT_AS)));
 }
+
+advgp_status gp_memory_check(double bytes, const char *what, const char *way_out, advgp_error *err)
+{
+    if (bytes <= gp_memory_bytes()) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "%s takes about %.2g GB of memory, and there are %.2g: %s", what, bytes / 1e9,
+                   gp_memory_bytes() / 1e9, way_out);
+}

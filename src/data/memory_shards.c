@@ -6,10 +6,12 @@
 
 #include <string.h>
 
-enum { SLAB_ROWS = 1024 };
+// A slab has a thousand rows, or as few as fill a quarter of a megabyte: every shard has one that is not full, and with
+// many columns these would be larger than the data.
+enum { SLAB_ROWS_MAX = 1024, SLAB_BYTES = 1 << 18 };
 
 typedef struct slabs {
-    void **slab; // SLAB_ROWS rows each
+    void **slab; // slab_rows each
     size_t n, capacity;
 } slabs;
 
@@ -18,6 +20,7 @@ typedef struct memory_shards {
     slabs *store;  // n_train + 2
     size_t stride; // elements a row: d, target, weight if there are any
     bool float64;
+    size_t slab_rows;
     size_t dealt; // training rows so far
 } memory_shards;
 
@@ -27,8 +30,8 @@ struct gp_memory_builder {
 
 static void *row_at(const memory_shards *m, size_t shard, size_t row)
 {
-    char *slab = m->store[shard].slab[row / SLAB_ROWS];
-    return slab + (row % SLAB_ROWS) * m->stride * (m->float64 ? sizeof(double) : sizeof(float));
+    char *slab = m->store[shard].slab[row / m->slab_rows];
+    return slab + (row % m->slab_rows) * m->stride * (m->float64 ? sizeof(double) : sizeof(float));
 }
 
 static void widen(double *restrict out, const void *in, size_t n, bool float64)
@@ -94,6 +97,8 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
     m->store = store;
     m->stride = d + 1 + weighted;
     m->float64 = float64;
+    const size_t fit = SLAB_BYTES / (m->stride * (float64 ? sizeof(double) : sizeof(float)));
+    m->slab_rows = fit < 1 ? 1 : fit < SLAB_ROWS_MAX ? fit : SLAB_ROWS_MAX;
     b->shards = m;
     *out = b;
     return ADVGP_OK;
@@ -101,10 +106,10 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
 
 static advgp_status make_room(memory_shards *m, slabs *s, size_t row, advgp_error *err)
 {
-    if (row < s->n * SLAB_ROWS) return ADVGP_OK;
+    if (row < s->n * m->slab_rows) return ADVGP_OK;
     if (!gp_grow(&s->slab, &s->capacity, s->n, s->n + 1, sizeof *s->slab))
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");
-    void *slab = gp_alloc(SLAB_ROWS, m->stride * (m->float64 ? sizeof(double) : sizeof(float)));
+    void *slab = gp_alloc(m->slab_rows, m->stride * (m->float64 ? sizeof(double) : sizeof(float)));
     if (!slab)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");
     s->slab[s->n++] = slab;

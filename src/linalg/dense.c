@@ -40,6 +40,14 @@ void gp_syrk_upper(gp_cmat A, double beta, gp_mat C)
                 (int)C.ld);
 }
 
+void gp_symmetric_update(size_t n, size_t k, const double *V, size_t ld_v, const double *W, size_t ld_w, double *C,
+                         size_t ld_c)
+{
+    if (!n) return;
+    cblas_dsyr2k(CblasColMajor, CblasLower, CblasNoTrans, (int)n, (int)k, -1, V, (int)ld_v, W, (int)ld_w, 1, C,
+                 (int)ld_c);
+}
+
 void gp_gemv(gp_op op, double alpha, gp_cmat A, const double *x, double beta, double *y)
 {
     const size_t n_out = op == GP_TRANSPOSED ? A.cols : A.rows;

@@ -12,6 +12,9 @@ typedef enum gp_op { GP_AS_IS, GP_TRANSPOSED } gp_op;
 void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double beta, gp_mat C);
 // upper(C) = A^T A + beta upper(C); the strict lower part is not touched
 void gp_syrk_upper(gp_cmat A, double beta, gp_mat C);
+// For factor.c, in LAPACK's order (column by column): lower(C) -= V W^T + W V^T; C is n x n, V and W n x k.
+void gp_symmetric_update(size_t n, size_t k, const double *V, size_t ld_v, const double *W, size_t ld_w, double *C,
+                         size_t ld_c);
 // y = alpha op(A) x + beta y
 void gp_gemv(gp_op op, double alpha, gp_cmat A, const double *x, double beta, double *y);
 

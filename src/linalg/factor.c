@@ -84,22 +84,75 @@ bool gp_cholesky_ladder(gp_cmat K, double scale, gp_rung *rung, gp_mat R)
     return false;
 }
 
-enum { EIGEN_BLOCK = 64 }; // room for LAPACK's blocked reduction to tridiagonal form
+enum {
+    EIGEN_BLOCK = 64,
+    PANEL = 32
+}; // room for LAPACK's blocked reduction to tridiagonal form; columns of one of ours
 
+// Above GP_EIGEN_LONG also what divide and conquer wants: the vectors, 1 + 4 n + n^2 doubles and 3 + 5 n integers.
 size_t gp_eigen_work(size_t n)
 {
-    return (EIGEN_BLOCK + 2) * n + 1;
+    return (EIGEN_BLOCK + 2) * n + 1 + (n > GP_EIGEN_LONG ? 2 * n * n + 9 * n + 4 : 0);
+}
+
+// LAPACK's own, which LAPACKE does not wrap: reduces the first nb columns of A, and W for the update of the others.
+void LAPACK_GLOBAL(dlatrd, DLATRD)(const char *uplo, const lapack_int *n, const lapack_int *nb, double *A,
+                                   const lapack_int *lda, double *e, double *tau, double *W, const lapack_int *ldw);
+
+// A = Q T Q^T with T tridiagonal (diagonal, e), Q in the reflections that LAPACK's dsytrd leaves (lower triangle,
+// column by column), a panel at a time. W has n * PANEL doubles.
+static bool tridiagonal(gp_mat A, double *diagonal, double *e, double *tau, double *W, int (*stop)(void *ctx),
+                        void *ctx)
+{
+    const lapack_int n = (lapack_int)A.rows, nb = PANEL;
+    lapack_int i = 0;
+    for (; n - i > 2 * nb; i += nb) {
+        if (stop && stop(ctx)) return false;
+        const lapack_int left = n - i, after = left - nb;
+        double *corner = A.p + (size_t)i * A.ld + (size_t)i, *rest = corner + (size_t)nb * (A.ld + 1);
+        LAPACK_GLOBAL(dlatrd, DLATRD)("L", &left, &nb, corner, &n, e + i, tau + i, W, &left);
+        gp_symmetric_update((size_t)after, PANEL, corner + nb, A.ld, W + nb, (size_t)left, rest, A.ld);
+        for (lapack_int k = 0; k < nb; k++) {
+            double *pivot = corner + (size_t)k * (A.ld + 1);
+            pivot[1] = e[i + k];
+            diagonal[i + k] = pivot[0];
+        }
+    }
+    return LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n - i, A.p + (size_t)i * (A.ld + 1), n, diagonal + i, e + i,
+                               tau + i, W, n * PANEL) == 0;
+}
+
+bool gp_eigen_asking(gp_mat A, double *lambda, double *work, int (*stop)(void *ctx), void *ctx, bool *stopped)
+{
+    const size_t n = A.rows;
+    const lapack_int N = (lapack_int)n;
+    assert(A.cols == n && A.ld == n);
+    *stopped = false;
+    if (!n) return true;
+    if (!gp_all_finite(n * n, A.p)) return false;
+    // Column j of LAPACK's answer is row j of ours.
+    if (n <= GP_EIGEN_LONG)
+        return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', N, A.p, N, lambda, work, (lapack_int)gp_eigen_work(n)) ==
+               0;
+    double *e = work, *tau = e + n, *Z = tau + n, *rest = Z + n * n;
+    *stopped = !tridiagonal(A, lambda, e, tau, rest, stop, ctx);
+    if (*stopped) return false;
+    const size_t room = 1 + 4 * n + n * n;
+    if (LAPACKE_dstedc_work(LAPACK_COL_MAJOR, 'I', N, lambda, e, Z, N, rest, (lapack_int)room,
+                            (lapack_int *)(void *)(rest + room), (lapack_int)(3 + 5 * n)) != 0)
+        return false;
+    *stopped = stop && stop(ctx);
+    if (*stopped) return false;
+    if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', N, N, A.p, N, tau, Z, N, rest, (lapack_int)room) != 0)
+        return false;
+    memcpy(A.p, Z, n * n * sizeof *Z);
+    return true;
 }
 
 bool gp_eigen(gp_mat A, double *lambda, double *work)
 {
-    const size_t n = A.rows;
-    assert(A.cols == n && A.ld == n);
-    if (!n) return true;
-    if (!gp_all_finite(n * n, A.p)) return false;
-    // Column j of LAPACK's answer is row j of ours.
-    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, A.p, (lapack_int)n, lambda, work,
-                              (lapack_int)gp_eigen_work(n)) == 0;
+    bool stopped;
+    return gp_eigen_asking(A, lambda, work, NULL, NULL, &stopped);
 }
 
 size_t gp_semidefinite_scratch(size_t n)

@@ -199,6 +199,49 @@ static void a_semidefinite_matrix_has_a_factor(void **state)
     free(scratch);
 }
 
+typedef struct patience {
+    int asked, until; // non-zero answers from `until` on
+} patience;
+
+static int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}
+
+static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **state)
+{
+    (void)state;
+    const size_t n = GP_EIGEN_LONG + 33;
+    gp_rng rng = gp_rng_seeded(3, 0);
+    double *A = doubles(n * n), *Q = doubles(n * n), *work = doubles(gp_eigen_work(n)), *lambda = doubles(n);
+    double *x = doubles(n), *t = doubles(n), *y = doubles(n), *expected = doubles(n);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = gp_rng_normal(&rng);
+        for (size_t j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = gp_rng_normal(&rng);
+    }
+    bool stopped = true;
+    memcpy(Q, A, n * n * sizeof *A);
+    assert_true(gp_eigen_asking(gp_mat_of(Q, n, n), lambda, work, NULL, NULL, &stopped));
+    assert_false(stopped);
+    for (size_t k = 1; k < n; k++) assert_true(lambda[k - 1] <= lambda[k]);
+    gp_gemv(GP_AS_IS, 1, gp_cmat_of(Q, n, n), x, 0, t); // Q x
+    gp_gemv(GP_TRANSPOSED, 1, gp_cmat_of(Q, n, n), t, 0, y);
+    for (size_t i = 0; i < n; i++) assert_true(fabs(y[i] - x[i]) < 1e-10); // Q^T Q = I
+    for (size_t k = 0; k < n; k++) t[k] *= lambda[k];
+    gp_gemv(GP_TRANSPOSED, 1, gp_cmat_of(Q, n, n), t, 0, y);
+    gp_gemv(GP_AS_IS, 1, gp_cmat_of(A, n, n), x, 0, expected);
+    for (size_t i = 0; i < n; i++) assert_true(fabs(y[i] - expected[i]) < 1e-8); // Q^T diag(lambda) Q = A
+    for (int until = 0; until <= 10; until += 5) {
+        patience p = {.until = until};
+        memcpy(Q, A, n * n * sizeof *A);
+        assert_false(gp_eigen_asking(gp_mat_of(Q, n, n), lambda, work, asked, &p, &stopped));
+        assert_true(stopped);
+        assert_int_equal(p.asked, until + 1); // it ends at once
+    }
+    free(A), free(Q), free(work), free(lambda), free(x), free(t), free(y), free(expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +250,7 @@ int main(void)
         cmocka_unit_test(the_ladder_climbs_by_tens_up_to_a_hundredth),
         cmocka_unit_test(the_ladder_stops_at_the_first_rung_that_holds),
         cmocka_unit_test(eigenvectors_are_rows_orthonormal_and_ascending),
+        cmocka_unit_test(a_long_eigenproblem_has_the_same_laws_and_ends_when_asked),
         cmocka_unit_test(a_semidefinite_matrix_has_a_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 // method_linear.c: linear regression, and with the intercept alone the mean: closed form, one pass over the rows.
+#include "base/memory.h"
 #include "method/method.h"
 #include "score/linear_fit.h"
 #include "train/conclude.h"
@@ -48,7 +49,13 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
     *model = NULL;
     if (!shards || !request->schema) return gp_fail(err, ADVGP_EINVAL, "%s: no rows or no schema given", name);
     if (!gp_shards_rows(shards, GP_TRAIN)) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
-    advgp_status st = gp_reader_new(shards, READ_ROWS, &reader, err);
+    // Normal equations, covariance and its factor, in fit, model and file: 17 matrices, by measurement
+    const double p = slopes ? (double)shards->d + 1 : 1;
+    char what[80];
+    snprintf(what, sizeof what, "linear regression on %zu encoded columns", shards->d);
+    advgp_status st = gp_memory_check(17 * sizeof(double) * p * p, what, "use fewer columns (--features, --exclude)",
+                                      err);
+    if (st == ADVGP_OK) st = gp_reader_new(shards, READ_ROWS, &reader, err);
     if (st == ADVGP_OK)
         st = gp_linear_fit(&reader, slopes, events ? events->stop : NULL, events ? events->ctx : NULL, &fit, err);
     if (st == ADVGP_OK && fit.rank < fit.p)

@@ -15,6 +15,8 @@ struct gp_qw {
     double *t, *lambda, *c; // [M]
     double *work;
     double jitter; // relative, the largest that a precision has needed
+    int (*stop)(void *ctx);
+    void *stop_ctx;
 };
 
 static void plan(gp_qw *qw, gp_carve *carve)
@@ -159,6 +161,11 @@ const double *gp_qw_shift(const gp_qw *qw)
     return qw->t;
 }
 
+void gp_qw_ask(gp_qw *qw, int (*stop)(void *ctx), void *ctx)
+{
+    qw->stop = stop, qw->stop_ctx = ctx;
+}
+
 double gp_qw_jitter(const gp_qw *qw)
 {
     return qw->jitter;
@@ -251,8 +258,11 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
     gp_mat_copy(gp_ro(stats->A), qw->Q);
-    if (!gp_all_finite(qw->M, stats->b) || !isfinite(stats->residual) || !gp_eigen(qw->Q, qw->lambda, qw->work))
-        return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
+    bool stopped = false;
+    const bool solved = gp_all_finite(qw->M, stats->b) && isfinite(stats->residual) &&
+                        gp_eigen_asking(qw->Q, qw->lambda, qw->work, qw->stop, qw->stop_ctx, &stopped);
+    if (stopped) return gp_fail(err, ADVGP_ESTOPPED, "interrupted while the best noise was looked for");
+    if (!solved) return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
     const double rest = explain(qw, stats);
 
     // Scan for the lowest value: the profile can have more than one valley. It rises for every sigma^2 above

@@ -25,6 +25,10 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 // be NULL).
 advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma, double *neg_elbo, advgp_error *err);
 
+// Above a thousand features that is an eigenproblem of seconds to minutes: stop (NULL: nobody) is asked on the way, and
+// a non-zero answer ends it with ESTOPPED.
+void gp_qw_ask(gp_qw *qw, int (*stop)(void *ctx), void *ctx);
+
 // The ln sigma that minimises the bound at fixed q(w): sigma^2 = (1/n) [yy - 2 b^T mu + tr(A (S - E)) + n sum a0^2],
 // closed form.
 advgp_status gp_qw_noise(gp_qw *qw, const gp_stats *stats, const double *mu, const double *U, double *ln_sigma,

@@ -45,10 +45,13 @@ static void set_variance(gp_linear *fit, double left)
 
 // coef = A^+ b by A = Q diag(lambda) Q^T, and the variance of what is left. Q (p x p, A on entry), lambda (p), t (p)
 // and work are scratch; rows of Q and lambda^-1/2 (0 where nothing is known) stay in them.
-static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work)
+static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work, const sums *s,
+                  bool *stopped)
 {
     const size_t p = fit->p;
-    if (!gp_all_finite(p, b) || !isfinite(fit->yy) || !gp_eigen(Q, lambda, work)) return false;
+    *stopped = false;
+    if (!gp_all_finite(p, b) || !isfinite(fit->yy)) return false;
+    if (!gp_eigen_asking(Q, lambda, work, s->stop, s->stop_ctx, stopped)) return false;
     const double least = undetermined * lambda[p - 1];
     gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t); // rows of Q are eigenvectors
     for (size_t k = 0; k < p; k++) {
@@ -109,9 +112,10 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     double *rest = s.C.p + (p + 1) * (p + 1), *lambda = rest + 2 * p * p, *work = lambda + 2 * p;
     const gp_mat Q = gp_mat_of(rest, p, p);
     gp_mat_copy(gp_ro(out->A), Q);
-    if (!solve(out, out->b, Q, lambda, lambda + p, work) ||
+    bool stopped;
+    if (!solve(out, out->b, Q, lambda, lambda + p, work, &s, &stopped) ||
         !covariance(out, Q, lambda, gp_mat_of(rest + p * p, p, p), work))
-        st = not_finite(err);
+        st = stopped ? gp_fail(err, ADVGP_ESTOPPED, "interrupted during linear regression") : not_finite(err);
 done:
     gp_free(scratch);
     out->block = kept;
@@ -191,7 +195,8 @@ static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_err
         gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), Q);
         for (size_t i = 0; i < p; i++) b[i] = s.C.p[i * s.C.ld + p];
         fit->yy = s.C.p[p * s.C.ld + p], fit->n = s.C.p[0];
-        if (!solve(fit, b, Q, lambda, t, t + p)) st = not_finite(err);
+        bool stopped; // nobody asks
+        if (!solve(fit, b, Q, lambda, t, t + p, &s, &stopped)) st = not_finite(err);
     }
     gp_free(scratch);
     return st;

@@ -1,11 +1,14 @@
 // defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "cluster/cluster.h"
 #include "linalg/blas.h"
+#include "score/linear_fit.h"
 #include "train/conductor.h"
 #include "train/inducing.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds (8,192 rows of each worker),
@@ -27,6 +30,35 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
     *reduced = "the limit of this process (ulimit -d, ulimit -v) leaves no room for more threads";
     t->workers = fit - OTHERS;
     return ADVGP_OK;
+}
+
+// Matrices of M x M doubles: 17 of model, server and finish, 15 of each thread that works, 2 of the server for each
+// worker, by measurement (tables of 400 to 2,000 columns, 1 to 4 threads); the linear trend has a feature for every
+// encoded column, so it is these that many columns cost.
+static advgp_status fit_memory(const gp_training *t, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    const bool lines = o->trend == GP_TREND_LINEAR;
+    const double m = fmin((double)o->m, (double)t->n_train); // no more than distinct rows
+    const double M = m + (o->trend != GP_TREND_NONE) + (lines ? (double)t->shards->d : 0);
+    const double matrices = 17 + 15 * (double)t->conductor->threads(t) + 2 * (double)t->workers;
+    const double bytes = sizeof(double) * M * M * matrices + gp_linear_line_bytes(t->n_train, t->shards->d);
+    char what[160], said[240];
+    snprintf(what, sizeof what,
+             "a training of %.0f features (%.0f inducing inputs, %zu encoded columns), %zu worker%s,", M, m,
+             t->shards->d, t->workers, t->workers == 1 ? "" : "s");
+    const advgp_status st = gp_memory_check(
+        bytes, what,
+        lines
+            ? "use fewer columns (--features, --exclude), --trend constant, under which columns are no features, fewer "
+              "--workers or a smaller --inducing"
+            : "use fewer columns (--features, --exclude), fewer --workers or a smaller --inducing",
+        err);
+    if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes()) {
+        snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
+        gp_training_phase(t, said);
+    }
+    return st;
 }
 
 static advgp_status resolve_workers(gp_training *t, advgp_error *err)
@@ -88,7 +120,8 @@ advgp_status gp_training_resolve_defaults(gp_training *t, advgp_error *err)
     advgp_status st = resolve_workers(t, err);
     if (st != ADVGP_OK) return st;
     resolve_schedule(t);
-    st = resolve_inducing(t, err);
+    st = fit_memory(t, err);
+    if (st == ADVGP_OK) st = resolve_inducing(t, err);
     t->n_views = t->conductor->places(t);
     t->views = gp_alloc(t->n_views, sizeof *t->views);
     if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);

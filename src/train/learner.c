@@ -2,6 +2,7 @@
 #include "train/learner.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "linalg/factor.h"
 #include "ps/statistics.h"
 #include "train/map_choice.h"
 
@@ -111,11 +112,15 @@ advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_
 
 // ---- finish ---------------------------------------------------------------------------------------------------------
 
-advgp_status gp_learner_finish(gp_learner *l, const double *statistics, double *neg_elbo, advgp_error *err)
+advgp_status gp_learner_finish(gp_learner *l, const double *statistics, bool hurry, int (*stop)(void *ctx), void *ctx,
+                               double *neg_elbo, advgp_error *err)
 {
     const gp_theta_layout layout = l->layout;
     gp_statistics_unpack(statistics, &l->stats);
-    advgp_status st = gp_qw_best_noise(l->qw, &l->stats, &l->theta[0], NULL, err);
+    advgp_status st = ADVGP_OK;
+    gp_qw_ask(l->qw, stop, ctx);
+    if (!hurry || layout.M <= GP_EIGEN_LONG) st = gp_qw_best_noise(l->qw, &l->stats, &l->theta[0], NULL, err);
+    gp_qw_ask(l->qw, NULL, NULL);
     if (st == ADVGP_OK)
         st = gp_qw_optimal(l->qw, &l->stats, l->theta[0], l->theta + layout.n_rest, l->theta + layout.U, neg_elbo, err);
     return st;

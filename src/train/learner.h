@@ -38,5 +38,7 @@ advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_
                            size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err);
 
 // The last act: from the statistics of the training rows at theta (ps/statistics.h) the best noise, the optimal q(w)
-// and the exact bound.
-advgp_status gp_learner_finish(gp_learner *learner, const double *statistics, double *neg_elbo, advgp_error *err);
+// and the exact bound. stop may be NULL; asked with ctx where the noise takes long, a non-zero answer is ESTOPPED. In a
+// hurry the noise stays that of the steps where it would take long.
+advgp_status gp_learner_finish(gp_learner *learner, const double *statistics, bool hurry, int (*stop)(void *ctx),
+                               void *ctx, double *neg_elbo, advgp_error *err);

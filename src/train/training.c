@@ -105,5 +105,7 @@ advgp_status gp_training_posterior(gp_training *t, gp_run *run, gp_learner *l, s
     const double *sum = NULL;
     const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum, stop,
                                            t, err);
-    return st == ADVGP_OK ? gp_learner_finish(l, sum, neg_elbo, err) : st;
+    // By what the record says, not by who asks: a replay must come to the same decision.
+    const bool hurry = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
+    return st == ADVGP_OK ? gp_learner_finish(l, sum, hurry, stop, t, neg_elbo, err) : st;
 }

@@ -308,4 +308,25 @@ echo 'the diary of last week' >out/diary
 t 'bad resume, bad log'      2 'out/diary' 'no log' '--force' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary
 t 'forced, still no log'     4 'out/diary' -- "${run[@]}" --resume in/kept.checkpoint --log out/diary --force
 
+# ---- memory: said before it is taken -------------------------------------------------------------------------------------
+awk 'BEGIN { srand(1); print "a,b,c,d,e,y"; for (i = 0; i < 1000; i++) printf "a%d,b%d,c%d,d%d,e%d,%f\n", i, i, i, i, i, rand() }' >in/words.csv
+limited() { # NAME FRAGMENT... -- ARGUMENTS: exit 2 under a limit of 3 GB, without having taken as much
+  local name=$1 fragments=() code
+  shift
+  while [[ $1 != -- ]]; do fragments+=("$1"); shift; done
+  shift
+  n_cases=$((n_cases + 1))
+  (ulimit -d 3000000 && exec timeout -k 5 60 "$advgp" "$@" >said.out 2>said.err)
+  code=$?
+  [[ $code == 2 ]] || tell "$name: exit $code, expected 2: $(tail -n 3 said.err)"
+  for fragment in "${fragments[@]}"; do
+    grep -q '^advgp: .* takes about .* GB of memory, and there are 3' said.err && grep -qF -- "$fragment" said.err ||
+      tell "$name: no '$fragment' in: $(tail -n 1 said.err)"
+  done
+  [[ -z $(find out -name 'wide*') ]] || tell "$name: files are left"
+}
+wide=(in/words.csv "${y[@]}" -o out/wide.safetensors --encode 'a=onehot,b=onehot,c=onehot,d=onehot,e=onehot')
+limited 'many columns' '5201 features' '5000 encoded columns' '--trend constant' '--exclude' -- train "${wide[@]}" --log out/wide.log
+limited 'many columns of linear regression' '5000 encoded columns' '--exclude' -- train "${wide[@]}" --method linear
+
 end_report 120
