@@ -6,6 +6,7 @@
 #include "cluster/join.h"
 #include "cluster/role.h"
 #include "data/packed.h"
+#include "store/claim.h"
 #include "store/keys.h"
 #include "store/rendezvous.h"
 #include "transport/address.h"
@@ -55,6 +56,7 @@ struct gp_participant {
     gp_endpoint *listening; // the cluster's, over ZeroMQ
     size_t workers, message_max;
     gp_zmq_identity former; // the workers' key of the lead before, now dead; empty: none
+    gp_claim claim;         // on the rendezvous file, until it is settled who leads
     gp_rendezvous published;
     bool is_published;
 };
@@ -221,8 +223,9 @@ static bool lead_lives(const gp_participant *e, const gp_rendezvous *r)
         if (st == ADVGP_OK) st = end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL);
     }
     if (end) end->transport->close(end);
-    if (st == ADVGP_OK) return got != NULL;
-    return st == ADVGP_ECLUSTER || gp_address_answers(r->endpoint, knock_seconds); // who refuses us lives
+    if (got || st == ADVGP_ECLUSTER) return true; // who refuses us lives
+    // A lead that stands still answers nothing, but its system still opens to whoever knocks.
+    return gp_address_answers(r->endpoint, knock_seconds);
 }
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
@@ -414,7 +417,9 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
     if (gp_role_needs_meeting(&facts)) {
         gp_rendezvous r;
         bool there;
-        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
+        // Of those who are started at the same instant one looks and publishes before the next one looks.
+        advgp_status st = gp_claim_take(e->rendezvous, on_stop, e, &e->claim, err);
+        if (st == ADVGP_OK) st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
         if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
         if (st != ADVGP_OK) return st;
         if (there && lead_lives(e, &r))
@@ -504,11 +509,12 @@ static advgp_status enter_zmq(gp_participant *e, advgp_error *err)
 {
     find_rendezvous(e);
     advgp_status st = settle_role(e, err);
-    if (st != ADVGP_OK) return st;
-    if (!e->worker) {
+    if (st == ADVGP_OK && !e->worker) {
         e->workers = workers_expected(e);
-        return listen_zmq(e, err);
+        st = listen_zmq(e, err);
     }
+    gp_claim_release(&e->claim);
+    if (st != ADVGP_OK || !e->worker) return st;
     st = read_worker_keys(e, err);
     if (st == ADVGP_OK) st = connect_zmq(e, err);
     return st == ADVGP_OK && e->serves ? offer_service(e, NULL, err) : st;
@@ -523,6 +529,7 @@ static advgp_status participant_new(const gp_options *o, const gp_host *host, gp
     read_launch(e);
     e->wish = GP_ANY_WORKER;
     e->give_up = worker_wait;
+    e->claim.fd = -1;
     name_self(e);
     return ADVGP_OK;
 }
