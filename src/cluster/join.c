@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "data/packed.h"
+#include "linalg/interrupt.h"
 #include "run/computer.h"
 #include "run/run.h"
 #include "run/send.h"
@@ -27,6 +28,8 @@ typedef struct joining {
     gp_sender sender;
     uint64_t signs; // of the follower, as they are given
     size_t heard;   // messages since the follower was told the time
+    double asked;   // to stop: when that was heard while it computed,
+    bool is_asked;  // if it was
     // A worker's:
     gp_row_computer *computer;
     server_line *lines;     // [n_lines]
@@ -280,11 +283,25 @@ static void close_service(joining *j)
 
 // ---- life -----------------------------------------------------------------------------------------------------------
 
+// Asked to stop, and its grace is over: what is computed comes too late for anybody.
+static int is_late(void *ctx)
+{
+    joining *j = ctx;
+    if (!j->o.stop || !j->o.stop(j->o.ctx)) return 0;
+    const double now = gp_clock_wall();
+    if (!j->is_asked) j->asked = now;
+    j->is_asked = true;
+    return now - j->asked >= j->o.grace;
+}
+
 static void compute(joining *j)
 {
     const gp_computer computer = gp_row_computer_of(j->computer);
     advgp_error err = {0};
-    const advgp_status st = gp_follower_compute(j->follower, &computer, &err);
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, is_late, j);
+    advgp_status st = gp_follower_compute(j->follower, &computer, &err);
+    if (gp_interrupt_close(&scope)) st = gp_fail(&err, ADVGP_ESTOPPED, "the worker was asked to stop");
     if (st == ADVGP_OK)
         gp_follower_computed(j->follower, gp_clock_wall());
     else

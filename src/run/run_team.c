@@ -1,6 +1,7 @@
 // run_team.c: the workers are threads of this process. The server's own work is done by whoever takes turns.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "linalg/interrupt.h"
 #include "run/run.h"
 #include "run/send.h"
 #include "run/work.h"
@@ -27,6 +28,7 @@ struct team {
     mate *mates;             // [workers]
     gp_sender sender;
     gp_message_limits limits;
+    atomic_bool over; // nobody waits for what is being computed
 };
 
 static gp_endpoint *server_end(team *t)
@@ -36,10 +38,18 @@ static gp_endpoint *server_end(team *t)
 
 // ---- a worker -------------------------------------------------------------------------------------------------------
 
+static int is_over(void *ctx)
+{
+    return atomic_load(&((team *)ctx)->over);
+}
+
 static void *work(void *arg)
 {
     mate *m = arg;
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, is_over, m->team);
     m->status = gp_worker_live(&m->life, &m->error);
+    (void)gp_interrupt_close(&scope);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
     server->transport->wake(server);
@@ -115,6 +125,7 @@ static void team_stop(gp_run *run)
     if (t->mates && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
+        atomic_store(&t->over, true);
         const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
         for (size_t k = 0; k < run->o.workers; k++) (void)gp_sender_send(&t->sender, e, 1 + k, &bye, NULL);
         while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
