@@ -9,7 +9,7 @@
 
 typedef struct team team;
 
-typedef struct mate {
+typedef struct worker_thread {
     team *team;
     pthread_t thread;
     bool started;
@@ -18,12 +18,12 @@ typedef struct mate {
     atomic_bool ended; // status and error may be read
     advgp_status status;
     advgp_error error;
-} mate;
+} worker_thread;
 
 struct team {
     gp_run base;
     gp_endpoint **endpoints; // [1 + workers], the server's first; a worker closes its own
-    mate *mates;             // [workers]
+    worker_thread *threads;  // [workers]
     char *bytes;             // of the message being sent
     gp_message_limits limits;
 };
@@ -37,7 +37,7 @@ static gp_endpoint *server_end(team *t)
 
 static void *work(void *arg)
 {
-    mate *m = arg;
+    worker_thread *m = arg;
     m->status = gp_worker_live(&m->life, &m->error);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
@@ -63,7 +63,7 @@ static advgp_status say_all(team *t, advgp_error *err)
 static advgp_status failure(team *t, advgp_error *err)
 {
     for (size_t k = 0; k < t->base.o.workers; k++) {
-        mate *m = &t->mates[k];
+        worker_thread *m = &t->threads[k];
         if (!atomic_load(&m->ended) || m->status == ADVGP_OK) continue;
         if (err) *err = m->error;
         return m->status;
@@ -104,7 +104,7 @@ static void team_wake(gp_run *run)
 static bool all_ended(team *t)
 {
     for (size_t k = 0; k < t->base.o.workers; k++)
-        if (t->mates[k].started && !atomic_load(&t->mates[k].ended)) return false;
+        if (t->threads[k].started && !atomic_load(&t->threads[k].ended)) return false;
     return true;
 }
 
@@ -112,7 +112,7 @@ static bool all_ended(team *t)
 static void team_stop(gp_run *run)
 {
     team *t = (team *)run;
-    if (t->mates && t->endpoints && t->endpoints[0]) {
+    if (t->threads && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
         const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
@@ -121,14 +121,14 @@ static void team_stop(gp_run *run)
             (void)e->transport->send(e, 1 + k, t->bytes, gp_message_size(&bye), NULL);
         while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
     }
-    for (size_t k = 0; t->mates && k < run->o.workers; k++) {
-        mate *m = &t->mates[k];
+    for (size_t k = 0; t->threads && k < run->o.workers; k++) {
+        worker_thread *m = &t->threads[k];
         if (m->started) pthread_join(m->thread, NULL);
         gp_row_computer_free(m->computer);
     }
     for (size_t k = 0; t->endpoints && k <= run->o.workers; k++)
         if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
-    gp_free(t->mates);
+    gp_free(t->threads);
     gp_free(t->endpoints);
     gp_free(t->bytes);
 }
@@ -137,7 +137,7 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
 {
     team *t = (team *)run;
     for (size_t k = 0; k < run->o.workers; k++) {
-        mate *m = &t->mates[k];
+        worker_thread *m = &t->threads[k];
         m->started = pthread_create(&m->thread, NULL, work, m) == 0;
         if (!m->started)
             return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
@@ -151,7 +151,7 @@ static const gp_run_ops team_ops = {
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
-static advgp_status make_mate(team *t, size_t k, advgp_error *err)
+static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
 {
     const gp_run *run = &t->base;
     const gp_row_computer_options o = {.shards = run->o.shards,
@@ -159,7 +159,7 @@ static advgp_status make_mate(team *t, size_t k, advgp_error *err)
                                        .rule = run->o.rule,
                                        .range = gp_range_all(run->layout),
                                        .batch = run->o.batch};
-    mate *m = &t->mates[k];
+    worker_thread *m = &t->threads[k];
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
     if (st != ADVGP_OK) return st;
@@ -192,12 +192,13 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
                                         .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
         t->bytes = gp_alloc(bytes, 1);
-        t->mates = gp_alloc(o->workers, sizeof *t->mates);
+        t->threads = gp_alloc(o->workers, sizeof *t->threads);
         t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
-        st = t->bytes && t->mates && t->endpoints ? gp_inproc_open(o->workers, bytes, t->endpoints, err)
-                                                  : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+        st = t->bytes && t->threads && t->endpoints
+                 ? gp_inproc_open(o->workers, bytes, t->endpoints, err)
+                 : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
     }
-    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_mate(t, k, err);
+    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_worker_thread(t, k, err);
     if (st != ADVGP_OK) {
         gp_run_free(&t->base);
         return st;
