@@ -72,26 +72,26 @@ bool gp_grow(void *array, size_t *room, size_t n, size_t wanted, size_t size)
     return true;
 }
 
-void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size)
+void *gp_arena_bytes(gp_arena *arena, size_t n, size_t size)
 {
-    if (too_large(n, size) || round_up(n * size) > SIZE_MAX / 2 - carve->used) {
-        carve->overflowed = true;
+    if (too_large(n, size) || round_up(n * size) > SIZE_MAX / 2 - arena->used) {
+        arena->overflowed = true;
         return NULL;
     }
-    void *piece = carve->base ? carve->base + carve->used : NULL;
-    carve->used += round_up(n * size);
+    void *piece = arena->base ? arena->base + arena->used : NULL;
+    arena->used += round_up(n * size);
     return piece;
 }
 
-double *gp_carve_doubles(gp_carve *carve, size_t n)
+double *gp_arena_doubles(gp_arena *arena, size_t n)
 {
-    return gp_carve_bytes(carve, n, sizeof(double));
+    return gp_arena_bytes(arena, n, sizeof(double));
 }
 
-bool gp_carve_take(gp_carve *carve)
+bool gp_arena_take(gp_arena *arena)
 {
-    char *block = carve->overflowed ? NULL : gp_alloc(1, carve->used);
-    *carve = (gp_carve){.base = block};
+    char *block = arena->overflowed ? NULL : gp_alloc(1, arena->used);
+    *arena = (gp_arena){.base = block};
     return block != NULL;
 }
 

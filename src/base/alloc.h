@@ -13,19 +13,19 @@ void gp_free(void *p); // NULL is fine
 // without memory: everything is as it was.
 bool gp_grow(void *array, size_t *room, size_t n, size_t wanted, size_t size);
 
-// Cutting: a plan function is run twice over the same carve, first with base = NULL, where it only adds up `used`, then
+// Cutting: a plan function is run twice over the same arena, first with base = NULL, where it only adds up `used`, then
 // with the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache
 // line.
-typedef struct gp_carve {
+typedef struct gp_arena {
     char *base;
     size_t used;     // bytes so far
     bool overflowed; // a size did not fit into size_t: the plan must be refused
-} gp_carve;
-void *gp_carve_bytes(gp_carve *carve, size_t n, size_t size); // NULL while measuring
-double *gp_carve_doubles(gp_carve *carve, size_t n);
+} gp_arena;
+void *gp_arena_bytes(gp_arena *arena, size_t n, size_t size); // NULL while measuring
+double *gp_arena_doubles(gp_arena *arena, size_t n);
 // Between the two: takes the block that the measuring run asked for. False when memory is exhausted. gp_free(base)
 // returns it.
-bool gp_carve_take(gp_carve *carve);
+bool gp_arena_take(gp_arena *arena);
 
 // For tests. Counters cover all threads.
 typedef struct gp_alloc_counts {

@@ -76,23 +76,23 @@ static void freezing_refuses_all_until_thawed(void **state)
     gp_free(p);
 }
 
-static void a_carve_measures_and_cuts_alike(void **state)
+static void an_arena_measures_and_cuts_alike(void **state)
 {
     (void)state;
-    gp_carve carve = {0};
+    gp_arena arena = {0};
     char *base = NULL;
     char *pieces[2][4];
     for (int round = 0; round < 2; round++) {
-        pieces[round][0] = gp_carve_bytes(&carve, 5, 3);
-        pieces[round][1] = (char *)gp_carve_doubles(&carve, 9);
-        pieces[round][2] = gp_carve_bytes(&carve, 0, 8);
-        pieces[round][3] = (char *)gp_carve_doubles(&carve, 1);
-        assert_false(carve.overflowed);
+        pieces[round][0] = gp_arena_bytes(&arena, 5, 3);
+        pieces[round][1] = (char *)gp_arena_doubles(&arena, 9);
+        pieces[round][2] = gp_arena_bytes(&arena, 0, 8);
+        pieces[round][3] = (char *)gp_arena_doubles(&arena, 1);
+        assert_false(arena.overflowed);
         if (round == 0) {
-            assert_int_equal(carve.used, 64 + 128 + 0 + 64);
+            assert_int_equal(arena.used, 64 + 128 + 0 + 64);
             for (int i = 0; i < 4; i++) assert_null(pieces[0][i]);
-            base = gp_alloc(1, carve.used);
-            carve = (gp_carve){.base = base};
+            base = gp_alloc(1, arena.used);
+            arena = (gp_arena){.base = base};
         }
     }
     assert_ptr_equal(pieces[1][0], base);
@@ -101,15 +101,15 @@ static void a_carve_measures_and_cuts_alike(void **state)
     gp_free(base);
 }
 
-static void a_carve_that_overflows_says_so(void **state)
+static void an_arena_that_overflows_says_so(void **state)
 {
     (void)state;
-    gp_carve carve = {0};
-    (void)gp_carve_doubles(&carve, SIZE_MAX / 4);
-    assert_true(carve.overflowed);
-    carve = (gp_carve){0};
-    for (int i = 0; i < 3; i++) (void)gp_carve_bytes(&carve, SIZE_MAX / 5, 1);
-    assert_true(carve.overflowed); // each fits, their sum does not
+    gp_arena arena = {0};
+    (void)gp_arena_doubles(&arena, SIZE_MAX / 4);
+    assert_true(arena.overflowed);
+    arena = (gp_arena){0};
+    for (int i = 0; i < 3; i++) (void)gp_arena_bytes(&arena, SIZE_MAX / 5, 1);
+    assert_true(arena.overflowed); // each fits, their sum does not
 }
 
 static void an_array_grows_keeps_what_it_has_and_zeroes_the_rest(void **state)
@@ -149,8 +149,8 @@ int main(void)
         cmocka_unit_test(counters_follow_every_block),
         cmocka_unit_test(fail_after_lets_exactly_so_many_pass),
         cmocka_unit_test(freezing_refuses_all_until_thawed),
-        cmocka_unit_test(a_carve_measures_and_cuts_alike),
-        cmocka_unit_test(a_carve_that_overflows_says_so),
+        cmocka_unit_test(an_arena_measures_and_cuts_alike),
+        cmocka_unit_test(an_arena_that_overflows_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

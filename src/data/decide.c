@@ -154,7 +154,7 @@ static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, adv
     size_t n = c->categories.n, limit = rows_of(f) / GP_ROWS_PER_CATEGORY;
     *use = true;
     if (c->forced) {
-        if (c->encoding == GP_ENCODE_ONEHOT && n > GP_ONEHOT_FORCED_MAX)
+        if (c->encoding == GP_ENCODING_ONEHOT && n > GP_ONEHOT_FORCED_MAX)
             return gp_fail(err, ADVGP_EDATA,
                            "column '%s' has %zu values, and one-hot takes %d at most; use --encode %s=target",
                            column_name(f, c), n, GP_ONEHOT_FORCED_MAX, column_name(f, c));
@@ -165,9 +165,9 @@ static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, adv
         return ADVGP_OK;
     }
     if (!c->categories.overflowed && n <= GP_ONEHOT_MAX) {
-        c->encoding = GP_ENCODE_ONEHOT;
+        c->encoding = GP_ENCODING_ONEHOT;
     } else if (!c->categories.overflowed && n <= limit) {
-        c->encoding = GP_ENCODE_TARGET;
+        c->encoding = GP_ENCODING_TARGET;
         return refuse_slips(f, c, err);
     } else {
         *use = false;
@@ -178,10 +178,10 @@ static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, adv
 
 static bool is_constant(const gp_candidate *c)
 {
-    if (c->encoding == GP_ENCODE_ONEHOT || c->encoding == GP_ENCODE_TARGET)
+    if (c->encoding == GP_ENCODING_ONEHOT || c->encoding == GP_ENCODING_TARGET)
         return c->categories.n == 1 && c->n_missing == 0;
     bool constant = true;
-    int parts = c->encoding == GP_ENCODE_TIME ? GP_TIME_PARTS : 1;
+    int parts = c->encoding == GP_ENCODING_TIME ? GP_TIME_PARTS : 1;
     for (int p = 0; p < parts; p++) constant = constant && c->moments[p].least == c->moments[p].most;
     return constant;
 }
@@ -192,7 +192,7 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
     const char *name = column_name(f, c);
     if (c->n_missing == rows_of(f))
         return gp_notes_add(f->notes, err, 1, "column '%s' is left out: all its values are missing", name);
-    bool text = c->encoding == GP_ENCODE_ONEHOT || c->encoding == GP_ENCODE_TARGET;
+    bool text = c->encoding == GP_ENCODING_ONEHOT || c->encoding == GP_ENCODING_TARGET;
     advgp_status st = ADVGP_OK;
     *use = true;
     if (text) st = decide_text(f, c, use, err);
@@ -221,14 +221,14 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
                         .indicator = c->n_missing > 0,
                         .name = gp_copy_text(column->name)};
     if (!input->name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
-    if (c->encoding == GP_ENCODE_TIME)
+    if (c->encoding == GP_ENCODING_TIME)
         for (int p = 0; p < GP_TIME_PARTS; p++)
             if (c->moments[p].least < c->moments[p].most) input->time_parts |= 1u << p;
-    if (c->encoding != GP_ENCODE_ONEHOT && c->encoding != GP_ENCODE_TARGET) return ADVGP_OK;
+    if (c->encoding != GP_ENCODING_ONEHOT && c->encoding != GP_ENCODING_TARGET) return ADVGP_OK;
     input->categories = c->categories; // moved
     c->categories = (gp_categories){0};
     gp_categories_sort(&input->categories);
-    if (c->encoding == GP_ENCODE_ONEHOT) return ADVGP_OK;
+    if (c->encoding == GP_ENCODING_ONEHOT) return ADVGP_OK;
     input->prior = f->fit_y.n ? f->fit_y.mean : f->y.mean;
     input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
     if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", input->categories.n);
@@ -271,7 +271,7 @@ static advgp_status scale_input(gp_schema *s, const gp_input *input, const gp_ca
 {
     size_t j = input->first;
     switch (input->encoding) {
-    case GP_ENCODE_NUMBER:
+    case GP_ENCODING_NUMBER:
         if (!isfinite(c->moments[0].mean) || !gp_scale_is_usable(sqrt(c->moments[0].m2 / s->n_weight)))
             return gp_fail(err, ADVGP_EDATA,
                            "column '%s' goes from %g to %g: %s; multiply it by a power of ten (--sql), or leave it out "
@@ -279,13 +279,13 @@ static advgp_status scale_input(gp_schema *s, const gp_input *input, const gp_ca
                            input->name, c->moments[0].least, c->moments[0].most, spread_is_unusable, input->name);
         set_scale(s, j++, c->moments[0].mean, c->moments[0].m2 / s->n_weight);
         break;
-    case GP_ENCODE_ONEHOT:
+    case GP_ENCODING_ONEHOT:
         for (size_t k = 0; k < input->categories.n; k++) set_share(s, j++, input->categories.items[k].weight);
         break;
-    case GP_ENCODE_TARGET:
+    case GP_ENCODING_TARGET:
         scale_target_mean(s, input, c->missing_weight), j++;
         break;
-    case GP_ENCODE_TIME:
+    case GP_ENCODING_TIME:
         for (int p = 0; p < GP_TIME_PARTS; p++)
             if (input->time_parts >> p & 1) set_scale(s, j++, c->moments[p].mean, c->moments[p].m2 / s->n_weight);
         break;

@@ -38,9 +38,9 @@ struct gp_encoder {
 static advgp_status check_type(const gp_source *source, const bound_input *b, advgp_error *err)
 {
     gp_column_type now = source->columns[b->column].type;
-    bool need_time = b->input->encoding == GP_ENCODE_TIME;
+    bool need_time = b->input->encoding == GP_ENCODING_TIME;
     if (need_time == (now == GP_TIME) || b->input->type == now) return ADVGP_OK;
-    if (b->input->encoding != GP_ENCODE_TIME && b->input->encoding != GP_ENCODE_NUMBER) return ADVGP_OK;
+    if (b->input->encoding != GP_ENCODING_TIME && b->input->encoding != GP_ENCODING_NUMBER) return ADVGP_OK;
     if (need_time && now == GP_TEXT) return ADVGP_OK; // allowed if all its values are missing; asked chunk by chunk
     return gp_fail(err, ADVGP_EDATA, "%s: column '%s' holds %ss, and was of type %s in training", source->label,
                    b->input->name, gp_column_type_name(now), gp_column_type_name(b->input->type));
@@ -205,7 +205,7 @@ static advgp_status encode_texts(gp_encoder *e, bound_input *b, const gp_chunk *
         gp_text text = texts[u->rows[k]];
         long found = text.p ? gp_categories_find(&input->categories, text) : GP_NO_CATEGORY;
         for (size_t i = 0; i < input->n_encoded; i++) x[i] = 0;
-        if (input->encoding == GP_ENCODE_TARGET)
+        if (input->encoding == GP_ENCODING_TARGET)
             x[0] = found < 0 ? input->prior : input->category_values[found];
         else if (found >= 0)
             x[found] = 1;
@@ -292,14 +292,14 @@ advgp_status gp_encoder_chunk(gp_encoder *e, const gp_chunk *chunk, gp_rows *row
     for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
         bound_input *b = &e->inputs[i];
         switch (b->input->encoding) {
-        case GP_ENCODE_NUMBER:
+        case GP_ENCODING_NUMBER:
             st = encode_numbers(e, b, chunk, err);
             break;
-        case GP_ENCODE_ONEHOT:
-        case GP_ENCODE_TARGET:
+        case GP_ENCODING_ONEHOT:
+        case GP_ENCODING_TARGET:
             st = encode_texts(e, b, chunk, err);
             break;
-        case GP_ENCODE_TIME:
+        case GP_ENCODING_TIME:
             st = encode_times(e, b, chunk, err);
             break;
         }

@@ -73,7 +73,7 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL,
                        "encode '%s' is not of the form COLUMN=onehot, COLUMN=target or COLUMN=number", spec);
     int chosen = -1;
-    for (int e = GP_ENCODE_NUMBER; e <= GP_ENCODE_TARGET; e++)
+    for (int e = GP_ENCODING_NUMBER; e <= GP_ENCODING_TARGET; e++)
         if (strcmp(equals + 1, gp_encoding_name((gp_encoding)e)) == 0) chosen = e;
     if (chosen < 0)
         return gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of onehot, target, number", spec, equals + 1);
@@ -93,10 +93,10 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
 
 static advgp_status find_candidates(gp_fit *f, advgp_error *err)
 {
-    static const gp_encoding suggested[] = {[GP_NUMBER] = GP_ENCODE_NUMBER,
-                                            [GP_BOOLEAN] = GP_ENCODE_NUMBER,
-                                            [GP_TIME] = GP_ENCODE_TIME,
-                                            [GP_TEXT] = GP_ENCODE_ONEHOT};
+    static const gp_encoding suggested[] = {[GP_NUMBER] = GP_ENCODING_NUMBER,
+                                            [GP_BOOLEAN] = GP_ENCODING_NUMBER,
+                                            [GP_TIME] = GP_ENCODING_TIME,
+                                            [GP_TEXT] = GP_ENCODING_ONEHOT};
     const gp_schema_options *o = f->options;
     size_t n = f->source->n_columns;
     f->candidates = gp_alloc(n, sizeof *f->candidates);
@@ -160,7 +160,7 @@ static advgp_status add_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chun
     advgp_status st = gp_coerce_numbers(f->source, c->column, chunk, &c->buffer, &values, err);
     if (st == ADVGP_OK) st = gather(f, c, chunk, values, &n, err);
     if (st != ADVGP_OK) return st;
-    if (c->encoding == GP_ENCODE_NUMBER) {
+    if (c->encoding == GP_ENCODING_NUMBER) {
         gp_moments_add(&c->moments[0], n, f->x, f->w);
         return ADVGP_OK;
     }
@@ -246,7 +246,7 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, advgp_error *err
     add_target(f);
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         gp_candidate *c = &f->candidates[i];
-        bool numbers = c->encoding == GP_ENCODE_NUMBER || c->encoding == GP_ENCODE_TIME;
+        bool numbers = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
         st = numbers ? add_numbers(f, c, chunk, err) : add_texts(f, c, chunk, err);
     }
     if (st == ADVGP_OK && f->roles.group >= 0) st = add_groups(f, chunk, err);
@@ -282,7 +282,7 @@ static advgp_status count_for_last(gp_fit *f, advgp_error *err)
     bool texts = false;
     for (size_t i = 0; i < f->n_candidates; i++) {
         gp_encoding e = f->candidates[i].encoding;
-        texts = texts || e == GP_ENCODE_ONEHOT || e == GP_ENCODE_TARGET;
+        texts = texts || e == GP_ENCODING_ONEHOT || e == GP_ENCODING_TARGET;
     }
     if (f->split->kind != GP_SPLIT_LAST || !texts) return ADVGP_OK;
     advgp_status st = each_chunk(f, count_only, NULL, NULL, err);

@@ -65,8 +65,8 @@ void gp_time_split(double seconds, double parts[GP_TIME_PARTS])
 static size_t count_encoded(const gp_input *input)
 {
     size_t n = input->indicator;
-    if (input->encoding == GP_ENCODE_ONEHOT) return n + input->categories.n;
-    if (input->encoding != GP_ENCODE_TIME) return n + 1;
+    if (input->encoding == GP_ENCODING_ONEHOT) return n + input->categories.n;
+    if (input->encoding != GP_ENCODING_TIME) return n + 1;
     for (int p = 0; p < GP_TIME_PARTS; p++) n += input->time_parts >> p & 1;
     return n;
 }
@@ -82,15 +82,15 @@ static bool name_input(gp_schema *schema, const gp_input *input)
 {
     char **name = schema->x_names + input->first;
     switch (input->encoding) {
-    case GP_ENCODE_NUMBER:
-    case GP_ENCODE_TARGET:
+    case GP_ENCODING_NUMBER:
+    case GP_ENCODING_TARGET:
         *name++ = gp_copy_text(input->name);
         break;
-    case GP_ENCODE_ONEHOT:
+    case GP_ENCODING_ONEHOT:
         for (size_t k = 0; k < input->categories.n; k++)
             *name++ = make_name(input->name, "=", input->categories.items[k].text, "");
         break;
-    case GP_ENCODE_TIME:
+    case GP_ENCODING_TIME:
         for (int p = 0; p < GP_TIME_PARTS; p++)
             if (input->time_parts >> p & 1)
                 *name++ = make_name(input->name, " (", gp_time_part_name((gp_time_part)p), ")");

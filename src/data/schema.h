@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 typedef enum gp_encoding {
-    GP_ENCODE_NUMBER, // numbers and booleans as they are
-    GP_ENCODE_ONEHOT, // a column a value; a value not seen in training is all zero
-    GP_ENCODE_TARGET, // smoothed mean of the target; a value not seen is the global mean
-    GP_ENCODE_TIME,   // up to four columns, see gp_time_part
+    GP_ENCODING_NUMBER, // numbers and booleans as they are
+    GP_ENCODING_ONEHOT, // a column a value; a value not seen in training is all zero
+    GP_ENCODING_TARGET, // smoothed mean of the target; a value not seen is the global mean
+    GP_ENCODING_TIME,   // up to four columns, see gp_time_part
 } gp_encoding;
 
 typedef enum gp_time_part {

@@ -31,16 +31,16 @@ static json_t *input_to_json(const gp_input *input)
     json_t *o = json_pack("{s:s, s:s, s:s, s:b}", "name", input->name, "type", gp_column_type_name(input->type),
                           "encoding", gp_encoding_name(input->encoding), "indicator", input->indicator);
     if (!o) return NULL;
-    if (input->encoding == GP_ENCODE_TIME) {
+    if (input->encoding == GP_ENCODING_TIME) {
         json_t *parts = json_array();
         for (int p = 0; p < GP_TIME_PARTS; p++)
             if (input->time_parts >> p & 1)
                 json_array_append_new(parts, json_string(gp_time_part_name((gp_time_part)p)));
         json_object_set_new(o, "parts", parts);
     }
-    if (input->encoding == GP_ENCODE_ONEHOT || input->encoding == GP_ENCODE_TARGET)
+    if (input->encoding == GP_ENCODING_ONEHOT || input->encoding == GP_ENCODING_TARGET)
         json_object_set_new(o, "categories", strings_to_json(&input->categories));
-    if (input->encoding == GP_ENCODE_TARGET) {
+    if (input->encoding == GP_ENCODING_TARGET) {
         json_object_set_new(o, "values", numbers_to_json(input->category_values, input->categories.n));
         json_object_set_new(o, "prior", json_real(input->prior));
     }
@@ -162,17 +162,17 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     advgp_status st = copy_text(json_object_get(o, "name"), "an input lacks its name", &input->name, err);
     if (st != ADVGP_OK) return st;
     int type = find_word(json_object_get(o, "type"), GP_TEXT + 1, type_word);
-    int encoding = find_word(json_object_get(o, "encoding"), GP_ENCODE_TIME + 1, encoding_word);
+    int encoding = find_word(json_object_get(o, "encoding"), GP_ENCODING_TIME + 1, encoding_word);
     const json_t *indicator = json_object_get(o, "indicator");
     if (type < 0 || encoding < 0 || !json_is_boolean(indicator))
         return bad(err, "an input's type, encoding or indicator");
     input->type = (gp_column_type)type;
     input->encoding = (gp_encoding)encoding;
     input->indicator = json_is_true(indicator);
-    if (input->encoding == GP_ENCODE_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
-    if (input->encoding == GP_ENCODE_NUMBER) return ADVGP_OK;
+    if (input->encoding == GP_ENCODING_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
+    if (input->encoding == GP_ENCODING_NUMBER) return ADVGP_OK;
     st = read_categories(json_object_get(o, "categories"), &input->categories, err);
-    if (st != ADVGP_OK || input->encoding == GP_ENCODE_ONEHOT) return st;
+    if (st != ADVGP_OK || input->encoding == GP_ENCODING_ONEHOT) return st;
     input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
     if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
     bool ok = read_numbers(json_object_get(o, "values"), input->categories.n, input->category_values) &&

@@ -38,29 +38,29 @@ static advgp_status check_spec(const gp_feature_spec *spec, advgp_error *err)
 }
 
 // Where everything of component c goes. The same code measures and cuts (alloc.h).
-static void plan_component(gp_component *c, size_t d, gp_carve *carve)
+static void plan_component(gp_component *c, size_t d, gp_arena *arena)
 {
     const size_t m = c->m;
-    c->eta = gp_carve_doubles(carve, d);
-    c->Z = gp_mat_of(gp_carve_doubles(carve, m * d), m, d);
-    c->distances = gp_mat_of(gp_carve_doubles(carve, (d + 2) * m), d + 2, m);
-    c->K = gp_mat_of(gp_carve_doubles(carve, m * m), m, m);
-    c->slope = gp_mat_of(gp_carve_doubles(carve, m * m), m, m);
-    c->T = gp_mat_of(gp_carve_doubles(carve, m * c->M), m, c->M);
-    c->rho = gp_carve_doubles(carve, m);
-    c->scratch = gp_carve_doubles(carve, c->map->scratch(&c->shape));
+    c->eta = gp_arena_doubles(arena, d);
+    c->Z = gp_mat_of(gp_arena_doubles(arena, m * d), m, d);
+    c->distances = gp_mat_of(gp_arena_doubles(arena, (d + 2) * m), d + 2, m);
+    c->K = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
+    c->slope = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
+    c->T = gp_mat_of(gp_arena_doubles(arena, m * c->M), m, c->M);
+    c->rho = gp_arena_doubles(arena, m);
+    c->scratch = gp_arena_doubles(arena, c->map->scratch(&c->shape));
 }
 
-static size_t *copy_sizes(gp_carve *carve, const size_t *from, size_t n)
+static size_t *copy_sizes(gp_arena *arena, const size_t *from, size_t n)
 {
-    size_t *to = gp_carve_bytes(carve, n, sizeof *to);
+    size_t *to = gp_arena_bytes(arena, n, sizeof *to);
     if (to && from) memcpy(to, from, n * sizeof *to);
     return from ? to : NULL;
 }
 
-static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
+static void plan(gp_features *f, const gp_feature_spec *spec, gp_arena *arena)
 {
-    gp_component *list = gp_carve_bytes(carve, spec->n_components, sizeof *list);
+    gp_component *list = gp_arena_bytes(arena, spec->n_components, sizeof *list);
     size_t m_max = 0;
     const double *maps = spec->maps;
     f->components = list;
@@ -72,16 +72,16 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
         c.jitter = spec->rungs && spec->rungs[b] > 0 ? spec->rungs[b] : spec->jitter;
         (void)s->map->features(&s->shape, &c.M, NULL); // checked before
         c.param = f->n_params, c.col = f->n_cols, c.feature = f->M;
-        size_t *group_m = copy_sizes(carve, s->shape.group_m, s->shape.n_groups);
-        size_t *group_rank = copy_sizes(carve, s->shape.group_rank, s->shape.n_groups);
-        if (carve->base) c.shape.group_m = group_m, c.shape.group_rank = group_rank;
+        size_t *group_m = copy_sizes(arena, s->shape.group_m, s->shape.n_groups);
+        size_t *group_rank = copy_sizes(arena, s->shape.group_rank, s->shape.n_groups);
+        if (arena->base) c.shape.group_m = group_m, c.shape.group_rank = group_rank;
         if (maps && c.map->take) {
-            double *given = gp_carve_doubles(carve, c.m * c.M);
+            double *given = gp_arena_doubles(arena, c.m * c.M);
             if (given) memcpy(given, maps, c.m * c.M * sizeof *given);
             c.given = given;
             maps += c.m * c.M;
         }
-        plan_component(&c, spec->d, carve);
+        plan_component(&c, spec->d, arena);
         if (list) list[b] = c;
         f->n_params += 1 + spec->d + c.m * spec->d + (c.map->has_rho ? c.m : 0);
         f->n_cols += c.m;
@@ -93,9 +93,9 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_carve *carve)
     f->trend_param = f->n_params;
     if (spec->trend != GP_TREND_NONE) f->n_cols++, f->M++, f->n_params++;
     if (spec->trend == GP_TREND_LINEAR) f->n_cols += spec->d, f->M += spec->d, f->n_params++;
-    f->D = gp_mat_of(gp_carve_doubles(carve, m_max * m_max), m_max, m_max);
-    f->G = gp_mat_of(gp_carve_doubles(carve, m_max * m_max), m_max, m_max);
-    f->J = gp_mat_of(gp_carve_doubles(carve, m_max * spec->d), m_max, spec->d);
+    f->D = gp_mat_of(gp_arena_doubles(arena, m_max * m_max), m_max, m_max);
+    f->G = gp_mat_of(gp_arena_doubles(arena, m_max * m_max), m_max, m_max);
+    f->J = gp_mat_of(gp_arena_doubles(arena, m_max * spec->d), m_max, spec->d);
 }
 
 advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, advgp_error *err)
@@ -105,14 +105,14 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
     advgp_status st = check_spec(spec, err);
     if (st != ADVGP_OK) return st;
     gp_features f = {.d = spec->d, .n_components = spec->n_components, .trend = spec->trend, .jitter = spec->jitter};
-    gp_carve carve = {0};
-    (void)gp_carve_bytes(&carve, 1, sizeof f);
-    plan(&f, spec, &carve);
-    if (!gp_carve_take(&carve))
+    gp_arena arena = {0};
+    (void)gp_arena_bytes(&arena, 1, sizeof f);
+    plan(&f, spec, &arena);
+    if (!gp_arena_take(&arena))
         return gp_fail(err, ADVGP_ENOMEM, "features: no memory for %zu inducing inputs in %zu components",
                        f.n_kernel_cols, f.n_components);
-    gp_features *self = gp_carve_bytes(&carve, 1, sizeof f);
-    plan(&f, spec, &carve);
+    gp_features *self = gp_arena_bytes(&arena, 1, sizeof f);
+    plan(&f, spec, &arena);
     *self = f;
     *out = self;
     return ADVGP_OK;

@@ -1,6 +1,6 @@
 // kernel.h: stationary covariances k(x, z) = a0^2 kappa(s), s = r^2 = sum_k eta_k (x_k - z_k)^2. docs/math.md 1.
 // A new kernel is one file with one table, and one line of the list below; kernel_test.c then asks of it
-// what it asks of all. Amplitude and length-scales live in feature/component.c, not here.
+// what it asks of all. Amplitude and length-scales live in feature/features.c, not here.
 #pragma once
 #include "linalg/mat.h"
 

@@ -22,27 +22,27 @@ static bool follows(const gp_component *c)
     return c->map->take && c->shape.follows;
 }
 
-static gp_basis_rotation *plan(const gp_features *f, gp_carve *carve)
+static gp_basis_rotation *plan(const gp_features *f, gp_arena *arena)
 {
     const gp_theta_layout layout = gp_theta_layout_of(f);
     const size_t M = layout.M;
-    gp_basis_rotation *self = gp_carve_bytes(carve, 1, sizeof *self);
-    gp_basis_rotation cut = {.layout = layout, .old = gp_carve_bytes(carve, f->n_components, sizeof *cut.old)};
+    gp_basis_rotation *self = gp_arena_bytes(arena, 1, sizeof *self);
+    gp_basis_rotation cut = {.layout = layout, .old = gp_arena_bytes(arena, f->n_components, sizeof *cut.old)};
     size_t largest = 0, widest = 0;
     for (size_t b = 0; b < f->n_components; b++) {
         const gp_component *c = &f->components[b];
         if (!follows(c)) continue;
-        double *piece = gp_carve_doubles(carve, c->m * c->M);
+        double *piece = gp_arena_doubles(arena, c->m * c->M);
         if (cut.old) cut.old[b] = piece;
         if (c->m * c->M > largest) largest = c->m * c->M;
         if (c->M > widest) widest = c->M;
     }
-    cut.now = gp_carve_doubles(carve, largest);
-    cut.O = gp_mat_of(gp_carve_doubles(carve, widest * widest), widest, widest);
-    cut.R = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    cut.B = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    cut.C = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    cut.mu = gp_carve_doubles(carve, M);
+    cut.now = gp_arena_doubles(arena, largest);
+    cut.O = gp_mat_of(gp_arena_doubles(arena, widest * widest), widest, widest);
+    cut.R = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    cut.B = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    cut.C = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    cut.mu = gp_arena_doubles(arena, M);
     if (self) *self = cut;
     return self;
 }
@@ -53,10 +53,10 @@ advgp_status gp_basis_rotation_new(const gp_features *f, gp_basis_rotation **out
     bool turns = false;
     for (size_t b = 0; b < f->n_components; b++) turns = turns || follows(&f->components[b]);
     if (!turns) return ADVGP_OK;
-    gp_carve carve = {0};
-    (void)plan(f, &carve);
-    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory to carry %zu features over", f->M);
-    *out = plan(f, &carve);
+    gp_arena arena = {0};
+    (void)plan(f, &arena);
+    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory to carry %zu features over", f->M);
+    *out = plan(f, &arena);
     return ADVGP_OK;
 }
 

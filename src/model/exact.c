@@ -30,9 +30,9 @@ size_t gp_exact_n_hyper(const gp_exact_spec *spec)
 
 // ---- construction -----------------------------------------------------------------------------------------
 
-static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_carve *carve)
+static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_arena *arena)
 {
-    gp_exact *self = gp_carve_bytes(carve, 1, sizeof *self);
+    gp_exact *self = gp_arena_bytes(arena, 1, sizeof *self);
     const size_t d = spec->d, n_hyper = gp_exact_n_hyper(spec);
     const gp_exact cut = {
         .d = d,
@@ -40,16 +40,16 @@ static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_carve *carve)
         .n = n,
         .n_hyper = n_hyper,
         .trend = spec->trend,
-        .kernels = gp_carve_bytes(carve, spec->n_components, sizeof(gp_kernel *)),
-        .X = gp_mat_of(gp_carve_doubles(carve, n * d), n, d),
-        .y = gp_carve_doubles(carve, n),
-        .inverse_w = gp_carve_doubles(carve, n),
-        .hyper = gp_carve_doubles(carve, n_hyper),
-        .alpha = gp_carve_doubles(carve, n),
-        .eta = gp_carve_doubles(carve, spec->n_components * d),
-        .R = gp_mat_of(gp_carve_doubles(carve, n * n), n, n),
-        .B = gp_mat_of(gp_carve_doubles(carve, n * n), n, n),
-        .Kb = gp_mat_of(gp_carve_doubles(carve, n * n), n, n),
+        .kernels = gp_arena_bytes(arena, spec->n_components, sizeof(gp_kernel *)),
+        .X = gp_mat_of(gp_arena_doubles(arena, n * d), n, d),
+        .y = gp_arena_doubles(arena, n),
+        .inverse_w = gp_arena_doubles(arena, n),
+        .hyper = gp_arena_doubles(arena, n_hyper),
+        .alpha = gp_arena_doubles(arena, n),
+        .eta = gp_arena_doubles(arena, spec->n_components * d),
+        .R = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
+        .B = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
+        .Kb = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
     };
     if (self) *self = cut;
     return self;
@@ -90,12 +90,12 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **o
     size_t n = 0;
     advgp_status st = check_new(spec, rows, &n, err);
     if (st != ADVGP_OK) return st;
-    gp_carve carve = {0};
-    (void)plan(spec, n, &carve);
-    const double gigabytes = (double)carve.used / 1e9;
-    if (!gp_carve_take(&carve))
+    gp_arena arena = {0};
+    (void)plan(spec, n, &arena);
+    const double gigabytes = (double)arena.used / 1e9;
+    if (!gp_arena_take(&arena))
         return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, gigabytes);
-    gp_exact *e = plan(spec, n, &carve);
+    gp_exact *e = plan(spec, n, &arena);
     for (size_t b = 0; b < spec->n_components; b++) e->kernels[b] = spec->kernels[b];
     for (size_t i = 0, j = 0; i < rows.X.rows; i++) {
         const double w = rows.w ? rows.w[i] : 1;

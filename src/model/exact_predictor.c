@@ -13,11 +13,11 @@ typedef struct exact_predictor {
 
 enum { COLUMNS, SCRATCH }; // the views of a block
 
-static void plan(const gp_predictor *self, size_t B, gp_carve *carve, gp_mat views[GP_PREDICT_VIEWS])
+static void plan(const gp_predictor *self, size_t B, gp_arena *arena, gp_mat views[GP_PREDICT_VIEWS])
 {
     const size_t n = ((const exact_predictor *)self)->n;
-    views[COLUMNS] = gp_mat_of(gp_carve_doubles(carve, n * B), n, B);
-    views[SCRATCH] = gp_mat_of(gp_carve_doubles(carve, n * B), n, B);
+    views[COLUMNS] = gp_mat_of(gp_arena_doubles(arena, n * B), n, B);
+    views[SCRATCH] = gp_mat_of(gp_arena_doubles(arena, n * B), n, B);
 }
 
 static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,

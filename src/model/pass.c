@@ -55,9 +55,9 @@ struct gp_pass {
 
 // ---- construction -----------------------------------------------------------------------------------------
 
-static gp_mat carve_mat(gp_carve *carve, size_t rows, size_t cols)
+static gp_mat arena_mat(gp_arena *arena, size_t rows, size_t cols)
 {
-    return gp_mat_of(gp_carve_doubles(carve, rows * cols), rows, cols);
+    return gp_mat_of(gp_arena_doubles(arena, rows * cols), rows, cols);
 }
 
 static size_t padded(size_t width)
@@ -65,32 +65,32 @@ static size_t padded(size_t width)
     return (width + WIDTH - 1) / WIDTH * WIDTH;
 }
 
-static void plan(gp_pass *p, gp_carve *carve)
+static void plan(gp_pass *p, gp_arena *arena)
 {
     const gp_features *f = p->f;
     const size_t B = p->block_rows, M = f->M, n_cols = f->n_cols, n_kernel = f->n_kernel_cols, d = f->d;
     const size_t width = padded(n_cols + 1);
-    p->mu = gp_carve_doubles(carve, M);
-    p->U = carve_mat(carve, M, M);
-    p->SE = carve_mat(carve, M, M);
-    p->weights = carve_mat(carve, width, padded(n_kernel));
-    p->X1 = carve_mat(carve, B, d + 2);
-    p->Xsq = carve_mat(carve, B, d);
-    p->KY = carve_mat(carve, B, width);
-    p->slope = gp_carve_doubles(carve, B * width);
-    p->G = carve_mat(carve, B, padded(n_kernel));
-    p->PhiY = carve_mat(carve, B, M + 1);
-    p->h1 = carve_mat(carve, B, f->n_components);
-    p->root = gp_carve_doubles(carve, B);
-    p->C = carve_mat(carve, width, width);
-    p->HX = carve_mat(carve, n_kernel, d + 1);
-    p->hxx = carve_mat(carve, f->n_components, d);
-    p->CL = carve_mat(carve, n_cols, M);
-    p->N = carve_mat(carve, M, M);
-    p->c = gp_carve_doubles(carve, n_cols);
-    p->diag = gp_carve_doubles(carve, M);
-    p->stats.A = carve_mat(carve, M, M);
-    p->stats.b = gp_carve_doubles(carve, M);
+    p->mu = gp_arena_doubles(arena, M);
+    p->U = arena_mat(arena, M, M);
+    p->SE = arena_mat(arena, M, M);
+    p->weights = arena_mat(arena, width, padded(n_kernel));
+    p->X1 = arena_mat(arena, B, d + 2);
+    p->Xsq = arena_mat(arena, B, d);
+    p->KY = arena_mat(arena, B, width);
+    p->slope = gp_arena_doubles(arena, B * width);
+    p->G = arena_mat(arena, B, padded(n_kernel));
+    p->PhiY = arena_mat(arena, B, M + 1);
+    p->h1 = arena_mat(arena, B, f->n_components);
+    p->root = gp_arena_doubles(arena, B);
+    p->C = arena_mat(arena, width, width);
+    p->HX = arena_mat(arena, n_kernel, d + 1);
+    p->hxx = arena_mat(arena, f->n_components, d);
+    p->CL = arena_mat(arena, n_cols, M);
+    p->N = arena_mat(arena, M, M);
+    p->c = gp_arena_doubles(arena, n_cols);
+    p->diag = gp_arena_doubles(arena, M);
+    p->stats.A = arena_mat(arena, M, M);
+    p->stats.b = gp_arena_doubles(arena, M);
 }
 
 advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out, advgp_error *err)
@@ -102,14 +102,14 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
                      .layout = gp_theta_layout_of(features),
                      .block_rows = block_rows ? block_rows : DEFAULT_BLOCK_ROWS,
                      .max_loss = GP_PASS_MAX_LOSS};
-    gp_carve carve = {0};
-    (void)gp_carve_bytes(&carve, 1, sizeof shape);
-    plan(&shape, &carve);
-    if (!gp_carve_take(&carve))
+    gp_arena arena = {0};
+    (void)gp_arena_bytes(&arena, 1, sizeof shape);
+    plan(&shape, &arena);
+    if (!gp_arena_take(&arena))
         return gp_fail(err, ADVGP_ENOMEM, "pass: no memory for %zu features in blocks of %zu rows", features->M,
                        shape.block_rows);
-    gp_pass *self = gp_carve_bytes(&carve, 1, sizeof shape);
-    plan(&shape, &carve);
+    gp_pass *self = gp_arena_bytes(&arena, 1, sizeof shape);
+    plan(&shape, &arena);
     *self = shape;
     *out = self;
     return ADVGP_OK;

@@ -18,13 +18,13 @@ double gp_predictor_noise(const gp_predictor *predictor)
 
 // ---- workspace --------------------------------------------------------------------------------------------
 
-static gp_predict_work *plan_work(const gp_predictor *p, size_t B, gp_carve *carve)
+static gp_predict_work *plan_work(const gp_predictor *p, size_t B, gp_arena *arena)
 {
-    gp_predict_work *work = gp_carve_bytes(carve, 1, sizeof *work);
+    gp_predict_work *work = gp_arena_bytes(arena, 1, sizeof *work);
     gp_predict_work cut = {.block_rows = B};
-    p->ops->plan(p, B, carve, cut.views);
-    cut.spread = gp_carve_doubles(carve, B);
-    cut.residual = gp_carve_doubles(carve, B);
+    p->ops->plan(p, B, arena, cut.views);
+    cut.spread = gp_arena_doubles(arena, B);
+    cut.residual = gp_arena_doubles(arena, B);
     if (work) *work = cut;
     return work;
 }
@@ -35,10 +35,10 @@ advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_row
     if (!out || !predictor) return gp_fail(err, ADVGP_EINVAL, "predict: no predictor, or nowhere to put the workspace");
     *out = NULL;
     const size_t B = block_rows ? block_rows : DEFAULT_BLOCK_ROWS;
-    gp_carve carve = {0};
-    (void)plan_work(predictor, B, &carve);
-    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);
-    *out = plan_work(predictor, B, &carve);
+    gp_arena arena = {0};
+    (void)plan_work(predictor, B, &arena);
+    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);
+    *out = plan_work(predictor, B, &arena);
     return ADVGP_OK;
 }
 

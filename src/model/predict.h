@@ -47,8 +47,8 @@ advgp_status gp_predict_features(const gp_predictor *predictor, gp_predict_work 
 enum { GP_PREDICT_VIEWS = 5 };
 
 typedef struct gp_predictor_ops {
-    // The arrays that a block of B rows needs, cut from carve into views (alloc.h: called twice).
-    void (*plan)(const gp_predictor *self, size_t B, gp_carve *carve, gp_mat views[GP_PREDICT_VIEWS]);
+    // The arrays that a block of B rows needs, cut from arena into views (alloc.h: called twice).
+    void (*plan)(const gp_predictor *self, size_t B, gp_arena *arena, gp_mat views[GP_PREDICT_VIEWS]);
     // One block of at most B finite rows. spread and residual are both NULL, or both asked for; neither may come out
     // negative. Cannot fail: what overflows becomes a number that is not finite.
     void (*block)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,

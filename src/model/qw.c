@@ -18,16 +18,16 @@ struct gp_qw {
     double jitter; // relative, the largest that a precision has needed
 };
 
-static void plan(gp_qw *qw, gp_carve *carve)
+static void plan(gp_qw *qw, gp_arena *arena)
 {
     const size_t M = qw->M;
-    qw->P = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    qw->V = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    qw->Q = gp_mat_of(gp_carve_doubles(carve, M * M), M, M);
-    qw->t = gp_carve_doubles(carve, M);
-    qw->lambda = gp_carve_doubles(carve, M);
-    qw->c = gp_carve_doubles(carve, M);
-    qw->work = gp_carve_doubles(carve, gp_eigen_work(M));
+    qw->P = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    qw->V = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    qw->Q = gp_mat_of(gp_arena_doubles(arena, M * M), M, M);
+    qw->t = gp_arena_doubles(arena, M);
+    qw->lambda = gp_arena_doubles(arena, M);
+    qw->c = gp_arena_doubles(arena, M);
+    qw->work = gp_arena_doubles(arena, gp_eigen_work(M));
 }
 
 advgp_status gp_qw_new(size_t M, gp_qw **out, advgp_error *err)
@@ -36,12 +36,12 @@ advgp_status gp_qw_new(size_t M, gp_qw **out, advgp_error *err)
     *out = NULL;
     if (!M) return gp_fail(err, ADVGP_EINVAL, "q(w): a model needs at least one feature");
     gp_qw shape = {.M = M};
-    gp_carve carve = {0};
-    (void)gp_carve_bytes(&carve, 1, sizeof shape);
-    plan(&shape, &carve);
-    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
-    gp_qw *self = gp_carve_bytes(&carve, 1, sizeof shape);
-    plan(&shape, &carve);
+    gp_arena arena = {0};
+    (void)gp_arena_bytes(&arena, 1, sizeof shape);
+    plan(&shape, &arena);
+    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "q(w): no memory for %zu features", M);
+    gp_qw *self = gp_arena_bytes(&arena, 1, sizeof shape);
+    plan(&shape, &arena);
     *self = shape;
     *out = self;
     return ADVGP_OK;

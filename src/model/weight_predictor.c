@@ -23,14 +23,14 @@ static const weight_predictor *of(const gp_predictor *p)
 
 // ---- prediction -------------------------------------------------------------------------------------------
 
-static void plan_block(const gp_predictor *self, size_t B, gp_carve *carve, gp_mat views[GP_PREDICT_VIEWS])
+static void plan_block(const gp_predictor *self, size_t B, gp_arena *arena, gp_mat views[GP_PREDICT_VIEWS])
 {
     const gp_features *f = of(self)->f;
-    views[X1] = gp_mat_of(gp_carve_doubles(carve, B * (f->d + 2)), B, f->d + 2);
-    views[XSQ] = gp_mat_of(gp_carve_doubles(carve, B * f->d), B, f->d);
-    views[COLUMNS] = gp_mat_of(gp_carve_doubles(carve, B * f->n_cols), B, f->n_cols);
-    views[PHI] = gp_mat_of(gp_carve_doubles(carve, B * f->M), B, f->M);
-    views[V] = gp_mat_of(gp_carve_doubles(carve, B * f->M), B, f->M);
+    views[X1] = gp_mat_of(gp_arena_doubles(arena, B * (f->d + 2)), B, f->d + 2);
+    views[XSQ] = gp_mat_of(gp_arena_doubles(arena, B * f->d), B, f->d);
+    views[COLUMNS] = gp_mat_of(gp_arena_doubles(arena, B * f->n_cols), B, f->n_cols);
+    views[PHI] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
+    views[V] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
 }
 
 static gp_mat columns(const gp_features *f, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS])
@@ -108,14 +108,14 @@ static advgp_status fill(weight_predictor *p, const double *theta, advgp_error *
     return ADVGP_OK;
 }
 
-static weight_predictor *plan(gp_features *f, gp_carve *carve)
+static weight_predictor *plan(gp_features *f, gp_arena *arena)
 {
-    weight_predictor *self = gp_carve_bytes(carve, 1, sizeof *self);
+    weight_predictor *self = gp_arena_bytes(arena, 1, sizeof *self);
     const weight_predictor cut = {
         .base = {.ops = &weight_ops, .d = f->d},
         .f = f,
-        .a = gp_carve_doubles(carve, f->n_cols),
-        .U = gp_mat_of(gp_carve_doubles(carve, f->M * f->M), f->M, f->M),
+        .a = gp_arena_doubles(arena, f->n_cols),
+        .U = gp_mat_of(gp_arena_doubles(arena, f->M * f->M), f->M, f->M),
     };
     if (self) *self = cut;
     return self;
@@ -128,14 +128,14 @@ advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, 
     gp_features *f = NULL;
     advgp_status st = gp_features_new(spec, &f, err);
     if (st != ADVGP_OK) return st;
-    gp_carve carve = {0};
-    (void)plan(f, &carve);
-    if (!gp_carve_take(&carve)) {
+    gp_arena arena = {0};
+    (void)plan(f, &arena);
+    if (!gp_arena_take(&arena)) {
         st = gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu features", f->M);
         gp_features_free(f);
         return st;
     }
-    weight_predictor *p = plan(f, &carve);
+    weight_predictor *p = plan(f, &arena);
     st = fill(p, theta, err);
     if (st == ADVGP_OK)
         *out = &p->base;

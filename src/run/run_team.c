@@ -11,7 +11,7 @@
 
 typedef struct team team;
 
-typedef struct mate {
+typedef struct worker_thread {
     team *team;
     pthread_t thread;
     bool started;
@@ -20,12 +20,12 @@ typedef struct mate {
     atomic_bool ended; // status and error may be read
     advgp_status status;
     advgp_error error;
-} mate;
+} worker_thread;
 
 struct team {
     gp_run base;
     gp_endpoint **endpoints; // [1 + workers], the server's first; a worker closes its own
-    mate *mates;             // [workers]
+    worker_thread *threads;  // [workers]
     gp_sender sender;
     gp_message_limits limits;
     atomic_bool over; // nobody waits for what is being computed
@@ -45,7 +45,7 @@ static int is_over(void *ctx)
 
 static void *work(void *arg)
 {
-    mate *m = arg;
+    worker_thread *m = arg;
     gp_interrupt scope;
     gp_interrupt_open(&scope, is_over, m->team);
     m->status = gp_worker_live(&m->life, &m->error);
@@ -73,7 +73,7 @@ static advgp_status say_all(team *t, advgp_error *err)
 static advgp_status failure(team *t, advgp_error *err)
 {
     for (size_t k = 0; k < t->base.o.workers; k++) {
-        mate *m = &t->mates[k];
+        worker_thread *m = &t->threads[k];
         if (!atomic_load(&m->ended) || m->status == ADVGP_OK) continue;
         if (err) *err = m->error;
         return m->status;
@@ -114,7 +114,7 @@ static void team_wake(gp_run *run)
 static bool all_ended(team *t)
 {
     for (size_t k = 0; k < t->base.o.workers; k++)
-        if (t->mates[k].started && !atomic_load(&t->mates[k].ended)) return false;
+        if (t->threads[k].started && !atomic_load(&t->threads[k].ended)) return false;
     return true;
 }
 
@@ -122,7 +122,7 @@ static bool all_ended(team *t)
 static void team_stop(gp_run *run)
 {
     team *t = (team *)run;
-    if (t->mates && t->endpoints && t->endpoints[0]) {
+    if (t->threads && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
         atomic_store(&t->over, true);
@@ -130,14 +130,14 @@ static void team_stop(gp_run *run)
         for (size_t k = 0; k < run->o.workers; k++) (void)gp_sender_send(&t->sender, e, 1 + k, &bye, NULL);
         while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
     }
-    for (size_t k = 0; t->mates && k < run->o.workers; k++) {
-        mate *m = &t->mates[k];
+    for (size_t k = 0; t->threads && k < run->o.workers; k++) {
+        worker_thread *m = &t->threads[k];
         if (m->started) pthread_join(m->thread, NULL);
         gp_row_computer_free(m->computer);
     }
     for (size_t k = 0; t->endpoints && k <= run->o.workers; k++)
         if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
-    gp_free(t->mates);
+    gp_free(t->threads);
     gp_free(t->endpoints);
     gp_sender_fini(&t->sender);
 }
@@ -146,7 +146,7 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
 {
     team *t = (team *)run;
     for (size_t k = 0; k < run->o.workers; k++) {
-        mate *m = &t->mates[k];
+        worker_thread *m = &t->threads[k];
         m->started = pthread_create(&m->thread, NULL, work, m) == 0;
         if (!m->started)
             return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
@@ -160,7 +160,7 @@ static const gp_run_ops team_ops = {
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
-static advgp_status make_mate(team *t, size_t k, advgp_error *err)
+static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
 {
     const gp_run *run = &t->base;
     const gp_row_computer_options o = {.shards = run->o.shards,
@@ -168,7 +168,7 @@ static advgp_status make_mate(team *t, size_t k, advgp_error *err)
                                        .rule = run->o.rule,
                                        .range = gp_range_all(run->layout),
                                        .batch = run->o.batch};
-    mate *m = &t->mates[k];
+    worker_thread *m = &t->threads[k];
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
     if (st != ADVGP_OK) return st;
@@ -200,13 +200,13 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
                                         .shards = o->shards->n_train,
                                         .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
-        t->mates = gp_alloc(o->workers, sizeof *t->mates);
+        t->threads = gp_alloc(o->workers, sizeof *t->threads);
         t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
-        st = t->mates && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err)
-                                      : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+        st = t->threads && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err)
+                                        : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
         if (st == ADVGP_OK) st = gp_inproc_open(o->workers, bytes, t->endpoints, err);
     }
-    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_mate(t, k, err);
+    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_worker_thread(t, k, err);
     if (st != ADVGP_OK) {
         gp_run_free(&t->base);
         return st;

@@ -25,7 +25,7 @@ typedef struct gp_model_form {
 
     // ---- both: tensors at most, the twins that the image needs, and the list (modelimage.h).
     size_t (*n_tensors)(const gp_model *model);
-    void (*plan)(gp_model_image *image, const gp_model *model, gp_carve *carve);
+    void (*plan)(gp_model_image *image, const gp_model *model, gp_arena *arena);
     void (*list)(gp_model_image *image, const gp_model *model);
     // From the model to the twins of the image, and back with checks of the values.
     advgp_status (*pack)(gp_model_image *image, const gp_model *model, const gp_predictor *predictor, advgp_error *err);

@@ -14,10 +14,10 @@ static size_t n_tensors(const gp_model *model)
     return N_TENSORS;
 }
 
-static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
+static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
 {
     (void)model;
-    image->jitter = gp_carve_doubles(carve, 1);
+    image->jitter = gp_arena_doubles(arena, 1);
 }
 
 static void list(gp_model_image *image, const gp_model *model)

@@ -14,11 +14,11 @@ static size_t n_tensors(const gp_model *model)
     return N_TENSORS;
 }
 
-static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
+static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
 {
     const size_t M = model->layout.M;
-    image->stat_a = gp_carve_doubles(carve, M * (M + 1) / 2);
-    image->coef_cov = gp_carve_doubles(carve, M * M);
+    image->stat_a = gp_arena_doubles(arena, M * (M + 1) / 2);
+    image->coef_cov = gp_arena_doubles(arena, M * M);
 }
 
 static void list(gp_model_image *image, const gp_model *model)

@@ -43,12 +43,12 @@ static size_t n_tensors(const gp_model *model)
     return PER_COMPONENT * model->spec.n_components + OTHERS;
 }
 
-static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
+static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
 {
     const size_t M = model->layout.M;
-    image->jitter = gp_carve_doubles(carve, model->spec.n_components);
-    image->maps = gp_carve_doubles(carve, maps_size(model));
-    image->stat_a = gp_carve_doubles(carve, M * (M + 1) / 2);
+    image->jitter = gp_arena_doubles(arena, model->spec.n_components);
+    image->maps = gp_arena_doubles(arena, maps_size(model));
+    image->stat_a = gp_arena_doubles(arena, M * (M + 1) / 2);
 }
 
 static void list(gp_model_image *image, const gp_model *model)

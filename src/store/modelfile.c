@@ -10,21 +10,21 @@
 
 // ---- shape ----------------------------------------------------------------------------------------------------------
 
-static size_t *copy_sizes(gp_carve *carve, const size_t *from, size_t n)
+static size_t *copy_sizes(gp_arena *arena, const size_t *from, size_t n)
 {
-    size_t *to = gp_carve_bytes(carve, from ? n : 0, sizeof *to);
+    size_t *to = gp_arena_bytes(arena, from ? n : 0, sizeof *to);
     if (to && from) memcpy(to, from, n * sizeof *to);
     return from ? to : NULL;
 }
 
 // The components with their groups, in one block. The same code measures and cuts (alloc.h).
-static gp_component_spec *plan_components(const gp_feature_spec *spec, gp_carve *carve)
+static gp_component_spec *plan_components(const gp_feature_spec *spec, gp_arena *arena)
 {
-    gp_component_spec *list = gp_carve_bytes(carve, spec->n_components, sizeof *list);
+    gp_component_spec *list = gp_arena_bytes(arena, spec->n_components, sizeof *list);
     for (size_t b = 0; b < spec->n_components; b++) {
         gp_component_spec c = spec->components[b];
-        c.shape.group_m = copy_sizes(carve, c.shape.group_m, c.shape.n_groups);
-        c.shape.group_rank = copy_sizes(carve, c.shape.group_rank, c.shape.n_groups);
+        c.shape.group_m = copy_sizes(arena, c.shape.group_m, c.shape.n_groups);
+        c.shape.group_rank = copy_sizes(arena, c.shape.group_rank, c.shape.n_groups);
         if (list) list[b] = c;
     }
     return list;
@@ -32,10 +32,10 @@ static gp_component_spec *plan_components(const gp_feature_spec *spec, gp_carve 
 
 static advgp_status copy_spec(gp_model *m, const gp_feature_spec *spec, advgp_error *err)
 {
-    gp_carve carve = {0};
-    (void)plan_components(spec, &carve);
-    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
-    m->components = plan_components(spec, &carve);
+    gp_arena arena = {0};
+    (void)plan_components(spec, &arena);
+    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
+    m->components = plan_components(spec, &arena);
     m->spec = *spec;
     m->spec.components = m->components;
     m->rungs = gp_alloc(spec->n_components, sizeof *m->rungs);

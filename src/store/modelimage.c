@@ -59,25 +59,25 @@ static void list_common(gp_model_image *image, gp_model *model)
     gp_image_matrix(image, "golden_y", GP_GOLDEN_ROWS, 3, image->golden_y);
 }
 
-static void plan(gp_model_image *image, const gp_model *model, gp_carve *carve)
+static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
 {
     const size_t d = model->spec.d;
-    image->list = gp_carve_bytes(carve, COMMON + model->form->n_tensors(model), sizeof *image->list);
-    image->x_mean = gp_carve_doubles(carve, d);
-    image->x_scale = gp_carve_doubles(carve, d);
-    image->golden_x = gp_carve_doubles(carve, GP_GOLDEN_ROWS * d);
-    image->golden_y = gp_carve_doubles(carve, GP_GOLDEN_VALUES);
-    model->form->plan(image, model, carve);
+    image->list = gp_arena_bytes(arena, COMMON + model->form->n_tensors(model), sizeof *image->list);
+    image->x_mean = gp_arena_doubles(arena, d);
+    image->x_scale = gp_arena_doubles(arena, d);
+    image->golden_x = gp_arena_doubles(arena, GP_GOLDEN_ROWS * d);
+    image->golden_y = gp_arena_doubles(arena, GP_GOLDEN_VALUES);
+    model->form->plan(image, model, arena);
 }
 
 advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
 {
     *image = (gp_model_image){0};
-    gp_carve carve = {0};
-    plan(image, model, &carve);
-    if (!gp_carve_take(&carve)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
-    image->block = carve.base;
-    plan(image, model, &carve);
+    gp_arena arena = {0};
+    plan(image, model, &arena);
+    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
+    image->block = arena.base;
+    plan(image, model, &arena);
     gp_model *holder = (gp_model *)(uintptr_t)model; // the list serves readers too, who fill what it points to
     model->form->list(image, model);
     list_common(image, holder);

@@ -240,19 +240,19 @@ static advgp_status check_layout(gp_tensor_entry *entries, size_t n, uint64_t da
 }
 
 // Hands out the place of every tensor in one block, each on a cache line wherever it lay in the file.
-static void carve_data(gp_carve *carve, gp_tensor_entry *entries, size_t n)
+static void arena_data(gp_arena *arena, gp_tensor_entry *entries, size_t n)
 {
-    for (size_t i = 0; i < n; i++) entries[i].tensor.data = gp_carve_bytes(carve, tensor_bytes(&entries[i].tensor), 1);
+    for (size_t i = 0; i < n; i++) entries[i].tensor.data = gp_arena_bytes(arena, tensor_bytes(&entries[i].tensor), 1);
 }
 
 static advgp_status read_data(int fd, gp_tensorfile *file, gp_tensor_entry *entries, size_t n, advgp_error *err)
 {
-    gp_carve carve = {0};
-    carve_data(&carve, entries, n);
-    file->block = carve.overflowed ? NULL : gp_alloc(carve.used, 1);
-    if (!file->block) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu bytes of tensors", carve.used);
-    carve = (gp_carve){.base = file->block};
-    carve_data(&carve, entries, n);
+    gp_arena arena = {0};
+    arena_data(&arena, entries, n);
+    file->block = arena.overflowed ? NULL : gp_alloc(arena.used, 1);
+    if (!file->block) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu bytes of tensors", arena.used);
+    arena = (gp_arena){.base = file->block};
+    arena_data(&arena, entries, n);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 // conductor.h: who decides what no seed decides: whether a score has come, whether time is up, who asked to stop, how
-// many rows the finish takes. Of a training it is the clock and people (live.c), of a replay the log (replayed.c). The
-// acts of a training (training.h) are the same for both, and ask here.
+// many rows the finish takes. Of a training it is the clock and people (conductor_live.c), of a replay the log
+// (conductor_replay.c). The acts of a training (training.h) are the same for both, and ask here.
 #pragma once
 #include "train/training.h"
 

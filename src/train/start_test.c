@@ -104,7 +104,7 @@ static gp_schema *make_schema(const char *order, uint64_t seed)
     s->inputs = gp_alloc(s->n_inputs, sizeof *s->inputs);
     for (size_t i = 0; i < s->n_inputs; i++) {
         s->inputs[i].name = gp_text_copy(order + i, 1);
-        s->inputs[i].encoding = GP_ENCODE_NUMBER;
+        s->inputs[i].encoding = GP_ENCODING_NUMBER;
     }
     must(gp_schema_layout(s, &err), &err);
     for (size_t j = 0; j < s->d; j++) {
@@ -220,7 +220,7 @@ static void what_does_not_fit_is_named(void **state)
     other->target[0] = 'z';
     refuse(model, other, "it predicts 'y', and the target here is 'z'");
     other = make_schema("abc", 1);
-    other->inputs[1].encoding = GP_ENCODE_TARGET;
+    other->inputs[1].encoding = GP_ENCODING_TARGET;
     refuse(model, other, "'b' as target");
     other = make_schema("abc", 1);
     other->x_names[2][0] = 'q'; // a category, say

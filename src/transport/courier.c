@@ -11,22 +11,22 @@
 #include <time.h>
 
 // A peer has one request or one answer under way; the rest is for signs of life and repetitions. What is more is lost.
-enum { PEER_MESSAGES = 8, SPARE_PARCELS = 32 };
+enum { PEER_MESSAGES = 8, SPARE_BUFFERS = 32 };
 static const double heard_lately = 60, idle_wait = 3600;
 
-typedef struct parcel {
-    struct parcel *next;
+typedef struct buffer {
+    struct buffer *next;
     size_t peer, n, room;
     double payload[]; // n bytes, aligned
-} parcel;
+} buffer;
 
 typedef struct queue {
-    parcel *first, **last;
+    buffer *first, **last;
 } queue;
 
 typedef struct correspondent {
-    size_t n_in, n_out; // parcels of it that wait
-    parcel *newest_in;  // the last of those that came, where n_in > 0
+    size_t n_in, n_out; // buffers of it that wait
+    buffer *newest_in;  // the last of those that came, where n_in > 0
     double heard;       // when something came
 } correspondent;
 
@@ -37,9 +37,9 @@ typedef struct courier {
     pthread_mutex_t lock; // of all that follows
     pthread_cond_t news;  // two may wait for it, so it is always broadcast
     queue in, out;
-    parcel *spare; // to be used again
+    buffer *spare; // to be used again
     size_t n_spare;
-    parcel *held;         // the owner reads it
+    buffer *held;         // the owner reads it
     correspondent *peers; // [n_peers]
     size_t n_peers;       // known so far, with the server as peer 0
     size_t peers_room;
@@ -48,18 +48,18 @@ typedef struct courier {
     advgp_status status; // of the wire; what follows a failure is that failure again
     advgp_error error;
     // Signs of life.
-    parcel *beat;
+    buffer *beat;
     size_t beat_number; // grows with every change of it
     double beat_every, beat_next;
 } courier;
 
-// ---- parcels --------------------------------------------------------------------------------------------------------
+// ---- buffers --------------------------------------------------------------------------------------------------------
 
-static parcel *parcel_new(courier *c, size_t peer, const void *bytes, size_t n)
+static buffer *buffer_new(courier *c, size_t peer, const void *bytes, size_t n)
 {
-    parcel **at = &c->spare;
+    buffer **at = &c->spare;
     while (*at && (*at)->room < n) at = &(*at)->next;
-    parcel *p = *at;
+    buffer *p = *at;
     if (p) {
         *at = p->next;
         c->n_spare--;
@@ -74,13 +74,13 @@ static parcel *parcel_new(courier *c, size_t peer, const void *bytes, size_t n)
 }
 
 // Of too many spare ones the smaller are given back: large ones are dear to make.
-static void parcel_done(courier *c, parcel *p)
+static void buffer_done(courier *c, buffer *p)
 {
     if (!p) return;
-    if (c->n_spare == SPARE_PARCELS) {
-        parcel **at = &c->spare;
+    if (c->n_spare == SPARE_BUFFERS) {
+        buffer **at = &c->spare;
         while (*at && (*at)->room >= p->room) at = &(*at)->next;
-        parcel *smaller = *at;
+        buffer *smaller = *at;
         if (!smaller) {
             gp_free(p);
             return;
@@ -94,44 +94,44 @@ static void parcel_done(courier *c, parcel *p)
     c->n_spare++;
 }
 
-static void free_list(parcel *p)
+static void free_list(buffer *p)
 {
     while (p) {
-        parcel *next = p->next;
+        buffer *next = p->next;
         gp_free(p);
         p = next;
     }
 }
 
 // NULL: too many of one peer, or no memory: lost, as on any network.
-static parcel *put(courier *c, queue *q, size_t waiting, size_t peer, const void *bytes, size_t n)
+static buffer *put(courier *c, queue *q, size_t waiting, size_t peer, const void *bytes, size_t n)
 {
-    parcel *p = waiting < PEER_MESSAGES ? parcel_new(c, peer, bytes, n) : NULL;
+    buffer *p = waiting < PEER_MESSAGES ? buffer_new(c, peer, bytes, n) : NULL;
     if (!p) return NULL;
     *q->last = p;
     q->last = &p->next;
     return p;
 }
 
-static parcel *take(queue *q)
+static buffer *take(queue *q)
 {
-    parcel *p = q->first;
+    buffer *p = q->first;
     if (!p) return NULL;
     q->first = p->next;
     if (!q->first) q->last = &q->first;
     return p;
 }
 
-static parcel *take_in(courier *c)
+static buffer *take_in(courier *c)
 {
-    parcel *p = take(&c->in);
+    buffer *p = take(&c->in);
     if (p) c->peers[p->peer].n_in--;
     return p;
 }
 
-static parcel *take_out(courier *c)
+static buffer *take_out(courier *c)
 {
-    parcel *p = take(&c->out);
+    buffer *p = take(&c->out);
     if (p) c->peers[p->peer].n_out--;
     return p;
 }
@@ -159,7 +159,7 @@ static void fail(courier *c, advgp_status st, const advgp_error *err)
 // The same again as what already waits tells nothing new: a sign of life, or a request that was repeated.
 static bool is_repeated(const correspondent *from, const void *bytes, size_t n)
 {
-    const parcel *newest = from->n_in ? from->newest_in : NULL;
+    const buffer *newest = from->n_in ? from->newest_in : NULL;
     return newest && newest->n == n && (!n || !memcmp(newest->payload, bytes, n));
 }
 
@@ -169,7 +169,7 @@ static void came(courier *c, size_t peer, const void *bytes, size_t n)
     correspondent *from = &c->peers[peer];
     from->heard = gp_clock_wall();
     if (is_repeated(from, bytes, n)) return;
-    parcel *p = put(c, &c->in, from->n_in, peer, bytes, n);
+    buffer *p = put(c, &c->in, from->n_in, peer, bytes, n);
     if (!p) return;
     from->newest_in = p;
     from->n_in++;
@@ -177,7 +177,7 @@ static void came(courier *c, size_t peer, const void *bytes, size_t n)
 }
 
 // The lock is held, but not while the wire works.
-static void say(courier *c, size_t peer, const parcel *p)
+static void say(courier *c, size_t peer, const buffer *p)
 {
     advgp_error err = {0};
     gp_wire *wire = c->o.wire;
@@ -191,7 +191,7 @@ static void beat_if_due(courier *c)
 {
     const double now = gp_clock_wall();
     if (!c->beat || now < c->beat_next) return;
-    parcel *p = c->beat; // the owner may put another one in its place meanwhile, or none
+    buffer *p = c->beat; // the owner may put another one in its place meanwhile, or none
     const size_t number = c->beat_number;
     c->beat = NULL;
     c->beat_next = c->beat_every > 0 ? now + c->beat_every : INFINITY;
@@ -200,7 +200,7 @@ static void beat_if_due(courier *c)
     if (c->beat_number == number)
         c->beat = p;
     else
-        parcel_done(c, p);
+        buffer_done(c, p);
 }
 
 static double seconds_to_wait(const courier *c)
@@ -219,7 +219,7 @@ static void *carry(void *arg)
     c->opened = true;
     pthread_cond_broadcast(&c->news);
     while (c->status == ADVGP_OK) {
-        for (parcel *p; c->status == ADVGP_OK && (p = take_out(c)); parcel_done(c, p)) say(c, p->peer, p);
+        for (buffer *p; c->status == ADVGP_OK && (p = take_out(c)); buffer_done(c, p)) say(c, p->peer, p);
         if (c->closing || c->status != ADVGP_OK) break;
         beat_if_due(c);
         if (c->out.first) continue; // came while the lock was free for the beats
@@ -274,10 +274,10 @@ advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *
 {
     courier *c = (courier *)endpoint;
     pthread_mutex_lock(&c->lock);
-    parcel *p = n ? parcel_new(c, 0, bytes, n) : NULL;
+    buffer *p = n ? buffer_new(c, 0, bytes, n) : NULL;
     const bool no_memory = n && !p;
     if (!no_memory) {
-        parcel_done(c, c->beat);
+        buffer_done(c, c->beat);
         c->beat = p;
         c->beat_number++;
         c->beat_every = seconds, c->beat_next = 0;
@@ -306,7 +306,7 @@ advgp_status gp_courier_receive(gp_endpoint *endpoint, double seconds, size_t *p
     const struct timespec until = moment_in(seconds);
     *peer = 0, *bytes = NULL, *n = 0;
     pthread_mutex_lock(&c->lock);
-    parcel_done(c, c->held);
+    buffer_done(c, c->held);
     bool late = !(seconds > 0);
     while (!(c->held = take_in(c)) && c->status == ADVGP_OK && !c->woken && !late)
         late = pthread_cond_timedwait(&c->news, &c->lock, &until) == ETIMEDOUT;

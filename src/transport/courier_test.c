@@ -293,7 +293,7 @@ static void the_same_again_is_kept_once(void **state)
     gp_courier_close(e);
 }
 
-static void parcels_are_used_again(void **state)
+static void buffers_are_used_again(void **state)
 {
     (void)state;
     advgp_error err = {0};
@@ -548,7 +548,7 @@ int main(void)
         cmocka_unit_test(what_was_sent_before_closing_is_sent),
         cmocka_unit_test(what_the_owner_does_not_read_is_kept_up_to_a_bound),
         cmocka_unit_test(the_same_again_is_kept_once),
-        cmocka_unit_test(parcels_are_used_again),
+        cmocka_unit_test(buffers_are_used_again),
         cmocka_unit_test(beats_come_while_the_owner_sleeps),
         cmocka_unit_test(a_beat_goes_to_peers_that_were_heard_and_at_once),
         cmocka_unit_test(a_beat_may_change_at_any_moment),

@@ -39,7 +39,7 @@ bool gp_mpi_launched(void)
     return gp_launch_read().meets;
 }
 
-enum { LINE_MESSAGES = 8, SPARE_CRATES = 16, SPINS = 50, PIECE_MAX = 1 << 30 };
+enum { LINE_MESSAGES = 8, SPARE_BUFFERS = 16, SPINS = 50, PIECE_MAX = 1 << 30 };
 static const double first_sleep = 5e-6, last_words = 1;
 
 // Everything of one peer is matched in the order in which it was sent, whatever its tag.
@@ -53,19 +53,19 @@ enum tag {
 };
 enum verdict { NONE, END, LEAVE };
 
-typedef struct crate {
-    struct crate *next;
+typedef struct mpi_buffer {
+    struct mpi_buffer *next;
     size_t room, n;
     size_t done;     // of the n bytes: sent, or come
     uint64_t length; // n, as it travels ahead of pieces
     bool announced;
     enum tag tag;
     double payload[]; // aligned
-} crate;
+} mpi_buffer;
 
 typedef struct line {
     // To the peer.
-    crate *first, **last; // MPI has the first one, or a piece of it, while `sending`
+    mpi_buffer *first, **last; // MPI has the first one, or a piece of it, while `sending`
     size_t n_waiting;
     bool sending;
     size_t step;  // bytes that MPI has
@@ -75,7 +75,7 @@ typedef struct line {
     bool receiving, ready; // ready: `in` is complete and was not handed out
     enum tag tag;          // of what is being received,
     size_t arriving;       // and its bytes
-    crate *in;
+    mpi_buffer *in;
     uint64_t word; // where short messages go
     double heard;
     bool left;    // has said goodbye
@@ -91,9 +91,9 @@ typedef struct mpi_wire {
     bool begun, opened; // MPI_Init was done; all of open
     bool broken;        // a call failed that concerns no peer
     line *lines;        // [size]
-    crate *spare;       // the smallest first
+    mpi_buffer *spare;  // the smallest first
     size_t n_spare;
-    crate *held; // was handed out
+    mpi_buffer *held; // was handed out
     // Requests under way: 2 x peer for a send, and one more for a receive.
     MPI_Request *requests; // [2 x size]
     size_t *whose;
@@ -115,13 +115,13 @@ typedef struct mpi_wire {
     atomic_bool poked, lost;
 } mpi_wire;
 
-// ---- crates ---------------------------------------------------------------------------------------------------------
+// ---- buffers --------------------------------------------------------------------------------------------------------
 
-static crate *crate_take(mpi_wire *w, size_t n)
+static mpi_buffer *mpi_buffer_take(mpi_wire *w, size_t n)
 {
-    crate **at = &w->spare;
+    mpi_buffer **at = &w->spare;
     while (*at && (*at)->room < n) at = &(*at)->next;
-    crate *c = *at;
+    mpi_buffer *c = *at;
     if (c) {
         *at = c->next;
         w->n_spare--;
@@ -129,20 +129,20 @@ static crate *crate_take(mpi_wire *w, size_t n)
         if (n > SIZE_MAX - sizeof *c || !(c = gp_alloc(1, sizeof *c + n))) return NULL;
         c->room = n;
     }
-    *c = (crate){.room = c->room, .n = n, .length = n};
+    *c = (mpi_buffer){.room = c->room, .n = n, .length = n};
     return c;
 }
 
 // Of too many spare ones the smallest goes: large ones are dear to make.
-static void crate_done(mpi_wire *w, crate *c)
+static void mpi_buffer_done(mpi_wire *w, mpi_buffer *c)
 {
     if (!c) return;
-    crate **at = &w->spare;
+    mpi_buffer **at = &w->spare;
     while (*at && (*at)->room < c->room) at = &(*at)->next;
     c->next = *at;
     *at = c;
-    if (++w->n_spare <= SPARE_CRATES) return;
-    crate *smallest = w->spare;
+    if (++w->n_spare <= SPARE_BUFFERS) return;
+    mpi_buffer *smallest = w->spare;
     w->spare = smallest->next;
     w->n_spare--;
     gp_free(smallest);
@@ -159,11 +159,11 @@ static void watch(mpi_wire *w, MPI_Request request, size_t whose)
 // All that waits and is not MPI's.
 static void drop_waiting(mpi_wire *w, line *l)
 {
-    crate **at = l->sending ? &l->first->next : &l->first;
+    mpi_buffer **at = l->sending ? &l->first->next : &l->first;
     while (*at) {
-        crate *c = *at;
+        mpi_buffer *c = *at;
         *at = c->next;
-        crate_done(w, c);
+        mpi_buffer_done(w, c);
     }
     l->last = at;
     l->n_waiting = l->sending;
@@ -172,7 +172,7 @@ static void drop_waiting(mpi_wire *w, line *l)
 static void post(mpi_wire *w, size_t peer)
 {
     line *l = &w->lines[peer];
-    crate *c = l->first;
+    mpi_buffer *c = l->first;
     if (!c || l->sending) return;
     const void *from = c->payload;
     enum tag tag = c->tag;
@@ -198,7 +198,7 @@ static void post(mpi_wire *w, size_t peer)
 static void sent(mpi_wire *w, size_t peer, bool well)
 {
     line *l = &w->lines[peer];
-    crate *c = l->first;
+    mpi_buffer *c = l->first;
     l->sending = false;
     if (!well) {
         l->dead = true;
@@ -213,7 +213,7 @@ static void sent(mpi_wire *w, size_t peer, bool well)
         l->first = c->next;
         if (!l->first) l->last = &l->first;
         l->n_waiting--;
-        crate_done(w, c);
+        mpi_buffer_done(w, c);
     }
     post(w, peer);
 }
@@ -226,7 +226,7 @@ static bool is_stuck(const mpi_wire *w, const line *l)
 static bool enqueue(mpi_wire *w, size_t peer, enum tag tag, const void *bytes, size_t n)
 {
     line *l = &w->lines[peer];
-    crate *c = crate_take(w, n);
+    mpi_buffer *c = mpi_buffer_take(w, n);
     if (!c) return false;
     if (n) memcpy(c->payload, bytes, n);
     c->tag = tag;
@@ -253,7 +253,7 @@ static advgp_status mpi_send(gp_wire *wire, size_t peer, const void *bytes, size
 
 static void scrap(mpi_wire *w, line *l)
 {
-    crate_done(w, l->in);
+    mpi_buffer_done(w, l->in);
     l->in = NULL;
 }
 
@@ -315,7 +315,7 @@ static void *room_for(mpi_wire *w, line *l, int tag, size_t n)
 {
     if (tag != WHOLE && tag != PIECE) return &l->word;
     if (tag == WHOLE) scrap(w, l);
-    if (!l->in) l->in = crate_take(w, tag == WHOLE ? n : (size_t)l->word);
+    if (!l->in) l->in = mpi_buffer_take(w, tag == WHOLE ? n : (size_t)l->word);
     return l->in ? (char *)l->in->payload + l->in->done : NULL;
 }
 
@@ -417,14 +417,14 @@ static void comfort_those_who_left(mpi_wire *w)
         if (w->lines[k].left && !w->lines[k].first && !w->lines[k].dead) enqueue(w, k, ALIVE, NULL, 0);
 }
 
-static crate *hand_out(mpi_wire *w, size_t *peer)
+static mpi_buffer *hand_out(mpi_wire *w, size_t *peer)
 {
     if (!w->n_ready) return NULL;
     *peer = w->ready[w->ready_first];
     w->ready_first = (w->ready_first + 1) % w->size;
     w->n_ready--;
     line *l = &w->lines[*peer];
-    crate *c = l->in;
+    mpi_buffer *c = l->in;
     l->in = NULL, l->ready = false;
     return c;
 }
@@ -448,7 +448,7 @@ static advgp_status mpi_receive(gp_wire *wire, double seconds, size_t *peer, con
 {
     mpi_wire *w = (mpi_wire *)wire;
     const double until = gp_clock_wall() + seconds;
-    crate_done(w, w->held);
+    mpi_buffer_done(w, w->held);
     w->held = NULL;
     *peer = 0, *bytes = NULL, *n = 0;
     for (;;) {
@@ -543,7 +543,7 @@ static bool linger(mpi_wire *w)
     bool news;
     size_t peer;
     if (look(w, &news, NULL) != ADVGP_OK) return false;
-    crate_done(w, hand_out(w, &peer));
+    mpi_buffer_done(w, hand_out(w, &peer));
     comfort_those_who_left(w);
     if (news)
         w->idle = 0;
@@ -568,17 +568,17 @@ static bool flush(mpi_wire *w, double seconds)
 }
 
 // A time since when peers could have been heard. Who was away itself (stopped, the machine asleep) begins anew.
-typedef struct vigil {
+typedef struct silence_timer {
     double since, last;
-} vigil;
+} silence_timer;
 
-static vigil vigil_begin(void)
+static silence_timer silence_timer_start(void)
 {
     const double now = gp_clock_wall();
-    return (vigil){now, now};
+    return (silence_timer){now, now};
 }
 
-static bool keep_vigil(mpi_wire *w, vigil *v)
+static bool watch_silence(mpi_wire *w, silence_timer *v)
 {
     if (!linger(w)) return false;
     const double now = gp_clock_wall();
@@ -587,13 +587,13 @@ static bool keep_vigil(mpi_wire *w, vigil *v)
     return true;
 }
 
-static bool is_silent(const mpi_wire *w, size_t peer, const vigil *v)
+static bool is_silent(const mpi_wire *w, size_t peer, const silence_timer *v)
 {
     return v->last - fmax(v->since, w->lines[peer].heard) > w->o.silence;
 }
 
 // Has said goodbye, and does not take any more that the server lives.
-static bool is_dead_since(const mpi_wire *w, const line *l, const vigil *v)
+static bool is_dead_since(const mpi_wire *w, const line *l, const silence_timer *v)
 {
     return l->left && l->sending && v->last - fmax(v->since, l->since) > w->o.silence;
 }
@@ -602,7 +602,7 @@ static bool is_dead_since(const mpi_wire *w, const line *l, const vigil *v)
 static bool await_goodbyes(mpi_wire *w)
 {
     const double start = gp_clock_wall();
-    for (vigil v = vigil_begin();;) {
+    for (silence_timer v = silence_timer_start();;) {
         const bool late = gp_clock_wall() - start > w->o.patience;
         size_t open = 0, gone = 0;
         for (size_t k = 1; k < w->size; k++) {
@@ -613,7 +613,7 @@ static bool await_goodbyes(mpi_wire *w)
             open += !is_gone && (!l->left || l->sending); // also who may not have taken the last sign of life
         }
         if (!open) return !gone;
-        if (!keep_vigil(w, &v)) return false;
+        if (!watch_silence(w, &v)) return false;
     }
 }
 
@@ -638,9 +638,9 @@ static bool part_as_worker(mpi_wire *w)
     // What other ranks have not taken now they might find in MPI_Finalize: they may hear the verdict first.
     if (w->o.among && !flush(w, w->o.silence)) return false;
     if (!enqueue(w, 0, GOODBYE, NULL, 0)) return false;
-    vigil v = vigil_begin();
+    silence_timer v = silence_timer_start();
     while (w->verdict == NONE && !w->lines[0].dead && !is_silent(w, 0, &v))
-        if (!keep_vigil(w, &v)) return false;
+        if (!watch_silence(w, &v)) return false;
     return w->verdict == END && flush(w, w->o.silence);
 }
 
@@ -669,10 +669,10 @@ static void mpi_close(gp_wire *wire)
         atomic_store(&finalized_by, 0);
         atomic_store(&must_exit_hard, false);
     }
-    crate_done(w, w->held);
+    mpi_buffer_done(w, w->held);
     free_lines(w);
     while (w->spare) {
-        crate *c = w->spare;
+        mpi_buffer *c = w->spare;
         w->spare = c->next;
         gp_free(c);
     }
