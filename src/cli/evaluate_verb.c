@@ -8,6 +8,7 @@
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
+#include "score/score.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -24,9 +25,8 @@ typedef struct coverage {
 typedef struct figures {
     const gp_model *model;
     size_t n_rows;
-    double weight, square, absolute, log_loss; // sums
-    double y, yy, y_first;                     // for the variance of the target, about its first value
-    double mean_square, linear_square;
+    gp_score score, by_mean, by_line; // the model, the mean of the training rows, linear regression on them
+    double y, yy, y_first;            // sums for the variance of the target, about its first value
     coverage calibrated[N_LEVELS], gaussian[N_LEVELS];
     // Linear regression on the training rows, from the model's statistics: NULL where it has none of a linear trend.
     double *linear; // [1 + d], of standardised inputs and target
@@ -84,23 +84,15 @@ static void add_row(figures *f, const gp_answer_block *b, size_t i)
 {
     const gp_schema *s = f->model->schema;
     const double z = b->rows.y[i], w = b->rows.w[i], var_y = b->var_y[i];
-    const double y = gp_schema_target(s, z), gap = z - b->mean[i];
-    const double error = y - gp_answer_of(s, b->mean[i], b->var_f[i], var_y, 0).mean;
+    const double y = gp_schema_target(s, z);
     if (!f->n_rows++) f->y_first = y;
-    f->weight += w;
-    f->square += w * error * error;
-    f->absolute += w * fabs(error);
-    f->log_loss += w * (0.5 * log(2 * acos(-1) * var_y) + 0.5 * gap * gap / var_y + log(s->y_scale) +
-                        (s->log_target ? log(y) : 0));
+    gp_score_add(&f->score, s, w, z, b->mean[i], var_y);
+    gp_score_add(&f->by_mean, s, w, z, 0, 1); // of a logarithm, with its variance: the lognormal mean
     f->y += w * (y - f->y_first);
     f->yy += w * (y - f->y_first) * (y - f->y_first);
-    // The mean of the target in training; of a logarithm, with its variance: the lognormal mean
-    const double by_mean = y - gp_answer_of(s, 0, 0, 1, 0).mean;
-    f->mean_square += w * by_mean * by_mean;
     if (f->linear) {
         const double line = f->linear[0] + gp_dot(b->rows.d, b->rows.X + i * b->rows.d, f->linear + 1);
-        const double by_line = y - gp_answer_of(s, line, 0, f->linear_variance, 0).mean;
-        f->linear_square += w * by_line * by_line;
+        gp_score_add(&f->by_line, s, w, z, line, f->linear_variance);
     }
     for (size_t l = 0; l < N_LEVELS; l++) {
         cover(&f->calibrated[l], s, b->mean[i], var_y, y, w);
@@ -126,19 +118,9 @@ static advgp_status add_all(figures *f, gp_answers *in, const gp_options *option
 
 // ---- the result -----------------------------------------------------------------------------------------------------
 
-static double rmse(const figures *f, double square)
-{
-    return sqrt(square / f->weight);
-}
-
-static double linear_rmse(const figures *f)
-{
-    return f->linear ? rmse(f, f->linear_square) : NAN;
-}
-
 static double r_squared(const figures *f)
 {
-    return 1 - f->square / (f->yy - f->y * f->y / f->weight); // not finite where the target is constant
+    return 1 - f->score.squares / (f->yy - f->y * f->y / f->score.n); // not finite where the target is constant
 }
 
 static json_t *coverage_json(const figures *f, const coverage *list, bool width)
@@ -147,21 +129,21 @@ static json_t *coverage_json(const figures *f, const coverage *list, bool width)
     for (size_t l = 0; l < N_LEVELS; l++) {
         char level[16];
         snprintf(level, sizeof level, "%g", levels[l]);
-        json_object_set_new(o, level, gp_json_real((width ? list[l].width : list[l].inside) / f->weight));
+        json_object_set_new(o, level, gp_json_real((width ? list[l].width : list[l].inside) / f->score.n));
     }
     return o;
 }
 
 static json_t *result_json(const figures *f)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows",
-                     (json_int_t)f->n_rows, "rmse", gp_json_real(rmse(f, f->square)), "mae",
-                     gp_json_real(f->absolute / f->weight), "mnlp", gp_json_real(f->log_loss / f->weight), "r2",
-                     gp_json_real(r_squared(f)), "coverage", coverage_json(f, f->calibrated, false),
-                     "coverage_gaussian", coverage_json(f, f->gaussian, false), "width",
-                     coverage_json(f, f->calibrated, true), "baseline", "mean", gp_json_real(rmse(f, f->mean_square)),
-                     "linear", gp_json_real(linear_rmse(f)), "baseline_in_training", "mean",
-                     gp_json_real(f->model->baseline_mean), "linear", gp_json_real(f->model->baseline_linear));
+    return json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)f->n_rows, "rmse",
+        gp_json_real(gp_score_rmse(&f->score)), "mae", gp_json_real(gp_score_mae(&f->score)), "mnlp",
+        gp_json_real(gp_score_mnlp(&f->score)), "r2", gp_json_real(r_squared(f)), "coverage",
+        coverage_json(f, f->calibrated, false), "coverage_gaussian", coverage_json(f, f->gaussian, false), "width",
+        coverage_json(f, f->calibrated, true), "baseline", "mean", gp_json_real(gp_score_rmse(&f->by_mean)), "linear",
+        gp_json_real(gp_score_rmse(&f->by_line)), "baseline_in_training", "mean", gp_json_real(f->model->baseline_mean),
+        "linear", gp_json_real(f->model->baseline_linear));
 }
 
 static void add_number(gp_buffer *out, int width, double value)
@@ -176,14 +158,14 @@ static void result_text(const figures *f, gp_buffer *out)
 {
     gp_buffer_add(out, "%zu rows of '%s'\n\n", f->n_rows, f->model->schema->target);
     gp_buffer_add(out, "            this model        mean      linear\n");
-    const double errors[] = {rmse(f, f->square), rmse(f, f->mean_square), linear_rmse(f)};
+    const double errors[] = {gp_score_rmse(&f->score), gp_score_rmse(&f->by_mean), gp_score_rmse(&f->by_line)};
     gp_buffer_add(out, "RMSE      ");
     for (size_t i = 0; i < 3; i++) add_number(out, 12, errors[i]);
     gp_buffer_add(out, "\nin training          ");
     gp_buffer_add(out, " ");
     add_number(out, 12, f->model->baseline_mean);
     add_number(out, 12, f->model->baseline_linear);
-    const double others[] = {f->absolute / f->weight, f->log_loss / f->weight, r_squared(f)};
+    const double others[] = {gp_score_mae(&f->score), gp_score_mnlp(&f->score), r_squared(f)};
     static const char *const names[] = {"MAE", "MNLP", "R2"};
     for (size_t i = 0; i < 3; i++) {
         gp_buffer_add(out, "\n%-10s", names[i]);
@@ -191,9 +173,9 @@ static void result_text(const figures *f, gp_buffer *out)
     }
     gp_buffer_add(out, "\n\ninterval    calibrated    Gaussian  mean width\n");
     for (size_t l = 0; l < N_LEVELS; l++) {
-        gp_buffer_add(out, "%6g %%    %9.2f %% %9.2f %%", 100 * levels[l], 100 * f->calibrated[l].inside / f->weight,
-                      100 * f->gaussian[l].inside / f->weight);
-        add_number(out, 12, f->calibrated[l].width / f->weight);
+        gp_buffer_add(out, "%6g %%    %9.2f %% %9.2f %%", 100 * levels[l], 100 * f->calibrated[l].inside / f->score.n,
+                      100 * f->gaussian[l].inside / f->score.n);
+        add_number(out, 12, f->calibrated[l].width / f->score.n);
         gp_buffer_add(out, "\n");
     }
 }
