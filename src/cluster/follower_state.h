@@ -20,6 +20,7 @@ enum { WORDS = 64 };
 struct gp_follower {
     gp_follower_options o;
     gp_follower_state state;
+    uint32_t place; // which worker it was last
     double now;
     uint64_t token;
     uint64_t run[2];
@@ -48,7 +49,6 @@ struct gp_follower {
     size_t push_size;
     gp_work_done work_done; // what the push is of
     size_t filled;          // whose range is being filled
-    uint32_t place;         // which worker it was last
     double voice;           // the last word of a server
     double idle_since;      // it has had nothing to do since
     double hold;            // its pushes are held back until then, for the delay study

@@ -190,10 +190,10 @@ static advgp_status reach_servers(joining *j, const gp_job *job, advgp_error *er
     if (!j->lines || !j->reached) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
     memcpy(j->reached, job->servers, n * sizeof *j->reached);
     advgp_status st = ADVGP_OK;
-    for (; st == ADVGP_OK && j->n_lines < n; j->n_lines++) {
-        const gp_job_server *at = &job->servers[j->n_lines];
-        st = j->o.reach(j->o.ctx, at->address, at->key, &j->lines[j->n_lines].endpoint, &j->lines[j->n_lines].peer,
-                        err);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        st = j->o.reach(j->o.ctx, job->servers[i].address, job->servers[i].key, &j->lines[i].endpoint,
+                        &j->lines[i].peer, err);
+        j->n_lines += st == ADVGP_OK;
     }
     return st;
 }

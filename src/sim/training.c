@@ -12,7 +12,7 @@
 #include <string.h>
 
 // A process that is started again is another peer; a server that is, listens elsewhere.
-enum { SLOTS = 48, HUBS = 20, JOBS = 512 };
+enum { SLOTS = 48, HUBS = 20, JOBS = 512, GHOSTS = 96 };
 static const double tick = 0.25, slack = 6; // seconds
 
 typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, GHOST, BACK, FAULT, REPAIR } event_kind;
@@ -108,7 +108,7 @@ typedef struct theatre {
     uint64_t brought[2]; // the run of the last values that a server brought
     uint64_t present[2]; // the last interval that was given
     uint64_t made;       // versions of the stages before
-    ghost ghosts[SLOTS * 2];
+    ghost ghosts[GHOSTS];
     size_t n_ghosts;
 } theatre;
 
@@ -294,7 +294,7 @@ static bool route(const process *p, size_t line, size_t *at, size_t *from, size_
 
 static void haunt(theatre *t, const process *p)
 {
-    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_ghosts < 2 * SLOTS; line++) {
+    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_ghosts < GHOSTS; line++) {
         ghost *g = &t->ghosts[t->n_ghosts];
         if (!gp_follower_sign(p->machine, (long)line, &g->sign) || !route(p, line, &g->at, &g->from, &g->to)) continue;
         plan(t, t->now, GHOST, t->n_ghosts++, 0);
@@ -576,7 +576,8 @@ static void begin_stage(theatre *t, bool again)
     advgp_status st = keep(&t->keeps, o->rule_options.range, t->out->theta, gp_lead_workers(t->lead), id);
     if (st == ADVGP_OK && again) st = go_on_from_checkpoint(t);
     const uint64_t version = st == ADVGP_OK ? gp_server_version(t->keeps.server) : 0;
-    t->allowed = fmin((double)((version / s->every + 1) * s->every), (double)s->versions);
+    const uint64_t next = version - version % s->every + s->every;
+    t->allowed = next < s->versions ? next : s->versions;
     t->interval = s->split && o->lead.servers;
     t->keeps.version = version;
     if (st == ADVGP_OK) st = gp_server_allow(t->keeps.server, t->allowed, t->err);
@@ -703,7 +704,7 @@ static void lead_comes_back(theatre *t)
     memcpy(t->out->theta, theta, t->out->size * sizeof(double));
     t->act = RUNS;
     if (gp_server_version(t->keeps.server) < s->versions) {
-        t->allowed = fmin((double)(t->allowed + s->every), (double)s->versions);
+        t->allowed = t->allowed + s->every < s->versions ? t->allowed + s->every : s->versions;
         fail_with(t, gp_server_allow(t->keeps.server, t->allowed, t->err));
     } else if (s->collect) {
         t->act = COLLECTS;
