@@ -318,6 +318,26 @@ advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t
     return st;
 }
 
+// Before the training: a slip in its name must not cost the run.
+advgp_status gp_load_test(const gp_options *o, const gp_host *host, gp_loaded *data, gp_shards **rows, advgp_error *err)
+{
+    const char *path = gp_options_text(o, "test");
+    *rows = NULL;
+    if (!path) return ADVGP_OK;
+    // A query over several files: the test file stands for the first, the others are those of training.
+    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
+    const size_t n = joined ? o->n_operands : 1;
+    const char **paths = gp_alloc(n, sizeof *paths);
+    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
+    paths[0] = path;
+    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
+    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, host, &data->notes, rows, err);
+    gp_free(paths);
+    if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
+        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
+}
+
 void gp_loaded_fini(gp_loaded *loaded)
 {
     gp_shards_free(loaded->shards);

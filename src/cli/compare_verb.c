@@ -1,6 +1,7 @@
 // compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
 // table and one log.
 #include "api/load.h"
+#include "api/record.h"
 #include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
@@ -79,7 +80,7 @@ static void log_take(comparison *c, const char *event, json_t *fields)
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
     comparison *c = ctx;
-    log_take(c, "eval", gp_cli_eval_json(e));
+    log_take(c, "eval", gp_record_eval(e));
     const double now = gp_clock_wall();
     if (c->silent || now < c->next_line) return;
     c->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
@@ -227,12 +228,12 @@ static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_t
 {
     return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label,
                      "inducing", (json_int_t)c->m, "max_delay",
-                     has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds", r->cpu,
-                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
-                     gp_json_real(r->assessment.rmse), "mnlp", gp_json_real(r->assessment.mnlp), "coverage_90",
-                     gp_json_real(r->assessment.coverage[2]), "stopped", gp_stop_reason_words(r->stopped), "versions",
-                     (json_int_t)r->versions, "held_out", r->assessment.scored != GP_SCORED_TRAINING, "scored_on",
-                     gp_cli_scored_word(r), "scored_rows", (json_int_t)r->assessment.n_scored);
+                     has_delay(c) ? gp_record_delay(o->max_delay) : json_null(), "cpu_seconds", r->cpu, "wall_seconds",
+                     r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->assessment.rmse), "mnlp",
+                     gp_json_real(r->assessment.mnlp), "coverage_90", gp_json_real(r->assessment.coverage[2]),
+                     "stopped", gp_stop_reason_words(r->stopped), "versions", (json_int_t)r->versions, "held_out",
+                     r->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_record_scored(r), "scored_rows",
+                     (json_int_t)r->assessment.n_scored);
 }
 
 static bool has_inducing(const comparison *c)
@@ -397,7 +398,7 @@ static advgp_status share_options(comparison *c, advgp_error *err)
 static advgp_status load(comparison *c, advgp_error *err)
 {
     advgp_status st = gp_load_training(c->train, gp_cli_host(c->o), &c->data, err);
-    if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
+    if (st == ADVGP_OK) st = gp_load_test(c->o, gp_cli_host(c->o), &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
         st = gp_fail(err, ADVGP_EDATA,
@@ -410,7 +411,7 @@ static advgp_status open_log(comparison *c, advgp_error *err)
 {
     const char *path = gp_options_text(c->o, "log");
     if (!path) return ADVGP_OK;
-    json_t *manifest = gp_cli_manifest(c->o, "compare");
+    json_t *manifest = gp_record_manifest(c->o, "compare");
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = gp_runlog_create(path, manifest, &c->log, err);
     json_decref(manifest);

@@ -1,6 +1,7 @@
 // train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
 #include "api/load.h"
 #include "api/participant.h"
+#include "api/record.h"
 #include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
@@ -53,54 +54,11 @@ typedef struct report {
 
 // ---- log ------------------------------------------------------------------------------------------------------------
 
-static void add_read(json_t *files, const char *path)
-{
-    char manifest[4096];
-    json_array_append_new(files, gp_json_file(path));
-    if (!gp_packed_is(path)) return;
-    snprintf(manifest, sizeof manifest, "%s/manifest.json", path); // has the hash of every shard's head
-    json_array_append_new(files, gp_json_file(manifest));
-}
-
-// Files that are read beside the operands, and what tells a packed operand from another.
-static json_t *read_files(const gp_options *o)
-{
-    json_t *files = json_array();
-    gp_split split;
-    for (size_t i = 0; i < o->n_operands; i++)
-        if (gp_packed_is(o->operands[i])) add_read(files, o->operands[i]);
-    const char *validation = gp_options_text(o, "validation"), *test = gp_options_text(o, "test");
-    if (validation && gp_split_parse(validation, 0, &split, NULL) == ADVGP_OK && split.kind == GP_SPLIT_FILE)
-        add_read(files, validation);
-    if (test) add_read(files, test);
-    if (gp_request_start(o)) add_read(files, gp_request_start(o));
-    return files;
-}
-
-// Names of the options that someone gave: the others may have another default one day, or no meaning for the method.
-static json_t *given_options(const gp_options *o)
-{
-    json_t *names = json_array();
-    for (size_t i = 0; i < o->n_values; i++)
-        if (o->values[i].origin != GP_FROM_DEFAULT && !o->values[i].option->command_line_only)
-            json_array_append_new(names, json_string(o->values[i].option->name));
-    return names;
-}
-
-json_t *gp_cli_manifest(const gp_options *o, const char *command)
-{
-    json_t *files = json_array();
-    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
-                     "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
-                     read_files(o), "options", gp_options_json(o), "given", given_options(o));
-}
-
 static advgp_status open_log(report *r, advgp_error *err)
 {
     const char *path = gp_options_text(r->o, "log");
     if (!path) return ADVGP_OK;
-    json_t *manifest = gp_cli_manifest(r->o, "train");
+    json_t *manifest = gp_record_manifest(r->o, "train");
     if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
     const advgp_status st = r->resume[0] ? gp_runlog_append(path, &r->log, err)
                                          : gp_runlog_create(path, manifest, &r->log, err);
@@ -158,18 +116,6 @@ static void on_ps(void *ctx, const gp_ps_event *event)
     if (r->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
 }
 
-json_t *gp_cli_delay_json(size_t max_delay)
-{
-    return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
-}
-
-static json_t *id_json(uint64_t id)
-{
-    char text[20];
-    snprintf(text, sizeof text, "%016" PRIx64, id);
-    return json_string(text);
-}
-
 static void on_begin(void *ctx, const gp_train_plan *p)
 {
     report *r = ctx;
@@ -177,9 +123,9 @@ static void on_begin(void *ctx, const gp_train_plan *p)
                                "components", (json_int_t)p->components, "workers", (json_int_t)p->workers,
                                "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps",
                                (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
-                               gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
+                               gp_record_delay(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
     if (fields && p->checkpoint) { // a line before tells of it, and its id
-        json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
+        json_object_set_new(fields, "checkpoint", gp_record_id(p->checkpoint));
         json_object_set_new(fields, "judged", json_integer((json_int_t)p->evaluated));
         json_object_set_new(fields, "judging", json_boolean(p->evaluating));
     }
@@ -195,29 +141,12 @@ static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t 
     report *r = ctx;
     log_event(r, "checkpoint",
               json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
-                        id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
+                        gp_record_id(id), "failed", failed ? gp_json_text(failed) : json_null()));
     r->saved |= !failed;
     if (!failed) return;
     char text[700]; // an error, so --quiet does not hide it
     snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", failed);
     gp_cli_complain(text);
-}
-
-static json_t *workers_json(const gp_train_eval *e)
-{
-    json_t *list = json_array();
-    for (size_t k = 0; list && k < e->n_workers; k++)
-        json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f}", "live", e->workers[k].live, "rows_per_second",
-                                              e->workers[k].rows_per_second, "age", e->workers[k].age, "waited",
-                                              e->workers[k].waited));
-    return list;
-}
-
-json_t *gp_cli_eval_json(const gp_train_eval *e)
-{
-    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                     "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
-                     gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
 // "[0: 51000 rows/s, age 0, waits 1 %]" of each, where they are up to eight; of more, the slowest, and how many there
@@ -248,7 +177,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 {
     report *r = ctx;
     note_memory(r);
-    log_event(r, "eval", gp_cli_eval_json(e));
+    log_event(r, "eval", gp_record_eval(e));
     const double now = gp_clock_wall();
     if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
@@ -270,41 +199,6 @@ static int on_stop(void *ctx)
 }
 
 // ---- results --------------------------------------------------------------------------------------------------------
-
-static json_t *coverage_json(const double *coverage)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < 5; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%g", gp_levels[i]);
-        json_object_set_new(object, key, gp_json_real(coverage[i]));
-    }
-    return object;
-}
-
-static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
-{
-    const gp_server_counts *c = &t->counts;
-    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
-                     "s:I, s:I, s:I, s:I}",
-                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
-                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
-                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
-                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
-                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
-                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out",
-                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t), "scored_rows",
-                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
-                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
-                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
-}
-
-const char *gp_cli_scored_word(const gp_train_result *r)
-{
-    static const char *const words[] = {
-        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
-    return words[r->assessment.scored];
-}
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
@@ -404,26 +298,6 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
-// Before the training: a slip in its name must not cost the run.
-advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **rows, advgp_error *err)
-{
-    const char *path = gp_options_text(o, "test");
-    *rows = NULL;
-    if (!path) return ADVGP_OK;
-    // A query over several files: the test file stands for the first, the others are those of training.
-    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
-    const size_t n = joined ? o->n_operands : 1;
-    const char **paths = gp_alloc(n, sizeof *paths);
-    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
-    paths[0] = path;
-    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
-    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
-    gp_free(paths);
-    if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
-        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
-    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
-}
-
 static advgp_status show(const report *r, const char *path, const gp_model *model, const gp_train_result *result,
                          advgp_error *err)
 {
@@ -431,7 +305,7 @@ static advgp_status show(const report *r, const char *path, const gp_model *mode
         print_result(r, path, model, result);
         return ADVGP_OK;
     }
-    return gp_cli_print_json_take(result_json(r, path, result), err);
+    return gp_cli_print_json_take(gp_record_result(path, result, r->peak), err);
 }
 
 // Where the state is saved: interrupted or killed, a run can always go on.
@@ -498,8 +372,8 @@ static advgp_status conclude(report *r, const gp_model *model, const gp_train_re
     }
     advgp_status st = ADVGP_OK;
     const advgp_status shown = show(r, kept, model, result, &unshown);
-    json_t *done = result_json(r, kept, result);
-    if (done) json_object_set_new(done, "bits", id_json(r->bits));
+    json_t *done = gp_record_result(kept, result, r->peak);
+    if (done) json_object_set_new(done, "bits", gp_record_id(r->bits));
     log_event(r, "done", done);
     const bool interrupted = result->interrupted && !r->replay; // a replay repeats a run that was
     if (saved != ADVGP_OK || shown != ADVGP_OK) {
@@ -568,7 +442,7 @@ static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **te
     *options = gp_request_train(o);
     if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
     if (st == ADVGP_OK) st = gp_load_training(o, gp_cli_host(o), data, err);
-    if (st == ADVGP_OK) st = gp_cli_load_test(o, data, test, err);
+    if (st == ADVGP_OK) st = gp_load_test(o, gp_cli_host(o), data, test, err);
     if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
     if (st == ADVGP_OK && start) {
         st = gp_warmstart(start, gp_request_start(o), data->schema, theta, err);
