@@ -4,7 +4,9 @@
 #include "data/packed.h"
 #include "data/split.h"
 #include "linalg/blas.h"
+#include "method/method.h"
 #include "options/option_json.h"
+#include "store/form.h"
 #include "store/runlog.h"
 
 #include <inttypes.h>
@@ -67,6 +69,36 @@ json_t *gp_record_manifest(const gp_options *o, const char *command)
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
                      "blas", gp_blas_name(), "cpu", gp_record_cpu(), "precision", "double", "inputs", files, "read",
                      read_files(o), "options", gp_options_json(o), "given", given_options(o));
+}
+
+json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
+{
+    const gp_schema *s = data->schema;
+    const gp_method *method = gp_request_method(o);
+    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
+    json_t *inputs = json_array(), *settings = json_object();
+    for (size_t j = 0; j < s->d; j++)
+        json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
+                                                gp_json_real(s->x_mean[j]), "scale", gp_json_real(s->x_scale[j])));
+    const struct {
+        const char *name;
+        json_t *value;
+    } said[] = {{"inducing", json_integer((json_int_t)t->m)},
+                {"components", t->components ? json_integer((json_int_t)t->components) : json_string("auto")},
+                {"kernel", json_string(t->kernel->name)},
+                {"map", json_string(gp_options_text(o, "map"))},
+                {"trend", json_string(gp_trend_name(t->trend))},
+                {"start", gp_json_text(gp_options_text(o, "start"))}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
+        json_decref(said[i].value);
+    }
+    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
+                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
+                     "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
+                     gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
+                     "inputs", inputs, "method", method->name, "settings", settings, "model",
+                     gp_json_text(gp_options_text(o, "output")));
 }
 
 // ---- how it went ----------------------------------------------------------------------------------------------------

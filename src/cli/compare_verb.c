@@ -2,7 +2,6 @@
 #include "api/comparison.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "api/logged_run.h"
 #include "api/written.h"
 #include "cli/cli.h"
-#include "cli/training.h"
 
 #include <inttypes.h>
 #include <stdio.h>
