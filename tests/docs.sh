@@ -7,7 +7,7 @@ miss() { echo "$*"; bad=1; }
 unskipped() { command -v "$1" >/dev/null && return; echo "skipped: $2 ($1 is not installed)"; return 1; }
 
 declare -A help man
-while read -r verb name letter alias kind words; do
+while read -r verb name letter alias kind; do
   seen=$((seen + 1))
   [[ -n ${help[$verb]+x} ]] || { help[$verb]=$("$gendocs" help "$verb"); man[$verb]=$(<"$build/man/advgp-$verb.1"); }
   grep -qE -- "(^|[ ,])--$name( |\$)" <<<"${help[$verb]}" || miss "help of $verb lacks --$name"

@@ -4,14 +4,12 @@
 //     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_seeds          the seeds 0 .. 1999
 //     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_seeds one of them again, with what happened
 //     build/tests/sim_seeds bugs                                each deliberate mistake is caught by its law
-#include "fixture.h"
-#include "model/qw.h"
 #include "planted_bugs.h"
 #include "sim/world.h"
+#include "sim_setting.h"
 
 #include <inttypes.h>
 
-enum { PROBLEMS = 8, ROWS = 200, INPUTS = 2, POINTS = 4, MAX_SHARDS = 16, MAX_WORKERS = 8, MAX_FAULTS = 8 };
 enum { VERSIONS = 120 };
 
 // How far the bound may end from the fault-free run's: this share of what that run gained from the start (0.18 to 1.18
@@ -20,66 +18,6 @@ enum { VERSIONS = 120 };
 // whose servers were all slow to give up workers: 0.074 and 0.24. A fit that forgets a shard or uses one twice need not
 // show here; that is what the laws are for.
 static const double distance[] = {0.25, 0.4}; // by rule, in the order of gp_rules
-
-// ---- data and gradients ---------------------------------------------------------------------------------------------
-
-typedef struct setting {
-    problem p;
-    engine e;
-    gp_qw *qw;
-    double *theta, *grad;
-} setting;
-
-static void must(advgp_status st, const advgp_error *err, const char *what)
-{
-    if (st == ADVGP_OK) return;
-    fprintf(stderr, "%s: %s\n", what, err->text);
-    exit(1);
-}
-
-static void setting_init(setting *s, uint64_t seed)
-{
-    advgp_error err = {0};
-    problem_init(&s->p, seed,
-                 (problem_options){.n = ROWS,
-                                   .d = INPUTS,
-                                   .n_components = 1,
-                                   .m = POINTS,
-                                   .kernel = gp_kernels[0],
-                                   .map = gp_maps[0],
-                                   .full_rank = true});
-    s->e = engine_new(&s->p, 0);
-    must(gp_qw_new(s->p.layout.M, &s->qw, &err), &err, "q(w)");
-    gp_rng rng = gp_rng_seeded(seed, 9);
-    for (size_t i = 0; i < ROWS; i++) {
-        const double *x = s->p.X + i * INPUTS;
-        s->p.y[i] = sin(1.5 * x[0]) + 0.4 * x[1] + 0.3 * gp_rng_normal(&rng);
-    }
-    s->theta = doubles(s->p.layout.size), s->grad = doubles(s->p.layout.size);
-    s->theta[0] = -0.5; // ln sigma; ln a0 and ln eta start at 0
-    for (size_t i = 0; i < POINTS; i++)
-        for (size_t j = 0; j < INPUTS; j++)
-            s->theta[2 + INPUTS + i * INPUTS + j] = s->p.X[gp_rng_below(&rng, ROWS) * INPUTS + j];
-    gp_theta_start_q(s->p.layout, s->theta);
-}
-
-static void setting_fini(setting *s)
-{
-    free(s->theta), free(s->grad);
-    gp_qw_free(s->qw);
-    engine_free(s->e);
-    problem_fini(&s->p);
-}
-
-static double bound_of(setting *s, const double *theta)
-{
-    advgp_error err = {0};
-    double bound;
-    if (gp_pass_run(s->e.pass, theta, GP_PASS_STATS, s->p.rows, NULL, NULL, &err) != ADVGP_OK ||
-        gp_qw_optimal(s->qw, gp_pass_stats(s->e.pass), theta[0], NULL, NULL, &bound, &err) != ADVGP_OK)
-        return INFINITY;
-    return bound / ROWS;
-}
 
 // ---- a cluster ------------------------------------------------------------------------------------------------------
 
@@ -126,16 +64,6 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     else if (honesty < c->lying)
         done->shard_weight *= 2;
     return ADVGP_OK;
-}
-
-static size_t pick(gp_rng *rng, size_t n)
-{
-    return gp_rng_below(rng, n);
-}
-
-static double between(gp_rng *rng, double low, double high)
-{
-    return low + (high - low) * gp_rng_uniform(rng);
 }
 
 // Faults fall into the time that the run takes without them.
@@ -371,12 +299,6 @@ static int run_bugs(setting *settings, uint64_t count)
         missed += law != bugs[i].law;
     }
     return missed ? 1 : 0;
-}
-
-static uint64_t number_from(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 int main(int argc, char **argv)

@@ -21,8 +21,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { CLUSTER_DELAY_NATURAL = 200, CLUSTER_DELAY_PROX = 32 }; // versions; --max-delay auto
-
 typedef struct training {
     const gp_options *o;
     const gp_host *host;
@@ -247,8 +245,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     options.test = test;
     options.resume = r->resume[0] ? r->resume : NULL;
     if (r->part) options.cluster = gp_participant_cluster(r->part);
-    if (r->part && gp_options_is(o, "max-delay", "auto"))
-        options.max_delay = options.rule == &gp_rule_prox ? CLUSTER_DELAY_PROX : CLUSTER_DELAY_NATURAL;
+    if (r->part && gp_options_is(o, "max-delay", "auto")) options.max_delay = options.rule->max_delay;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};

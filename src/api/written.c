@@ -15,16 +15,27 @@ static bool is_read(const gp_option_value *value, gp_written kind)
     return false;
 }
 
+static bool is_table(const gp_option_value *value)
+{
+    return strcmp(value->option->name, "table") == 0;
+}
+
 advgp_status gp_check_written(const gp_options *o, const char *option, const char *path, gp_written kind,
                               advgp_error *err)
 {
     char shown[32];
-    const char **paths = gp_alloc(o->n_operands + o->n_values, sizeof *paths);
+    size_t n_tables = 0; // of --table NAME=FILE
+    for (size_t i = 0; i < o->n_values; i++)
+        if (is_table(&o->values[i])) n_tables += o->values[i].n_items;
+    const char **paths = gp_alloc(o->n_operands + o->n_values + n_tables, sizeof *paths);
     if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of what is read");
     size_t n = 0;
     for (size_t i = 0; i < o->n_operands; i++) paths[n++] = o->operands[i];
     for (size_t i = 0; i < o->n_values; i++)
         if (is_read(&o->values[i], kind)) paths[n++] = o->values[i].text;
+    for (size_t i = 0; i < o->n_values; i++)
+        for (size_t k = 0; is_table(&o->values[i]) && k < o->values[i].n_items; k++)
+            paths[n++] = strchr(o->values[i].items[k], '=') + 1;
     snprintf(shown, sizeof shown, "--%s", option);
     const advgp_status st = gp_place_check(path, shown, kind, gp_options_flag(o, "force"),
                                            (gp_reads){.paths = paths, .n = n}, err);

@@ -64,16 +64,15 @@ static int print_help(const char *name)
     return 0;
 }
 
-// One line an option and verb: verb, name, letter or -, alias or -, flag or value, words or -.
+// One line an option and verb: verb, name, letter or -, alias or -, flag or value.
 static int print_options(void)
 {
     for (size_t v = 0; v < gp_verbs_size; v++)
         for (size_t i = 0; i < gp_option_table_size; i++) {
             const gp_option *o = &gp_option_table[i];
             if (gp_verb_takes(&gp_verbs[v], o))
-                printf("%s %s %c %s %s %s\n", gp_verbs[v].name, o->name, o->letter ? o->letter : '-',
-                       o->alias ? o->alias : "-", o->kind == GP_OPTION_FLAG ? "flag" : "value",
-                       o->words ? o->words : "-");
+                printf("%s %s %c %s %s\n", gp_verbs[v].name, o->name, o->letter ? o->letter : '-',
+                       o->alias ? o->alias : "-", o->kind == GP_OPTION_FLAG ? "flag" : "value");
         }
     return 0;
 }

@@ -77,7 +77,8 @@ static void add_option_notes(gp_buffer *out, const gp_option *option)
     gp_option_note(option, &note);
     gp_option_allowed(option, &allowed);
     if (note.n) add_sentence(out, note.p);
-    if (option->kind == GP_OPTION_INTEGER || option->kind == GP_OPTION_REAL || option->check) {
+    if (option->kind == GP_OPTION_INTEGER || option->kind == GP_OPTION_REAL || option->check ||
+        (option->kind == GP_OPTION_LIST && option->max > 0)) {
         gp_buffer_add(out, "Allowed: ");
         add_escaped(out, allowed.p ? allowed.p : "");
         gp_buffer_add(out, ".\n");
@@ -101,7 +102,18 @@ static void add_options(gp_buffer *out, const gp_verb *verb, gp_option_group gro
         if (!any) gp_buffer_add(out, ".SS %s\n", gp_group_titles[group]);
         any = true;
         add_option_heading(out, option);
-        add_sentence(out, option->help);
+        gp_buffer help = {0};
+        gp_option_describe(option, &help);
+        add_sentence(out, help.p ? help.p : "");
+        out->failed |= help.failed;
+        gp_buffer_fini(&help);
+        const char *name, *summary;
+        for (size_t k = 0; option->family && (name = option->family(k, &summary)); k++) {
+            gp_buffer_add(out, "\\fB");
+            add_escaped(out, name);
+            gp_buffer_add(out, "\\fR: ");
+            add_sentence(out, summary);
+        }
         add_option_notes(out, option);
     }
 }

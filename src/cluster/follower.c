@@ -91,7 +91,7 @@ advgp_status gp_follower_new(const gp_follower_options *o, double now, gp_follow
 void gp_follower_free(gp_follower *f)
 {
     if (!f) return;
-    gp_follower_work_end(f, false, NULL);
+    gp_follower_work_end(f, false, 0, NULL);
     gp_lead_free(f->range);
     gp_portion_fini(&f->begin);
     gp_portion_fini(&f->result);
@@ -125,7 +125,7 @@ void gp_follower_end(gp_follower *f, advgp_status st, const char *text)
     f->status = f->error.status = st;
     const char *why = st == ADVGP_OK || st == ADVGP_ESTOPPED ? NULL : f->error.text;
     if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_end(f);
-    gp_follower_work_end(f, true, why);
+    gp_follower_work_end(f, true, 0, why);
     f->state = GP_FOLLOWER_ENDED;
     f->signs++;
     // What ends a server ends the run, and it is the lead whom people look at.
@@ -152,7 +152,7 @@ static void on_farewell(gp_follower *f, const gp_message *bye)
     char why[400], text[GP_LEAD_TEXT];
     gp_lead_plain_text(bye, why, sizeof why);
     snprintf(text, sizeof text, "the lead has ended: %s", why);
-    gp_follower_work_end(f, f->several, NULL); // servers may not have heard it yet
+    gp_follower_work_end(f, f->several, 0, NULL); // servers may not have heard it yet
     if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_end(f);
     f->state = GP_FOLLOWER_ASKS; // no farewell of its own but that it has heard this one
     gp_follower_end(f, bye->n_text ? ADVGP_ECLUSTER : ADVGP_OK, bye->n_text ? text : "");
@@ -247,7 +247,7 @@ static void on_lead(gp_follower *f, const gp_message *m)
         gp_follower_serve_end(f);
         gp_follower_ask(f, 0);
     } else if (f->state == GP_FOLLOWER_WORKS && f->several) {
-        gp_follower_work_end(f, true, NULL);
+        gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, 0);
     }
 }

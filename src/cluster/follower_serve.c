@@ -145,13 +145,20 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools)
 // did not hear that an interval is over are told, but not at once: they may be among those who greet.
 static void hear_idly(gp_follower *f, size_t line, const gp_message *m)
 {
-    const gp_message bye = {
-        .kind = GP_BYE, .run = {m->run[0], m->run[1]}, .worker = m->worker, .incarnation = m->incarnation};
+    const gp_message bye = {.kind = GP_BYE,
+                            .run = {m->run[0], m->run[1]},
+                            .worker = m->worker,
+                            .incarnation = m->incarnation,
+                            .token = m->token};
     if (m->kind == GP_PULL || m->kind == GP_PUSH) {
         if (f->state == GP_FOLLOWER_ASKS && f->now - f->since > dismiss_after) gp_follower_say(f, line, &bye);
         return;
     }
     if (m->kind != GP_HELLO) return;
+    if (m->run[0] == f->run[0] && m->run[1] == f->run[1] && f->state == GP_FOLLOWER_ASKS) { // too late
+        gp_follower_say(f, line, &bye);
+        return;
+    }
     size_t i = 0;
     while (i < f->n_early && f->early[i].line != line) i++;
     if (i >= EARLY_MAX || !gp_grow(&f->early, &f->early_room, f->n_early, i + 1, sizeof *f->early))

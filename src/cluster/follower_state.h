@@ -79,8 +79,8 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools);
 void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size_t n);
 void gp_follower_work_ticks(gp_follower *f);
 bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m);
-// It is no worker any more. Leaves: the servers are told, and why where there is a text.
-void gp_follower_work_end(gp_follower *f, bool leaves, const char *text);
+// It is no worker any more. Leaves: the servers are told, with these flags, and why where there is a text.
+void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const char *text);
 
 // ---- follower_serve.c
 // --------------------------------------------------------------------------------------------------

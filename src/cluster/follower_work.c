@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double resend = 2, full_pause = 5, other_run_pause = 0.25; // seconds
+static const double out_of_step = 2;
 
 static size_t line_of(const gp_follower *f, size_t i)
 {
@@ -76,7 +77,7 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
 }
 
-void gp_follower_work_end(gp_follower *f, bool leaves, const char *text)
+void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const char *text)
 {
     for (size_t i = 0; f->heads && i < f->n_heads; i++) {
         gp_worker *w = f->heads[i].worker;
@@ -85,6 +86,7 @@ void gp_follower_work_end(gp_follower *f, bool leaves, const char *text)
         f->done.resends += gp_worker_resends(w);
         const bool there = gp_worker_state_of(w) != GP_WORKER_ENDED;
         if (leaves && there && gp_worker_leave(w, &bye)) {
+            bye.flags |= flags;
             if (text) bye.text = text, bye.n_text = strlen(text);
             gp_follower_say(f, line_of(f, i), &bye);
         }
@@ -132,11 +134,11 @@ static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
 {
     if (reason == GP_REFUSED_OTHER_RUN) {
         if (!f->several) gp_follower_tell(f, "the lead has been started again: asks what the work is now");
-        gp_follower_work_end(f, true, NULL);
+        gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, f->several ? other_run_pause : 0);
     } else if (reason == GP_REFUSED_FULL || reason == GP_REFUSED_TAKEN) {
         gp_follower_tell(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
-        gp_follower_work_end(f, true, NULL);
+        gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, full_pause);
     } else {
         gp_follower_end(f, ADVGP_ECLUSTER, text);
@@ -158,10 +160,16 @@ void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size
     }
     note_places(f);
     if (f->state != GP_FOLLOWER_WORKS) return;
-    for (size_t k = 0; k < f->n_heads; k++)
-        if (!ended(&f->heads[k])) return;
+    size_t over = 0, in_vain = 0;
+    for (size_t k = 0; k < f->n_heads; k++) {
+        if (!ended(&f->heads[k])) continue;
+        over++;
+        in_vain += !gp_worker_work(f->heads[k].worker).n_shards;
+    }
+    // It came too late for a server that has ended the interval, without whose parameters nothing can be computed.
+    if (over < f->n_heads && !in_vain) return;
     if (f->several) memcpy(f->finished, f->run, sizeof f->run);
-    gp_follower_work_end(f, false, NULL);
+    gp_follower_work_end(f, over < f->n_heads, GP_FLAG_YIELDS, NULL);
     gp_follower_ask(f, 0);
 }
 
@@ -182,11 +190,41 @@ bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m)
 
 // ---- computing ------------------------------------------------------------------------------------------------------
 
+// One more than the version for which a server waits for this worker, or will. UINT64_MAX: it is over; 0: it has not
+// given any parameters yet.
+static uint64_t turn_of(const head *h)
+{
+    if (!h->worker) return 0;
+    const gp_work work = gp_worker_work(h->worker);
+    if (ended(h)) return UINT64_MAX;
+    if (ready(h)) return work.version + 1;
+    return work.n_shards ? work.version + 2 : 0;
+}
+
+// Which servers does it compute for? All, once all have answered. They may not: a worker that one has lost, or let in,
+// before the others brings them out of step, and then one waits for a push by this worker, which waits for the
+// other, which waits for a worker that waits for the first. So, after a while, those who are farthest behind are served
+// with the parameters that the others gave last.
+static uint64_t turn(const gp_follower *f)
+{
+    uint64_t least = UINT64_MAX;
+    size_t over = 0, can = 0, first = 0;
+    for (size_t i = 0; i < f->n_heads; i++) {
+        over += ended(&f->heads[i]), can += ready(&f->heads[i]);
+        const uint64_t mine = turn_of(&f->heads[i]);
+        if (mine < least) least = mine;
+    }
+    if (can && can + over == f->n_heads) return UINT64_MAX - 1; // all
+    if (!can || f->now - f->idle_since < out_of_step) return 0;
+    for (size_t i = 0; i < f->n_heads; i++)
+        if (turn_of(&f->heads[i]) == least) first += !ready(&f->heads[i]);
+    return first ? 0 : least;
+}
+
 bool gp_follower_has_work(const gp_follower *f)
 {
-    size_t over = 0, can = 0;
-    for (size_t i = 0; i < f->n_heads; i++) over += ended(&f->heads[i]), can += ready(&f->heads[i]);
-    return f->state == GP_FOLLOWER_WORKS && can > 0 && can + over == f->n_heads && f->now >= f->hold;
+    if (f->state != GP_FOLLOWER_WORKS || f->now < f->hold) return false;
+    return f->several ? turn(f) > 0 : f->n_heads && ready(&f->heads[0]);
 }
 
 // What a server gets of the push that was computed for all: its value, and the elements of its range.
@@ -221,8 +259,10 @@ static advgp_status compute_for_several(gp_follower *f, const gp_computer *compu
     for (size_t i = 0; i < f->n_heads; i++)
         memcpy(f->theta + f->heads[i].range.first, gp_worker_work(f->heads[i].worker).theta,
                f->heads[i].range.count * sizeof(double));
+    const uint64_t until = turn(f);
     for (size_t i = 0; i < f->n_heads; i++) {
         if (!ready(&f->heads[i])) continue; // it is over, or was served with one before it
+        if (turn_of(&f->heads[i]) > until) continue;
         gp_work work = gp_worker_work(f->heads[i].worker);
         work.theta = f->theta;
         f->work_done = (gp_work_done){0};
@@ -233,7 +273,7 @@ static advgp_status compute_for_several(gp_follower *f, const gp_computer *compu
             gp_worker *w = f->heads[f->filled].worker;
             if (!ready(&f->heads[f->filled])) continue;
             const gp_work other = gp_worker_work(w);
-            if (!same_rows(&work, &other)) continue;
+            if (turn_of(&f->heads[f->filled]) > until || !same_rows(&work, &other)) continue;
             st = gp_worker_compute(w, &each, err);
             if (st != ADVGP_OK) return st;
         }

@@ -91,7 +91,10 @@ static advgp_status give_signs(joining *j, advgp_error *err)
     j->signs = gp_follower_signs(j->follower);
     bool shared = false;
     for (size_t i = 0; st == ADVGP_OK && i < j->n_lines; i++) {
-        shared |= j->lines[i].endpoint == j->o.endpoint;
+        const bool same = j->lines[i].endpoint == j->o.endpoint;
+        gp_message sign;
+        shared |= same;
+        if (same && !gp_follower_sign(j->follower, 1 + (long)i, &sign)) continue; // another server's goes on
         st = give_sign(j, j->lines[i].endpoint, 1 + (long)i, err);
     }
     gp_message sign;

@@ -243,7 +243,8 @@ static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
         snprintf(why, sizeof why, "%s", event->why);
     else if (silent >= l->o.lost_after)
         snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
-    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why, then[l->run.on_loss]);
+    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
+                 then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
 }
 
 void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
@@ -322,6 +323,7 @@ static void on_sign(gp_lead *l, size_t at, const gp_message *m)
 {
     const gp_message bye = {.kind = GP_BYE, .run = {m->run[0], m->run[1]}, .worker = GP_ANY_WORKER},
                      sign = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
+    if (!l->job) return; // a server's lead, which hears what is meant for its own
     if (m->run[0] || m->run[1]) {
         if (!gp_lead_in_interval(l, m->run)) gp_lead_send(l, at, &bye);
     } else if (!(m->flags & GP_FLAG_SERVES)) {

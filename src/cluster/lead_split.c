@@ -88,7 +88,8 @@ static bool has_place(const gp_lead *l)
     size_t n = 0;
     for (size_t i = 0; i < l->n_peers; i++) {
         const peer *p = &l->peers[i];
-        n += !p->serves && !p->gone && same(p->told, l->id) && l->now - p->heard <= l->o.lost_after;
+        const bool silent = gp_lead_knows_the_lost(l) && l->now - p->heard > l->o.lost_after;
+        n += !p->serves && !p->gone && same(p->told, l->id) && !silent;
     }
     return n < l->run.n_shards;
 }
@@ -105,6 +106,7 @@ static void answer_all(gp_lead *l)
         if (!p->asks || p->serves || p->gone || same(p->over, l->id)) continue;
         if (!same(p->told, l->id) && !has_place(l)) continue;
         memcpy(p->told, l->id, sizeof p->told);
+        p->heard = l->now; // it had nothing to say while it waited
         gp_lead_give_job(l, at, l->id, l->interval_job, NULL);
     }
 }
@@ -286,6 +288,14 @@ advgp_status gp_lead_split_hears(gp_lead *l, size_t at, const gp_message *m, adv
     if (m->kind == GP_BYE && serves && gp_lead_in_interval(l, m->run)) return server_fails(l, at, m, err);
     if (m->kind == GP_ASK && serves) return server_asks(l, at, m, err);
     if (m->kind == GP_ASK && l->active) answer_all(l);
+    if (m->kind == GP_HELLO || m->kind == GP_PULL || m->kind == GP_PUSH) { // of a run that is over, and did not hear it
+        const gp_message bye = {.kind = GP_BYE,
+                                .run = {m->run[0], m->run[1]},
+                                .worker = m->worker,
+                                .incarnation = m->incarnation,
+                                .token = m->token};
+        gp_lead_send(l, at, &bye);
+    }
     return ADVGP_OK;
 }
 

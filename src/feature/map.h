@@ -3,7 +3,7 @@
 // back, from the derivative of anything by T to its derivative by K_mm. Rows of data never reach this file.
 // docs/math.md 2, 9.
 //
-// A new map is one file with one table, declared below and listed in map_table.c; map_test.c then asks of it what it
+// A new map is one file with one table, and one line of the list below; map_test.c then asks of it what it
 // asks of all: K_nn - Phi Phi^T has no negative direction (the bound depends on it), phi scales with a0, derivatives
 // match differences.
 #pragma once
@@ -58,7 +58,16 @@ typedef struct gp_map {
                  double *scratch);
 } gp_map;
 
-extern const gp_map gp_map_cholesky, gp_map_nystrom, gp_map_ensemble, gp_map_rvm;
+// One line a map: the order users see, the default first.
+#define GP_MAP_LIST(X) \
+    X(cholesky)        \
+    X(nystrom)         \
+    X(ensemble)        \
+    X(rvm)
 
-extern const gp_map *const gp_maps[];         // ends with NULL; the order users see, the default first
+#define X(name) extern const gp_map gp_map_##name;
+GP_MAP_LIST(X)
+#undef X
+
+extern const gp_map *const gp_maps[];         // ends with NULL; in the order of the list
 const gp_map *gp_map_named(const char *name); // NULL if there is none

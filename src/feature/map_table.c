@@ -1,10 +1,13 @@
-// map_table.c: the list of feature maps. One line each.
+// map_table.c: the list of feature maps.
 #include "feature/map.h"
 
 #include <string.h>
 
 const gp_map *const gp_maps[] = {
-    &gp_map_cholesky, &gp_map_nystrom, &gp_map_ensemble, &gp_map_rvm, NULL,
+#define X(name) &gp_map_##name,
+    GP_MAP_LIST(X)
+#undef X
+        NULL,
 };
 
 const gp_map *gp_map_named(const char *name)

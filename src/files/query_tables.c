@@ -101,6 +101,8 @@ static advgp_status match(const gp_query *query, gp_inputs *inputs, bool *taken,
 advgp_status gp_query_bind(const gp_query *query, gp_inputs *inputs, bool stored, gp_notes *notes, advgp_error *err)
 {
     if (!stored) return check_names(query, inputs, err);
+    if (!query->n_tables) // it makes its rows itself
+        return gp_notes_add(notes, err, inputs->n_tables, "the query reads no table: the files given are not used");
     bool *taken = gp_alloc(query->n_tables, sizeof *taken), *bound = gp_alloc(inputs->n_tables, sizeof *bound);
     const advgp_status st = taken && bound ? match(query, inputs, taken, bound, notes, err)
                                            : gp_fail(err, ADVGP_ENOMEM, "no memory for the tables of a query");

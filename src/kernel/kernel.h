@@ -1,5 +1,5 @@
 // kernel.h: stationary covariances k(x, z) = a0^2 kappa(s), s = r^2 = sum_k eta_k (x_k - z_k)^2. docs/math.md 1.
-// A new kernel is one file with one table, declared below and listed in kernel_table.c; kernel_test.c then asks of it
+// A new kernel is one file with one table, and one line of the list below; kernel_test.c then asks of it
 // what it asks of all. Amplitude and length-scales live in feature/component.c, not here.
 #pragma once
 #include "linalg/mat.h"
@@ -18,7 +18,15 @@ typedef struct gp_kernel {
     void (*eval)(gp_mat K, double a0sq, double *slope);
 } gp_kernel;
 
-extern const gp_kernel gp_kernel_ard_rbf, gp_kernel_matern32, gp_kernel_matern52;
+// One line a kernel: the order users see, the default first.
+#define GP_KERNEL_LIST(X) \
+    X(ard_rbf)            \
+    X(matern32)           \
+    X(matern52)
 
-extern const gp_kernel *const gp_kernels[];         // ends with NULL; the order users see, the default first
+#define X(name) extern const gp_kernel gp_kernel_##name;
+GP_KERNEL_LIST(X)
+#undef X
+
+extern const gp_kernel *const gp_kernels[];         // ends with NULL; in the order of the list
 const gp_kernel *gp_kernel_named(const char *name); // NULL if there is none

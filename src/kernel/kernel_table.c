@@ -1,13 +1,13 @@
-// kernel_table.c: the list of kernels. One line each.
+// kernel_table.c: the list of kernels.
 #include "kernel/kernel.h"
 
 #include <string.h>
 
 const gp_kernel *const gp_kernels[] = {
-    &gp_kernel_ard_rbf,
-    &gp_kernel_matern32,
-    &gp_kernel_matern52,
-    NULL,
+#define X(name) &gp_kernel_##name,
+    GP_KERNEL_LIST(X)
+#undef X
+        NULL,
 };
 
 const gp_kernel *gp_kernel_named(const char *name)

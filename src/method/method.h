@@ -1,8 +1,8 @@
 // method.h: the methods of --method. Each takes encoded rows and gives a model; whatever its form (store/form.h), the
 // program predicts, evaluates and inspects it the same way, and logs the same events on the way.
 //
-// A new method is one file with one table, declared below and listed in method_table.c; the words of --method in
-// base/option_table.c are compared with the list by method_test.c.
+// A new method is one file with one table, and one line of the list below: the words of --method, its help
+// and completion come from there.
 #pragma once
 #include "train/train.h"
 
@@ -21,9 +21,20 @@ typedef struct gp_method {
     advgp_status (*train)(const gp_train_request *request, gp_model **model, gp_train_result *result, advgp_error *err);
 } gp_method;
 
-extern const gp_method gp_method_advgp, gp_method_svigp, gp_method_distgp_gd, gp_method_distgp_lbfgs, gp_method_linear,
-    gp_method_mean, gp_method_exact;
+// One line a method: the order users see, the default first.
+#define GP_METHOD_LIST(X) \
+    X(advgp)              \
+    X(svigp)              \
+    X(distgp_gd)          \
+    X(distgp_lbfgs)       \
+    X(linear)             \
+    X(mean)               \
+    X(exact)
 
-extern const gp_method *const gp_methods[];         // ends with NULL; the order users see, the default first
+#define X(name) extern const gp_method gp_method_##name;
+GP_METHOD_LIST(X)
+#undef X
+
+extern const gp_method *const gp_methods[];         // ends with NULL; in the order of the list
 const gp_method *gp_method_named(const char *name); // NULL if there is none
 bool gp_method_takes(const gp_method *method, const char *option);

@@ -1,11 +1,13 @@
-// method_table.c: the list of methods. One line each.
+// method_table.c: the list of methods.
 #include "method/method.h"
 
 #include <string.h>
 
 const gp_method *const gp_methods[] = {
-    &gp_method_advgp,  &gp_method_svigp, &gp_method_distgp_gd, &gp_method_distgp_lbfgs,
-    &gp_method_linear, &gp_method_mean,  &gp_method_exact,     NULL,
+#define X(name) &gp_method_##name,
+    GP_METHOD_LIST(X)
+#undef X
+        NULL,
 };
 
 const gp_method *gp_method_named(const char *name)

@@ -39,7 +39,12 @@ bool gp_verb_takes(const gp_verb *verb, const gp_option *option)
 
 const char *gp_option_word(const gp_option *option, size_t i, size_t *length)
 {
-    const char *p = option->words;
+    const char *p = option->words, *summary;
+    if (option->family) {
+        p = option->family(i, &summary);
+        if (p) *length = strlen(p);
+        return p;
+    }
     for (; p && i; i--) {
         p = strchr(p, '|');
         if (p) p++;
@@ -95,7 +100,10 @@ void gp_option_allowed(const gp_option *option, gp_buffer *out)
         gp_buffer_add(out, "the path of a folder");
         break;
     case GP_OPTION_LIST:
-        gp_buffer_add(out, "names separated by commas, none empty");
+        if (option->max > 0)
+            gp_buffer_add(out, "whole numbers from %.0f to %.0f", option->min, option->max);
+        else
+            gp_buffer_add(out, "names separated by commas, none empty");
         break;
     }
     size_t length;
@@ -227,10 +235,18 @@ static size_t cut_items(char *block, char **items)
     }
 }
 
+static bool item_is_good(const gp_option *option, const char *item)
+{
+    int64_t number;
+    if (!*item || (option->check && !option->check(item))) return false;
+    return !(option->max > 0) || is_a_word(option, item) ||
+           (read_whole(item, &number) && (double)number >= option->min && (double)number <= option->max);
+}
+
 static bool items_are_good(const gp_option *option, const gp_option_value *value)
 {
     for (size_t i = 0; i < value->n_items; i++)
-        if (!*value->items[i] || (option->check && !option->check(value->items[i]))) return false;
+        if (!item_is_good(option, value->items[i])) return false;
     return true;
 }
 
@@ -255,7 +271,7 @@ static void value_fini(gp_option_value *value)
 
 static bool read_kind(const gp_option *option, const char *text, gp_option_value *out, bool *no_memory)
 {
-    if (is_a_word(option, text)) {
+    if (option->kind != GP_OPTION_LIST && is_a_word(option, text)) {
         out->word = out->text;
         return true;
     }

@@ -45,13 +45,16 @@ typedef struct gp_option {
     bool command_line_only; // no key of a config file or of C: --help, --config
     const char *value;      // what stands for the value in help: N, FILE, COL, ...; NULL for flags and choices
     const char *fallback;   // the default, as a user would write it; NULL: no value unless given
-    double min, max;        // both allowed; for numbers
+    double min, max;        // both allowed; for numbers, and for a list of whole numbers
     const char *unit;       // seconds, rows, ...; NULL: none
-    const char *words;      // "natural|prox": the choices, or the words allowed instead of a number or path
+    const char *words;      // "auto|full": the choices, or the words allowed instead of a number or path
+    // The choices are the members of a family: name and summary of the i-th, NULL after the last. Then no `words`.
+    const char *(*family)(size_t i, const char **summary);
     // For what kind and range cannot say: is this value (this item of a list) good? Then `allowed` says what is.
     bool (*check)(const char *value);
     const char *allowed;
-    const char *help; // one line, no full stop
+    const char *help;             // one line, no full stop
+    void (*more)(gp_buffer *out); // adds to it what a family knows: "auto: " and its numbers; NULL: nothing
 } gp_option;
 extern const gp_option gp_option_table[];
 extern const size_t gp_option_table_size;
@@ -80,13 +83,15 @@ extern const size_t gp_exit_codes_size;
 advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *err);
 // Whether the verb takes the option of this row.
 bool gp_verb_takes(const gp_verb *verb, const gp_option *option);
-// The i-th word of "a|b|c" and its length; NULL when there are no more.
+// The i-th word of "a|b|c", or member of the family, and its length; NULL when there are no more.
 const char *gp_option_word(const gp_option *option, size_t i, size_t *length);
 // What the option allows, in a user's words: "a whole number from 1 to 100000, or auto".
 void gp_option_allowed(const gp_option *option, gp_buffer *out);
 
 // How help and man pages show it: "J|auto" for its value, "seconds, default 60" behind its help; either may be empty.
 void gp_option_form(const gp_option *option, gp_buffer *out);
+// Its help, whole; what the members of its family are is told beside it, one after the other.
+void gp_option_describe(const gp_option *option, gp_buffer *out);
 void gp_option_note(const gp_option *option, gp_buffer *out);
 
 // ---- a set of options for one verb ----------------------------------------------------------------------------------

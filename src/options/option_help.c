@@ -9,8 +9,17 @@ enum { WIDTH = 100, LEFT = 30 }; // columns of a page, and of it what names the 
 void gp_option_form(const gp_option *option, gp_buffer *out)
 {
     if (option->kind == GP_OPTION_FLAG) return;
-    if (option->value) gp_buffer_add(out, "%s%s", option->value, option->words ? "|" : "");
-    if (option->words) gp_buffer_add(out, "%s", option->words);
+    const char *word, *bar = "";
+    size_t length;
+    if (option->value) gp_buffer_add(out, "%s", option->value), bar = "|";
+    for (size_t i = 0; (word = gp_option_word(option, i, &length)); i++, bar = "|")
+        gp_buffer_add(out, "%s%.*s", bar, (int)length, word);
+}
+
+void gp_option_describe(const gp_option *option, gp_buffer *out)
+{
+    gp_buffer_add(out, "%s", option->help);
+    if (option->more) option->more(out);
 }
 
 void gp_option_note(const gp_option *option, gp_buffer *out)
@@ -47,6 +56,16 @@ static void add_wrapped(gp_buffer *out, const char *words, size_t at, size_t lef
     gp_buffer_add(out, "\n");
 }
 
+static void add_members(const gp_option *option, gp_buffer *out)
+{
+    const char *name, *summary;
+    for (size_t i = 0; option->family && (name = option->family(i, &summary)); i++) {
+        const size_t start = out->n;
+        gp_buffer_add(out, "%*s%s: ", (int)LEFT + 2, "", name);
+        add_wrapped(out, summary, out->n - start, LEFT + 4);
+    }
+}
+
 static void add_name(const gp_option *option, gp_buffer *out)
 {
     if (option->letter)
@@ -71,11 +90,12 @@ static void add_option(const gp_option *option, gp_buffer *out)
     gp_buffer_add(out, "%*s", (int)(LEFT - used), "");
     gp_buffer note = {0}, line = {0};
     gp_option_note(option, &note);
-    gp_buffer_add(&line, "%s", option->help);
+    gp_option_describe(option, &line);
     if (note.n) gp_buffer_add(&line, " (%s)", note.p);
     if (option->alias) gp_buffer_add(&line, "; also --%s", option->alias);
     out->failed |= note.failed || line.failed;
     if (!out->failed) add_wrapped(out, line.p, LEFT, LEFT);
+    add_members(option, out);
     gp_buffer_fini(&note);
     gp_buffer_fini(&line);
 }

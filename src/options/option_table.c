@@ -1,6 +1,18 @@
 // option_table.c: every verb and every option of advgp, once. A row is a promise: what stands here works, with the
-// default, the range and the words given, on the command line, in a config file and as a key of the library.
+// default, the range and the words given, on the command line, in a config file and as a key of the library. Choices
+// that are members of a family (kernels, maps, methods, rules, transports) come from its table, limits from whoever
+// enforces them.
 #include "options/option.h"
+
+#include "data/shards.h"
+#include "feature/map.h"
+#include "kernel/kernel.h"
+#include "method/method.h"
+#include "ps/rule.h"
+#include "ps/server.h"
+#include "store/modelfile.h"
+#include "train/learner.h"
+#include "transport/transport.h"
 
 #include <string.h>
 
@@ -172,12 +184,6 @@ static bool is_encoding(const char *item)
     return ends_with(item, "=onehot") || ends_with(item, "=target") || ends_with(item, "=number");
 }
 
-static bool is_count(const char *item)
-{
-    double n;
-    return gp_text_real(item, &n) && n >= 1 && n <= 20000 && n == (double)(long)n;
-}
-
 // K:SECONDS
 static bool is_worker_delay(const char *item)
 {
@@ -188,24 +194,8 @@ static bool is_worker_delay(const char *item)
     if (n < 1 || n >= sizeof head) return false;
     memcpy(head, item, n);
     head[n] = 0;
-    return gp_text_real(head, &worker) && worker >= 0 && worker < 65536 && worker == (double)(long)worker &&
+    return gp_text_real(head, &worker) && worker >= 0 && worker < GP_WORKERS_MAX && worker == (double)(long)worker &&
            gp_text_real(colon + 1, &seconds) && seconds >= 0 && seconds <= 60;
-}
-
-static bool is_whole(const char *text, double least, double most)
-{
-    double value;
-    return gp_text_real(text, &value) && value >= least && value <= most && value == (double)(long long)value;
-}
-
-static bool is_worker_count(const char *item)
-{
-    return is_whole(item, 1, 4096);
-}
-
-static bool is_delay(const char *item)
-{
-    return strcmp(item, "inf") == 0 || is_whole(item, 0, 1e6);
 }
 
 // Numbers from least to 1e6 with commas between, at least one.
@@ -245,6 +235,56 @@ static bool is_validation(const char *text)
     if (strncmp(text, "last:", 5) == 0) return is_fraction(text + 5, 1e-9);
     if (strncmp(text, "group:", 6) == 0) return text[6] != 0;
     return true;
+}
+
+// ---- families -------------------------------------------------------------------------------------------------------
+
+static const char *kernel(size_t i, const char **summary)
+{
+    *summary = gp_kernels[i] ? gp_kernels[i]->summary : NULL;
+    return gp_kernels[i] ? gp_kernels[i]->name : NULL;
+}
+
+static const char *map(size_t i, const char **summary)
+{
+    *summary = gp_maps[i] ? gp_maps[i]->summary : NULL;
+    return gp_maps[i] ? gp_maps[i]->name : NULL;
+}
+
+static const char *method(size_t i, const char **summary)
+{
+    *summary = gp_methods[i] ? gp_methods[i]->summary : NULL;
+    return gp_methods[i] ? gp_methods[i]->name : NULL;
+}
+
+static const char *rule(size_t i, const char **summary)
+{
+    *summary = gp_rules[i] ? gp_rules[i]->summary : NULL;
+    return gp_rules[i] ? gp_rules[i]->name : NULL;
+}
+
+// Those that a run can be over.
+static const char *transport(size_t i, const char **summary)
+{
+    for (const gp_transport *const *t = gp_transports; *t; t++) {
+        if ((*t)->simulated || i--) continue;
+        *summary = (*t)->summary;
+        return (*t)->name;
+    }
+    *summary = NULL;
+    return NULL;
+}
+
+static void delays_of_rules(gp_buffer *out)
+{
+    for (size_t i = 0; gp_rules[i]; i++)
+        gp_buffer_add(out, "%s%zu (%s)", i ? ", " : "", gp_rules[i]->max_delay, gp_rules[i]->name);
+}
+
+static void quorums_of_rules(gp_buffer *out)
+{
+    for (size_t i = 0; gp_rules[i]; i++)
+        gp_buffer_add(out, "%s%g (%s)", i ? ", " : "", gp_rules[i]->quorum, gp_rules[i]->name);
 }
 
 // ---- the table ------------------------------------------------------------------------------------------------------
@@ -365,7 +405,7 @@ const gp_option gp_option_table[] = {
      .value = "K",
      .fallback = "64",
      .min = 1,
-     .max = 65536,
+     .max = GP_SHARDS_MAX,
      .help = "how many files the rows are scattered over; a shard is what moves between workers"},
     {.name = "values",
      .kind = GP_OPTION_CHOICE,
@@ -383,7 +423,7 @@ const gp_option gp_option_table[] = {
      .value = "M",
      .fallback = "200",
      .min = 1,
-     .max = 20000,
+     .max = GP_MODEL_INDUCING_MAX,
      .help = "inducing points, in all components together"},
     {.name = "inducing",
      .letter = 'm',
@@ -392,8 +432,8 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_MODEL,
      .value = "M,...",
      .fallback = "200",
-     .check = is_count,
-     .allowed = "whole numbers from 1 to 20000",
+     .min = 1,
+     .max = GP_MODEL_INDUCING_MAX,
      .help = "inducing points; every method is run with each"},
     {.name = "components",
      .kind = GP_OPTION_INTEGER,
@@ -402,7 +442,7 @@ const gp_option gp_option_table[] = {
      .value = "J",
      .fallback = "auto",
      .min = 1,
-     .max = 64,
+     .max = GP_COMPONENTS_MAX,
      .words = "auto",
      .help = "kernels that are added up; auto: short pilots choose"},
     {.name = "components",
@@ -412,7 +452,7 @@ const gp_option gp_option_table[] = {
      .value = "J",
      .fallback = "1",
      .min = 1,
-     .max = 64,
+     .max = GP_COMPONENTS_MAX,
      .help = "kernels that are added up"},
     {.name = "columns",
      .kind = GP_OPTION_INTEGER,
@@ -428,14 +468,14 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN | COMPARE | SIMULATE,
      .group = GP_GROUP_MODEL,
      .fallback = "ard-rbf",
-     .words = "ard-rbf|matern32|matern52",
+     .family = kernel,
      .help = "covariance; all have one length-scale a column"},
     {.name = "map",
      .kind = GP_OPTION_CHOICE,
      .verbs = TRAIN | COMPARE,
      .group = GP_GROUP_MODEL,
      .fallback = "cholesky",
-     .words = "cholesky|nystrom|ensemble|rvm",
+     .family = map,
      .help = "how inducing points become features; the default is best unless there is a reason (docs/maps.md)"},
     {.name = "rank",
      .kind = GP_OPTION_INTEGER,
@@ -444,7 +484,7 @@ const gp_option gp_option_table[] = {
      .value = "R",
      .fallback = "full",
      .min = 1,
-     .max = 20000,
+     .max = GP_MODEL_INDUCING_MAX,
      .words = "full",
      .help = "nystrom: eigenvectors kept, in all components together"},
     {.name = "groups",
@@ -454,7 +494,7 @@ const gp_option gp_option_table[] = {
      .value = "Q",
      .fallback = "auto",
      .min = 1,
-     .max = 20000,
+     .max = GP_MODEL_INDUCING_MAX,
      .words = "auto",
      .help = "ensemble: groups of inducing points in each component; auto: 4"},
     {.name = "trend",
@@ -470,10 +510,8 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_METHOD,
      .fallback = "advgp",
-     .words = "advgp|svigp|distgp-gd|distgp-lbfgs|linear|mean|exact",
-     .help =
-         "how it is fitted: the parameter server, one worker's stochastic steps, map and reduce of the collapsed "
-         "bound by gradient descent or L-BFGS; or linear regression, the mean, the exact process (up to 5000 rows)"},
+     .family = method,
+     .help = "how it is fitted"},
     {.name = "methods",
      .kind = GP_OPTION_LIST,
      .verbs = COMPARE,
@@ -503,8 +541,8 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN | COMPARE | SIMULATE,
      .group = GP_GROUP_METHOD,
      .fallback = "natural",
-     .words = "natural|prox",
-     .help = "natural gradient with Adam from pushed statistics, or the paper's proximal gradient"},
+     .family = rule,
+     .help = "how steps are made of what workers push"},
     {.name = "batch",
      .kind = GP_OPTION_INTEGER,
      .verbs = TRAIN | COMPARE,
@@ -646,7 +684,7 @@ const gp_option gp_option_table[] = {
      .value = "N",
      .fallback = "auto",
      .min = 1,
-     .max = 1024,
+     .max = GP_WORKERS_MAX,
      .words = "auto",
      .help = "worker threads, or with --transport processes; auto: one a core, fewer for small tables; of processes as "
              "many as the launcher has started"},
@@ -657,7 +695,7 @@ const gp_option gp_option_table[] = {
      .value = "N",
      .fallback = "auto",
      .min = 1,
-     .max = 1024,
+     .max = GP_WORKERS_MAX,
      .words = "auto",
      .help = "worker threads; auto: one a core, fewer for small tables"},
     {.name = "max-delay",
@@ -673,7 +711,8 @@ const gp_option gp_option_table[] = {
      .words = "auto|inf",
      .help =
          "how old a worker's push may be; 0: workers wait for each other, and a run repeats bit for bit; auto: 0 in "
-         "one process, between processes 200, with --optimizer prox 32"},
+         "one process, between processes ",
+     .more = delays_of_rules},
     {.name = "max-delay",
      .alias = "tau",
      .kind = GP_OPTION_INTEGER,
@@ -692,8 +731,8 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_RUN,
      .value = "N,...",
      .fallback = "4,16,64",
-     .check = is_worker_count,
-     .allowed = "whole numbers from 1 to 4096",
+     .min = 1,
+     .max = GP_WORKERS_MAX,
      .help = "numbers of workers to simulate"},
     {.name = "max-delay",
      .alias = "tau",
@@ -703,8 +742,9 @@ const gp_option gp_option_table[] = {
      .value = "T,...",
      .fallback = "0,5,20,80,inf",
      .unit = "versions",
-     .check = is_delay,
-     .allowed = "whole numbers from 0 to 1000000, or inf",
+     .min = 0,
+     .max = 1e6,
+     .words = "inf",
      .help = "how old a worker's push may be, each tried with each number of workers; 0: workers wait for each other"},
     {.name = "speeds",
      .kind = GP_OPTION_TEXT,
@@ -826,7 +866,8 @@ const gp_option gp_option_table[] = {
      .min = 0,
      .max = 1,
      .words = "auto",
-     .help = "share of the workers that must have pushed before a step; auto: 0.75 natural, 0 prox"},
+     .help = "share of the workers that must have pushed before a step; auto: ",
+     .more = quorums_of_rules},
     {.name = "filter",
      .kind = GP_OPTION_REAL,
      .verbs = TRAIN | COMPARE | SIMULATE,
@@ -881,8 +922,8 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_CLUSTER,
      .fallback = "inproc",
-     .words = "inproc|zmq|mpi",
-     .help = "how lead and workers reach each other: threads of this process, ZeroMQ, or MPI"},
+     .family = transport,
+     .help = "how lead and workers reach each other"},
     {.name = "transport",
      .kind = GP_OPTION_CHOICE,
      .verbs = WORK,
@@ -930,7 +971,7 @@ const gp_option gp_option_table[] = {
      .value = "N",
      .fallback = "1",
      .min = 1,
-     .max = 4096,
+     .max = GP_WORKERS_MAX,
      .help = "with fewer the run does not begin, nor go on"},
     {.name = "max-workers",
      .kind = GP_OPTION_INTEGER,
@@ -939,7 +980,7 @@ const gp_option gp_option_table[] = {
      .value = "N",
      .fallback = "auto",
      .min = 1,
-     .max = 4096,
+     .max = GP_WORKERS_MAX,
      .words = "auto",
      .help = "places for workers, late ones too; auto: twice --workers and 16"},
     {.name = "wait",

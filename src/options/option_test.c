@@ -3,6 +3,13 @@
 #include "options/option.h"
 
 #include "base/alloc.h"
+#include "data/shards.h"
+#include "kernel/kernel.h"
+#include "method/method.h"
+#include "ps/server.h"
+#include "store/modelfile.h"
+#include "train/learner.h"
+#include "transport/transport.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,10 +78,55 @@ static void rows_are_complete(void **state)
         bool number = o->kind == GP_OPTION_INTEGER || o->kind == GP_OPTION_REAL;
         bool named = o->value || o->kind == GP_OPTION_FLAG || o->kind == GP_OPTION_CHOICE;
         if (!o->help || !o->verbs || !named || (number && o->min >= o->max) || !o->check != !o->allowed ||
-            (o->kind == GP_OPTION_CHOICE && !o->words) || (o->kind == GP_OPTION_FLAG && !o->fallback) ||
+            (o->kind == GP_OPTION_CHOICE && !o->words == !o->family) || (o->kind == GP_OPTION_FLAG && !o->fallback) ||
             strncmp(o->name, "no-", 3) == 0 || strlen(o->name) > 40)
             fail_msg("row %zu (%s) lacks something", i, o->name);
     }
+}
+
+// Choices and limits are those of whoever honours them, so that nothing is promised here and refused there.
+static void choices_and_limits_come_from_the_tables(void **state)
+{
+    (void)state;
+    gp_options *o;
+    advgp_error err = {0};
+    char line[128];
+    for (size_t i = 0; gp_kernels[i]; i++) {
+        snprintf(line, sizeof line, "train a.csv --target y --kernel %s", gp_kernels[i]->name);
+        o = parsed(line);
+        assert_true(gp_options_is(o, "kernel", gp_kernels[i]->name));
+        gp_options_free(o);
+    }
+    for (size_t i = 0; gp_transports[i]; i++) {
+        snprintf(line, sizeof line, "train a.csv --target y --transport %s", gp_transports[i]->name);
+        assert_int_equal(parse(line, &o, &err), gp_transports[i]->simulated ? ADVGP_EINVAL : ADVGP_OK);
+        gp_options_free(o);
+    }
+    gp_buffer help = {0};
+    const gp_verb *train;
+    assert_int_equal(gp_verb_find("train", &train, NULL), ADVGP_OK);
+    gp_help_verb(train, &help);
+    for (size_t i = 0; gp_methods[i]; i++) {
+        snprintf(line, sizeof line, "\n%*s%s: ", 32, "", gp_methods[i]->name);
+        if (!strstr(help.p, line)) fail_msg("help says nothing of %s", gp_methods[i]->name);
+    }
+    gp_buffer_fini(&help);
+    const struct {
+        const char *option;
+        int most;
+    } limits[] = {{"pack a.csv -o b --target y --shards", GP_SHARDS_MAX},
+                  {"train a.csv --target y --workers", GP_WORKERS_MAX},
+                  {"train a.csv --target y --max-workers", GP_WORKERS_MAX},
+                  {"simulate --workers 4,", GP_WORKERS_MAX},
+                  {"train a.csv --target y --components", GP_COMPONENTS_MAX},
+                  {"compare a.csv --target y --inducing 10,", GP_MODEL_INDUCING_MAX}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (int beyond = 0; beyond < 2; beyond++) {
+            const bool list = limits[i].option[strlen(limits[i].option) - 1] == ',';
+            snprintf(line, sizeof line, "%s%s%d", limits[i].option, list ? "" : " ", limits[i].most + beyond);
+            assert_int_equal(parse(line, &o, &err), beyond ? ADVGP_EINVAL : ADVGP_OK);
+            gp_options_free(o);
+        }
 }
 
 static void defaults_are_allowed_values(void **state)
@@ -512,6 +564,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_unique_for_each_verb),
         cmocka_unit_test(rows_are_complete),
+        cmocka_unit_test(choices_and_limits_come_from_the_tables),
         cmocka_unit_test(defaults_are_allowed_values),
         cmocka_unit_test(defaults_are_there_and_not_given),
         cmocka_unit_test(every_way_to_write_a_value_is_the_same),

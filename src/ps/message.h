@@ -52,6 +52,7 @@
 //     BYE LAST    lead            the training is; the text says what went wrong. Token of the last ASK, or the run
 //                                 of what it answers                                     BYE LAST: it has heard it
 //     BYE         worker          to whom it has said HELLO: it leaves; text: why        none
+//     BYE YIELDS  worker          it came when another server had ended the interval: nothing is lost by it     none
 //     BYE LAST    worker, server  to the lead: it ends                                   none
 //     BYE SERVES  server          to the lead: it cannot go on with the interval: its status as token, why as text
 //
@@ -86,8 +87,9 @@ enum {
     GP_FLAG_ALL_ROWS = 4,
     GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
     GP_FLAG_LAST = 16,      // BYE: no other run follows; the text, if there is one, says what went wrong
-    GP_FLAG_YIELDS = 64,    // HELLO: whoever is there keeps the place that it wishes for
-    GP_FLAG_SERVES = 32     // ASK, HEARTBEAT, BYE: of a process that serves a range of the parameters
+    // HELLO: whoever is there keeps the place that it wishes for; BYE: it gives its place back, and nothing is lost
+    GP_FLAG_YIELDS = 64,
+    GP_FLAG_SERVES = 32 // ASK, HEARTBEAT, BYE: of a process that serves a range of the parameters
 };
 
 // Why a message was refused. The text is what a user reads.

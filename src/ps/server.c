@@ -293,6 +293,9 @@ static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, boo
 {
     if (worker >= s->o.workers_max || !s->live[worker] || s->ended) return ADVGP_OK;
     member *m = &s->members[worker];
+    const gp_on_loss on_loss = m->gives_back ? GP_LOSS_REASSIGN : s->o.on_loss;
+    const unsigned flags = m->gives_back ? GP_FLAG_YIELDS : 0;
+    m->gives_back = false;
     gp_server_note_stay(s, m, put_out);
     m->seen.live = m->seen.waiting = false;
     gp_server_void_push(m);
@@ -301,12 +304,14 @@ static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, boo
     s->n_live--;
     s->counts.lost++;
     gp_server_tell(
-        s, &(gp_ps_event){.kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation, .why = why});
+        s,
+        &(gp_ps_event){
+            .kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation, .why = why, .flags = flags});
     if (!s->begun) return ADVGP_OK;
-    if (s->o.on_loss == GP_LOSS_STOP)
+    if (on_loss == GP_LOSS_STOP)
         return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and --on-loss is stop", worker,
                        (unsigned long long)s->version);
-    if (s->o.on_loss == GP_LOSS_DROP) give_up_rows(s, worker);
+    if (on_loss == GP_LOSS_DROP) give_up_rows(s, worker);
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s);
     note_shards(s);
     if (!(s->total > 0)) return gp_fail(err, ADVGP_ECLUSTER, "all rows were lost with their workers");
@@ -603,7 +608,8 @@ advgp_status gp_server_on_message(gp_server *s, double now, size_t peer, const g
     case GP_PUSH:
         return on_push(s, m, now, peer, message, err);
     case GP_BYE:
-        return lose(s, message->worker, "has left", err);
+        m->gives_back = message->flags & GP_FLAG_YIELDS;
+        return lose(s, message->worker, m->gives_back ? "gives its place back" : "has left", err);
     default:
         break; // a sign of life, or nothing a worker says
     }

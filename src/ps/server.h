@@ -52,7 +52,7 @@ typedef struct gp_ps_event {
     double value;            // ADVANCE: sum of g a row, as the pushes saw it
     const char *rolled_back; // ADVANCE: why, else NULL
     bool held;               // ADVANCE: it was put off until gp_server_allow; answers went out in between
-    unsigned flags;          // COLLECT
+    unsigned flags;          // COLLECT; LOST: GP_FLAG_YIELDS, where it gives its place back
     uint64_t rows;           // COLLECT: of each worker at most, 0: every one
 } gp_ps_event;
 

@@ -18,12 +18,13 @@ typedef struct member {
     uint32_t *shards; // [n_shards of the run]
     double *push;     // [buffer]
     // Its request.
-    uint64_t need; // waits for this version or a later one
-    bool answered; // at least once: a repetition gets a full answer
-    bool full;     // the next answer must not be a difference
-    double asked;  // when
-    double *sent;  // [count]: its copy of the parameters; NULL without a filter, or where it never came
-    bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
+    uint64_t need;   // waits for this version or a later one
+    bool gives_back; // it leaves, and nothing is lost by it: its shards go to the others whatever is done about losses
+    bool answered;   // at least once: a repetition gets a full answer
+    bool full;       // the next answer must not be a difference
+    double asked;    // when
+    double *sent;    // [count]: its copy of the parameters; NULL without a filter, or where it never came
+    bool restored;   // its copy is of before a restart: it gets that, brought up to date, and not the parameters
     // What it is believed (server_trust.c).
     bool hung_up; // its connection has ended, and nothing came since
     bool has_size;

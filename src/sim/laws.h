@@ -16,7 +16,10 @@
     X(FINITE, "a parameter is not finite")                               \
     X(COPY, "a push was computed from parameters that were never sent")  \
     X(PROGRESS, "nothing was done for too long")                         \
-    X(FAREWELL, "a worker did not hear that the run is over")
+    X(FAREWELL, "a worker did not hear that the run is over")            \
+    X(ENDS, "a training did not end, nor was it said why")               \
+    X(WAITS, "somebody waited for one who had left")                     \
+    X(SUCCESSION, "work of a lead that is no more was used")
 typedef enum gp_law {
     GP_LAW_NONE,
 #define X(name, text) GP_LAW_##name,

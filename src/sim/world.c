@@ -2,20 +2,13 @@
 #include "sim/world.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "sim/events.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 typedef enum event_kind { START, TICK, COMPUTED, SERVER_TICK, SERVER_WORK, FAULT, REPAIR } event_kind;
-
-typedef struct event {
-    double time;
-    uint64_t serial; // among those of one time, the order of planning
-    event_kind what;
-    size_t who;    // worker, or fault
-    uint64_t life; // of the worker or the server it is meant for
-} event;
 
 // A worker, its machine while it lives, and what it is doing.
 typedef struct player {
@@ -48,9 +41,8 @@ typedef struct world {
     advgp_error *err;
     advgp_status status;
     double now;
-    event *queue;
-    size_t n_queue, queue_room;
-    uint64_t serial, tokens;
+    gp_events queue;
+    uint64_t tokens;
     gp_net *net;
     gp_endpoint **endpoints; // [n_workers + 1]
     player *players;
@@ -98,42 +90,10 @@ static void fail_with(world *w, advgp_status status)
     }
 }
 
-static bool sooner(const event *a, const event *b)
-{
-    return a->time < b->time || (a->time == b->time && a->serial < b->serial);
-}
-
-static void swap(event *a, event *b)
-{
-    const event t = *a;
-    *a = *b;
-    *b = t;
-}
-
 static void plan(world *w, double time, event_kind what, size_t who, uint64_t life)
 {
-    if (!gp_grow(&w->queue, &w->queue_room, w->n_queue, w->n_queue + 1, sizeof *w->queue)) {
+    if (!gp_events_plan(&w->queue, time, (int)what, who, life))
         fail_with(w, gp_fail(w->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
-        return;
-    }
-    size_t i = w->n_queue++;
-    w->queue[i] = (event){time, w->serial++, what, who, life};
-    for (; i && sooner(&w->queue[i], &w->queue[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(&w->queue[i], &w->queue[(i - 1) / 2]);
-}
-
-static event next_event(world *w)
-{
-    const event first = w->queue[0];
-    w->queue[0] = w->queue[--w->n_queue];
-    for (size_t i = 0;;) {
-        size_t least = i;
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < w->n_queue; child++)
-            if (sooner(&w->queue[child], &w->queue[least])) least = child;
-        if (least == i) return first;
-        swap(&w->queue[i], &w->queue[least]);
-        i = least;
-    }
 }
 
 // Says a message by the wire; the bytes are those of a real run.
@@ -516,13 +476,13 @@ static void repair_something(world *w, size_t i)
 
 // ---- the loop -------------------------------------------------------------------------------------------------------
 
-static void happen(world *w, const event *e)
+static void happen(world *w, const gp_event *e)
 {
     const bool of_server = e->what == SERVER_TICK || e->what == SERVER_WORK;
     if (of_server ? e->life != w->server_life || !w->server
                   : e->what < SERVER_TICK && e->life != w->players[e->who].life)
         return;
-    switch (e->what) {
+    switch ((event_kind)e->what) {
     case START:
         worker_starts(w, e->who);
         break;
@@ -587,7 +547,7 @@ static void check_time(world *w)
 static void run(world *w)
 {
     while (!w->over) {
-        const double by_net = gp_net_next(w->net), by_plan = w->n_queue ? w->queue[0].time : INFINITY;
+        const double by_net = gp_net_next(w->net), by_plan = gp_events_time(&w->queue);
         const bool nothing = isinf(by_net) && isinf(by_plan);
         if (nothing || (w->done && all_left(w))) break;
         w->out->events++;
@@ -600,10 +560,10 @@ static void run(world *w)
             else
                 plan_server(w);
         } else {
-            const event e = next_event(w);
+            const gp_event e = gp_events_next(&w->queue);
             w->now = fmax(w->now, e.time);
             gp_net_advance(w->net, w->now);
-            note(w, (uint64_t)e.what << 32 | e.who, bits_of(w->now));
+            note(w, (uint64_t)(unsigned)e.what << 32 | e.who, bits_of(w->now));
             happen(w, &e);
         }
         check_time(w);
@@ -626,8 +586,6 @@ static bool allocate(world *w)
     const size_t shards = o->server.n_shards;
     const size_t push = o->rule->push_size(o->rule_options.layout, o->rule_options.range);
     w->limits = (gp_message_limits){.values = push > w->size ? push : w->size, .masked = w->size, .shards = shards};
-    w->queue_room = 6 * o->n_workers + 2 * o->n_faults + 16;
-    w->queue = gp_alloc(w->queue_room, sizeof *w->queue);
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
     w->players = gp_alloc(o->n_workers, sizeof *w->players);
     w->bytes = gp_alloc(1, gp_message_size_max(&w->limits));
@@ -636,8 +594,8 @@ static bool allocate(world *w)
     w->kept.copies = gp_alloc(o->server.workers_max, sizeof *w->kept.copies);
     w->kept.integers = gp_alloc(shards + 2 * o->server.workers_max, sizeof(uint64_t));
     if (o->check_copies) w->history = gp_alloc((o->versions + 2) * w->size, sizeof(double));
-    return w->queue && w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies &&
-           w->kept.integers && (w->history || !o->check_copies);
+    return w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies && w->kept.integers &&
+           (w->history || !o->check_copies);
 }
 
 static advgp_status open_world(world *w, advgp_error *err)
@@ -674,7 +632,7 @@ static void close_world(world *w)
     gp_rule_free(w->rule);
     for (size_t i = 0; w->endpoints && i <= w->o->n_workers; i++) gp_transport_sim.close(w->endpoints[i]);
     gp_watch_free(w->watch);
-    gp_free(w->queue);
+    gp_events_fini(&w->queue);
     gp_free(w->endpoints);
     gp_free(w->players);
     gp_free(w->bytes);

@@ -44,8 +44,9 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
     const double matrices = 17 + 15 * (double)t->conductor->threads(t) + 2 * (double)t->workers;
     const double bytes = sizeof(double) * M * M * matrices + gp_linear_line_bytes(t->n_train, t->shards->d);
     char what[160], said[240];
-    snprintf(what, sizeof what, "a training of %.0f features (%.0f inducing inputs, %zu encoded columns), %zu worker%s,",
-             M, m, t->shards->d, t->workers, t->workers == 1 ? "" : "s");
+    snprintf(what, sizeof what,
+             "a training of %.0f features (%.0f inducing inputs, %zu encoded columns), %zu worker%s,", M, m,
+             t->shards->d, t->workers, t->workers == 1 ? "" : "s");
     const advgp_status st = gp_memory_check(
         bytes, what,
         lines

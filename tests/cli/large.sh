@@ -74,7 +74,7 @@ refused() {
   (( $(wc -c <said.err) < 1000 )) || tell "$name: a message of $(wc -c <said.err) bytes"
   [[ $(state) == "$before" && ! -s said.out ]] || tell "$name: something was left behind"
 }
-echo 'a log of last week' >out/log
+echo '{"event": "manifest", "of": "last week"}' >out/log
 line() { head -c "$line_mb"M /dev/zero | tr '\0' "$1"; }
 { line x; } >in/line.csv
 refused 'nothing but a line' in/line.csv

@@ -107,6 +107,8 @@ refuse 3 "the query reads 'trips', 'prices': name a file for each" predict join.
 refuse 3 "more files are given than tables" predict sql.safetensors tomorrow.csv t.csv
 refuse 3 "--table price: the query has no table of that name" predict join.safetensors tomorrow.csv --table price=tariff.csv
 refuse 2 "--table x: the model has no query" predict m.safetensors t.csv --table x=few.csv
+refuse 2 "tariff.csv" predict join.safetensors tomorrow.csv --table prices=tariff.csv -o tariff.csv
+cmp -s tariff.csv shop/prices.csv || miss "a table was replaced by predictions"
 refuse 2 "NAME=FILE" predict join.safetensors t.csv --table tariff.csv
 sed 's/red\|blue/pink/' tomorrow.csv > pink.csv
 refuse 3 "drops all 300 rows of pink.csv" predict join.safetensors pink.csv tariff.csv -o pink_out.csv

@@ -1,0 +1,22 @@
+// sim_setting.h: small data with real gradients, and random numbers, for the tests that step simulated clusters.
+#pragma once
+#include "fixture.h"
+#include "model/qw.h"
+
+enum { PROBLEMS = 8, ROWS = 200, INPUTS = 2, POINTS = 4, MAX_SHARDS = 16, MAX_WORKERS = 8, MAX_FAULTS = 8 };
+
+typedef struct setting {
+    problem p;
+    engine e;
+    gp_qw *qw;
+    double *theta, *grad;
+} setting;
+
+void must(advgp_status status, const advgp_error *err, const char *what);
+void setting_init(setting *s, uint64_t seed);
+void setting_fini(setting *s);
+double bound_of(setting *s, const double *theta); // the collapsed one, a row
+
+size_t pick(gp_rng *rng, size_t n);
+double between(gp_rng *rng, double low, double high);
+uint64_t number_from(const char *name, uint64_t otherwise); // of the environment

@@ -1,0 +1,289 @@
+// sim_trainings.c: whole trainings of random clusters with random faults, one a seed: a lead, workers and servers of
+// ranges as processes (sim/training.h), with real gradients on small data. Every law of sim/laws.h holds after every
+// event, the training ends, and at delay 0 with the bits of the one without faults, if no worker was lost.
+//
+//     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_trainings          the seeds 0 .. 1999
+//     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_trainings one of them again, with what was said
+//     build/tests/sim_trainings bugs                                each deliberate mistake is caught by its law
+#include "sim/training.h"
+#include "sim_setting.h"
+
+#include <inttypes.h>
+
+enum { STAGES = 3 };
+
+typedef struct cluster {
+    setting *s;
+    size_t first[MAX_SHARDS + 1]; // rows of shard i
+    uint64_t rows[MAX_SHARDS];
+    double weight[MAX_SHARDS], slowness[MAX_WORKERS];
+    bool whole;         // a push is of all rows of the worker, else of one of its shards
+    bool quiet_workers; // nothing happens to a worker: at tau = 0 nothing else may show
+    double *sum;        // of all rows, for comparison
+    gp_job job;
+    gp_sim_training_stage stages[STAGES];
+    gp_sim_training_fault faults[MAX_FAULTS];
+    gp_sim_training_options o;
+} cluster;
+
+static advgp_status sum_rows(cluster *c, const gp_work *work, bool all, double *push, gp_work_done *done,
+                             advgp_error *err)
+{
+    setting *s = c->s;
+    const gp_range range = gp_range_all(s->p.layout);
+    const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
+    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
+    *done = (gp_work_done){.n_values = c->job.rule->push_size(s->p.layout, range)};
+    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
+        const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
+        done->shard_weight += (double)n;
+        if (!c->whole && !all && i != one) continue;
+        done->batch_weight += (double)n;
+        done->rows += n;
+        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
+    }
+    double sum_g;
+    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
+    if (st == ADVGP_OK) c->job.rule->fill(s->p.layout, range, gp_pass_stats(s->e.pass), sum_g, s->grad, push);
+    return st;
+}
+
+static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
+{
+    return sum_rows(ctx, work, work->flags & GP_FLAG_ALL_ROWS, push, done, err);
+}
+
+// A sum over all rows has every row once, whoever had it.
+static bool is_whole(void *ctx, const double *theta, const double *sum)
+{
+    cluster *c = ctx;
+    uint32_t shards[MAX_SHARDS];
+    for (uint32_t i = 0; i < c->o.server.n_shards; i++) shards[i] = i;
+    const gp_work work = {.theta = theta, .n_shards = c->o.server.n_shards, .shards = shards};
+    gp_work_done done;
+    advgp_error err;
+    if (sum_rows(c, &work, true, c->sum, &done, &err) != ADVGP_OK) return false;
+    double size = 0, far = 0;
+    for (size_t i = 0; i < done.n_values; i++)
+        size = fmax(size, fabs(c->sum[i])), far = fmax(far, fabs(c->sum[i] - sum[i]));
+    return far <= 1e-9 * size || c->o.server.on_loss == GP_LOSS_DROP;
+}
+
+// ---- one seed -------------------------------------------------------------------------------------------------------
+
+// Faults fall into the time that the training takes without them. Whoever must be there comes back.
+static void random_faults(cluster *c, gp_rng *rng, double horizon)
+{
+    static const double longest[] = {0.5, 5, 40};
+    const size_t n_workers = c->o.n_workers, servers = c->o.lead.servers;
+    const size_t n = pick(rng, 5) ? 1 + pick(rng, MAX_FAULTS) : 0;
+    for (size_t i = 0; i < n; i++) {
+        gp_sim_training_fault *f = &c->faults[i];
+        const size_t who = pick(rng, 3);
+        *f = (gp_sim_training_fault){.kind = (gp_sim_training_fault_kind)pick(rng, 4),
+                                     .at = between(rng, 0, horizon),
+                                     .seconds = between(rng, 0.01, longest[pick(rng, 3)])};
+        if (who == 1 && !c->quiet_workers) f->who = 1 + pick(rng, n_workers);
+        if (who == 2 && servers) f->who = 1 + n_workers + pick(rng, servers);
+        if (!f->who && f->kind == GP_SIM_LEAVE) f->kind = GP_SIM_CRASH;
+        const bool last = f->who == n_workers; // of the workers: it always comes back
+        if (f->who && f->who < n_workers && !last && f->kind == GP_SIM_CRASH && pick(rng, 4) == 0)
+            f->seconds = INFINITY;
+    }
+    c->o.faults = c->faults;
+    c->o.n_faults = n;
+}
+
+// horizon: what random_faults needs; 0: a perfect network, and nothing happens
+static void cluster_of(cluster *c, uint64_t seed, setting *settings, double horizon)
+{
+    static const size_t delays[] = {0, 0, 0, 2, 8, GP_DELAY_ANY};
+    gp_rng rng = gp_rng_seeded(seed, 177);
+    *c = (cluster){.s = &settings[seed % PROBLEMS]};
+    const gp_theta_layout layout = c->s->p.layout;
+    const size_t servers = pick(&rng, 3) ? 2 + pick(&rng, 2) : 0;
+    const size_t n_workers = 1 + pick(&rng, 5),
+                 n_shards = pick(&rng, 6) ? 6 + pick(&rng, 9) : 1 + pick(&rng, n_workers);
+    const gp_rule_ops *rule = servers ? &gp_rule_prox : gp_rules[pick(&rng, 2)];
+    for (size_t i = 0; i <= n_shards; i++) c->first[i] = i * ROWS / n_shards;
+    for (size_t i = 0; i < n_shards; i++) {
+        c->rows[i] = c->first[i + 1] - c->first[i];
+        c->weight[i] = (double)c->rows[i];
+    }
+    for (size_t k = 0; k < n_workers; k++) c->slowness[k] = pick(&rng, 6) ? between(&rng, 0.8, 1.2) : 6;
+    c->whole = pick(&rng, 2);
+    c->quiet_workers = pick(&rng, 4) == 0;
+    const bool clean = c->quiet_workers || pick(&rng, 3) == 0;
+    const double latency = between(&rng, 0.0005, 0.1);
+    c->stages[0] = (gp_sim_training_stage){.versions = 2 + pick(&rng, 4), .every = 4};
+    c->stages[1] = (gp_sim_training_stage){.versions = 2 + pick(&rng, 4), .every = 4};
+    c->stages[2] = (gp_sim_training_stage){
+        .versions = 6 + pick(&rng, 12), .every = 3 + pick(&rng, 4), .split = servers > 0, .collect = true};
+    c->job = (gp_job){
+        .claims = {.spec = c->s->p.spec}, .rule = rule, .batch = 10, .data = "rows", .fingerprint = 42, .heartbeat = 1};
+    c->sum = doubles(rule->push_size(layout, gp_range_all(layout)));
+    c->o = (gp_sim_training_options){.seed = seed,
+                                     .n_workers = n_workers,
+                                     .lead = {.workers = n_workers,
+                                              .workers_min = 1,
+                                              .workers_max = n_workers + 2 + pick(&rng, 3),
+                                              .together = pick(&rng, 2),
+                                              .wait = 60,
+                                              .heartbeat = 1,
+                                              .lost_after = c->quiet_workers ? 60 : 8,
+                                              .stuck_after = 120,
+                                              .servers = servers},
+                                     .give_up = 150,
+                                     .job = &c->job,
+                                     .rule_options = {.layout = layout,
+                                                      .range = gp_range_all(layout),
+                                                      .age_power = rule->age_power,
+                                                      .natural_rate = 0.5,
+                                                      .adam_rate = 0.03,
+                                                      .decay = 0.9,
+                                                      .epsilon = 1e-4},
+                                     .server = {.theta = c->s->theta,
+                                                .n_shards = n_shards,
+                                                .shard_weight = c->weight,
+                                                .max_delay = delays[pick(&rng, 6)],
+                                                .quorum = rule->quorum,
+                                                .filter = pick(&rng, 5) ? 0 : 1e-3,
+                                                .on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
+                                     .shard_rows = c->rows,
+                                     .computer = {.ctx = c, .compute = compute},
+                                     .push_size = rule->push_size(layout, gp_range_all(layout)),
+                                     .compute = 0.5,
+                                     .spread = 0.5,
+                                     .slowness = c->slowness,
+                                     .evaluation = pick(&rng, 4) ? 1 : 30,
+                                     .opening = pick(&rng, 4) ? 0.1 : 4,
+                                     .link = {.latency = latency,
+                                              .jitter = pick(&rng, 2) * latency,
+                                              .loss = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.15),
+                                              .duplication = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2),
+                                              .reorder = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2)},
+                                     .n_stages = STAGES,
+                                     .stages = c->stages,
+                                     .stall = 500,
+                                     .seconds = 2e4,
+                                     .collected = is_whole,
+                                     .ctx = c};
+    if (horizon > 0)
+        random_faults(c, &rng, horizon);
+    else
+        c->o.link.loss = c->o.link.duplication = c->o.link.reorder = 0;
+}
+
+typedef struct verdict {
+    bool good, exact; // exact: it had to have the bits of the fault-free training
+    gp_law broken;
+    size_t restarts, abandoned;
+    char text[600];
+} verdict;
+
+static void show(const cluster *c, const gp_sim_training_outcome *out, const verdict *v)
+{
+    static const char *const kinds[] = {"crash", "leave", "pause", "cut"};
+    const gp_sim_training_options *o = &c->o;
+    printf("seed %" PRIu64 ": %s, %zu workers, %zu servers, %zu shards, tau %zd, loss %.2f, duplication %.2f, "
+           "reorder %.2f\n",
+           o->seed, c->job.rule->name, o->n_workers, o->lead.servers, o->server.n_shards, (ssize_t)o->server.max_delay,
+           o->link.loss, o->link.duplication, o->link.reorder);
+    for (size_t i = 0; i < o->n_faults; i++)
+        printf("  %s of %zu at %.2f s for %.2f s\n", kinds[o->faults[i].kind], o->faults[i].who, o->faults[i].at,
+               o->faults[i].seconds);
+    printf("  %.1f s, version %" PRIu64 ", %" PRIu64 " events, %zu restarts, %zu intervals, %zu given up, lost %" PRIu64
+           ", moved %" PRIu64 ", hash %016" PRIx64 "\n  %s%s%s\n",
+           out->seconds, out->version, out->events, out->restarts, out->intervals, out->abandoned, out->lost,
+           out->moved, out->hash, v->good ? "good" : "BAD: ", v->text, v->exact ? ", to be exact" : "");
+}
+
+static verdict judge(uint64_t seed, setting *settings, gp_sim_training_bug bug, bool shown)
+{
+    verdict v = {0};
+    advgp_error err = {0};
+    gp_sim_training_outcome out, ideal;
+    cluster c;
+    cluster_of(&c, seed, settings, 0);
+    must(gp_sim_training_run(&c.o, &ideal, &err), &err, "without faults");
+    free(c.sum);
+    cluster_of(&c, seed, settings, ideal.seconds);
+    c.o.bug = bug;
+    c.o.shown = shown;
+    const advgp_status st = gp_sim_training_run(&c.o, &out, &err);
+    v.broken = out.broken;
+    v.restarts = out.restarts, v.abandoned = out.abandoned;
+    // Rows that are given up with their workers may be all of them.
+    const bool drop = c.o.server.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
+    v.good = st == ADVGP_OK && (out.lead == ADVGP_OK || drop);
+    if (!v.good) snprintf(v.text, sizeof v.text, "%s", st == ADVGP_OK ? out.why : err.text);
+    v.exact = v.good && out.lead == ADVGP_OK && c.o.server.max_delay == 0 && !(c.o.server.filter > 0) && !out.lost &&
+              !out.moved && !out.fewer && !ideal.fewer && c.o.server.n_shards >= c.o.n_workers;
+    if (v.exact && memcmp(out.theta, ideal.theta, out.size * sizeof(double)) != 0) {
+        v.good = false;
+        snprintf(v.text, sizeof v.text, "EXACT: tau is 0 and nobody was lost, yet the parameters are others");
+    }
+    if (shown) show(&c, &out, &v);
+    gp_sim_training_outcome_fini(&out);
+    gp_sim_training_outcome_fini(&ideal);
+    free(c.sum);
+    return v;
+}
+
+static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool shown)
+{
+    uint64_t failed = 0, exact = 0, restarts = 0, abandoned = 0;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const verdict v = judge(seed, settings, GP_SIM_BUG_NONE, shown);
+        exact += v.exact, restarts += v.restarts, abandoned += v.abandoned;
+        if (v.good) continue;
+        failed++;
+        printf("seed %" PRIu64 " failed: %s\n  again: SIM_FIRST=%" PRIu64
+               " SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_trainings\n",
+               seed, v.text, seed);
+    }
+    printf("%" PRIu64 " trainings, %" PRIu64 " failed, %" PRIu64 " had to be exact; the lead was started again %" PRIu64
+           " times, %" PRIu64 " intervals were given up\n",
+           count, failed, exact, restarts, abandoned);
+    return failed ? 1 : 0;
+}
+
+static int run_bugs(setting *settings, uint64_t count)
+{
+    // By which law, or, where it is a training that should have ended well, by what the lead says.
+    static const struct {
+        gp_sim_training_bug bug;
+        const char *law, *name;
+    } bugs[] = {{GP_SIM_BUG_FORMER, "SUCCESSION", "values of a former interval taken"},
+                {GP_SIM_BUG_ASKS_ONCE, "workers have come", "a question not repeated"},
+                {GP_SIM_BUG_UNTOLD, "ENDS", "nobody told that an interval was given up"},
+                {GP_SIM_BUG_UNDEAD, "WAITS", "signs of life of the dead"}};
+    int missed = 0;
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+        bool caught = false;
+        uint64_t seed = 0;
+        for (; seed < count && !caught; seed++) {
+            const verdict v = judge(seed, settings, bugs[i].bug, false);
+            caught = !v.good && strstr(v.text, bugs[i].law);
+            if (!v.good && !caught && getenv("SIM_SHOW")) printf("  %s: %s\n", bugs[i].name, v.text);
+        }
+        printf("%s: %s in %" PRIu64 " seeds (%s)\n", bugs[i].name, caught ? "caught" : "NOT CAUGHT", seed, bugs[i].law);
+        missed += !caught;
+    }
+    return missed ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    setting *settings = calloc(PROBLEMS, sizeof *settings);
+    if (!settings) return 1;
+    for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
+    const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
+    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
+                         : run_seeds(settings, number_from("SIM_FIRST", 0),
+                                     number_from("SIM_SEEDS", getenv("ADVGP_LONG") ? 20000 : 2000),
+                                     getenv("SIM_SHOW") != NULL);
+    for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
+    free(settings);
+    return bad;
+}
