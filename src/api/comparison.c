@@ -249,7 +249,7 @@ static advgp_status note_failure(gp_comparison *c, const advgp_error *why, advgp
     gp_host_say(c->host, "%s cannot do this: %s", c->label, why->text);
     return add_row(c, "failed",
                    json_pack("{s:s, s:I, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
-                             gp_json_text(why->text)),
+                             gp_record_text(why->text)),
                    err);
 }
 
@@ -299,7 +299,7 @@ static advgp_status check_methods(const gp_options *o, advgp_error *err)
         if (method_of(labels[k])) continue;
         for (size_t i = 0; gp_methods[i] && at < sizeof words; i++)
             at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "", gp_methods[i]->name);
-        return gp_fail(err, ADVGP_EINVAL, "--methods: there is no '%s'; there are %s, advgp-natural, advgp-prox",
+        return gp_fail(err, ADVGP_EINVAL, "{methods}: there is no '%s'; there are %s, advgp-natural, advgp-prox",
                        labels[k], words);
     }
     return ADVGP_OK;
@@ -394,8 +394,8 @@ static advgp_status load(gp_comparison *c, advgp_error *err)
     if (st == ADVGP_OK) gp_host_notes(c->host, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
         st = gp_fail(err, ADVGP_EDATA,
-                     "--tune-delay chooses by held-out rows, and there are none: give --validation a fraction or a "
-                     "file, or choose by --max-delay");
+                     "{tune-delay} chooses by held-out rows, and there are none: give {validation} a fraction or a "
+                     "file, or choose by {max-delay}");
     return st;
 }
 

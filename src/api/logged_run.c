@@ -248,7 +248,7 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
         return gp_fail(
             err, ADVGP_EFILE,
             "the parameters were on %lld servers, and the log of their lead does not have the pushes: there is "
-            "nothing to replay; at --max-delay 0 one server gives the same bits",
+            "nothing to replay; at {max-delay} 0 one server gives the same bits",
             (long long)json_integer_value(servers));
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < json_array_size(given); i++) {
@@ -323,7 +323,7 @@ static advgp_status set_cache(gp_options *train, const gp_options *o, advgp_erro
     if (st != ADVGP_OK || !logged || found) return st;
     return gp_fail(
         err, ADVGP_EINVAL,
-        "the run packed its rows in %s, and they are not there as they were: name a folder with --cache DIR, "
+        "the run packed its rows in %s, and they are not there as they were: name a folder with {cache} DIR, "
         "where they are packed again",
         logged);
 }

@@ -103,6 +103,14 @@ json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_
 
 // ---- how it went ----------------------------------------------------------------------------------------------------
 
+json_t *gp_record_text(const char *text)
+{
+    char said[1024];
+    snprintf(said, sizeof said, "%s", text);
+    gp_options_named(said, true);
+    return gp_json_text(said);
+}
+
 json_t *gp_record_delay(size_t max_delay)
 {
     return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);

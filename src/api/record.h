@@ -14,6 +14,7 @@ json_t *gp_record_cpu(void); // names of the CPU's features that matter
 json_t *gp_record_plan(const gp_options *train, const gp_train_options *request, const gp_loaded *data);
 
 json_t *gp_record_eval(const gp_train_eval *eval); // fields of an "eval" line
+json_t *gp_record_text(const char *text);          // a sentence of any room, options with their dashes
 json_t *gp_record_delay(size_t max_delay);         // a number or "inf"
 json_t *gp_record_id(uint64_t id);                 // 16 hexadecimal digits
 

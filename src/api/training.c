@@ -126,7 +126,7 @@ static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t 
     training *r = ctx;
     log_event(r, "checkpoint",
               json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
-                        gp_record_id(id), "failed", failed ? gp_json_text(failed) : json_null()));
+                        gp_record_id(id), "failed", failed ? gp_record_text(failed) : json_null()));
     r->saved |= !failed;
     if (failed && r->events->unsaved) r->events->unsaved(r->events->ctx, failed);
 }
@@ -192,7 +192,7 @@ static advgp_status tell_interrupted(const training *r, const char *path, const 
         return gp_fail(err, ADVGP_ESTOPPED,
                        "interrupted: the model so far is in %s; the state to go on from is lost: %s", path,
                        result->unsaved);
-    return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
+    return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with {resume} %s", path,
                    checkpoint);
 }
 
@@ -260,7 +260,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
         gp_notes_fini(&notes);
         if (st != ADVGP_ECLUSTER || !r->saved) return st; // what lies there may be of another run
         const advgp_error why = *err;
-        return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
+        return gp_fail(err, st, "%.400s; go on with {resume} %s", why.text, options.checkpoint);
     }
     data->schema = NULL; // the model has it
     json_t *used = gp_options_json(o);
@@ -280,7 +280,7 @@ static advgp_status prepare(const gp_options *o, const gp_host *host, gp_loaded 
 {
     gp_model *start = NULL;
     advgp_status st = gp_request_start(o) ? gp_model_load(gp_request_start(o), &start, err) : ADVGP_OK;
-    if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start is neither kmeans, greedy nor random, and as a model");
+    if (st != ADVGP_OK) (void)gp_wrap(err, st, "{start} is neither kmeans, greedy nor random, and as a model");
     *options = gp_request_train(o);
     if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
     if (st == ADVGP_OK) st = gp_load_training(o, host, data, err);
@@ -289,7 +289,7 @@ static advgp_status prepare(const gp_options *o, const gp_host *host, gp_loaded 
     if (st == ADVGP_OK && start) {
         st = gp_warmstart(start, gp_request_start(o), data->schema, theta, err);
         options->theta = *theta;
-        if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start");
+        if (st != ADVGP_OK) (void)gp_wrap(err, st, "{start}");
     }
     gp_model_free(start);
     return st;
