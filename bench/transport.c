@@ -399,7 +399,7 @@ static int bench_mpi(double seconds)
 {
     advgp_error err = {0};
     gp_endpoint *e;
-    gp_mpi_place place;
+    gp_ranks place;
     insist(gp_mpi_open(&(gp_mpi_options){.message_max = MESSAGE_MAX}, &e, &place, &err) == ADVGP_OK, "mpi", err.text);
     if (place.rank) {
         work(e);

@@ -23,7 +23,7 @@ enum { MESSAGE_MAX = 1 << 22, FLOOD = 5000, FLOOD_SIZE = 4096, EXCHANGED = 2000 
 static const double silence = 2, stuck_after = 0.3;
 
 static gp_endpoint *self;
-static gp_mpi_place place;
+static gp_ranks place;
 static size_t piece = 65536;
 static unsigned char *buffer; // of MESSAGE_MAX + 1 bytes
 

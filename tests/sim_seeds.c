@@ -1,5 +1,5 @@
 // sim_seeds.c: random clusters with random faults, one a seed, with real gradients on small data. Every law of
-// transport/laws.h holds after every event, and the fit ends where it ends without faults.
+// sim/laws.h holds after every event, and the fit ends where it ends without faults.
 //
 //     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_seeds          the seeds 0 .. 1999
 //     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_seeds one of them again, with what happened

@@ -6,11 +6,11 @@
 #include "cluster/join.h"
 #include "cluster/role.h"
 #include "data/packed.h"
+#include "store/claim.h"
 #include "store/keys.h"
 #include "store/rendezvous.h"
 #include "transport/address.h"
 #include "transport/launch.h"
-#include "transport/mpi.h"
 #include "transport/zmq.h"
 
 #include <inttypes.h>
@@ -35,7 +35,8 @@ struct gp_participant {
     gp_launch launch; // by whom it was started; size negative: not told
     bool several;     // hosts take part
     const char *job;  // what Slurm calls it; NULL: it is none of its
-    bool worker, mpi;
+    bool worker;
+    bool ranks;  // the launcher has settled who is there, and one endpoint reaches all
     bool serves; // a range of the parameters: a worker that does not work
     gp_join_service service;
     char address[128], key[GP_ZMQ_KEY];
@@ -55,6 +56,7 @@ struct gp_participant {
     gp_endpoint *listening; // the cluster's, over ZeroMQ
     size_t workers, message_max;
     gp_zmq_identity former; // the workers' key of the lead before, now dead; empty: none
+    gp_claim claim;         // on the rendezvous file, until it is settled who leads
     gp_rendezvous published;
     bool is_published;
 };
@@ -221,8 +223,9 @@ static bool lead_lives(const gp_participant *e, const gp_rendezvous *r)
         if (st == ADVGP_OK) st = end->transport->receive(end, probe_seconds / 5, &peer, &got, &n, NULL);
     }
     if (end) end->transport->close(end);
-    if (st == ADVGP_OK) return got != NULL;
-    return st == ADVGP_ECLUSTER || gp_address_answers(r->endpoint, knock_seconds); // who refuses us lives
+    if (got || st == ADVGP_ECLUSTER) return true; // who refuses us lives
+    // A lead that stands still answers nothing, but its system still opens to whoever knocks.
+    return gp_address_answers(r->endpoint, knock_seconds);
 }
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
@@ -257,7 +260,7 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
     const gp_options *o = e->o;
     size_t max = 2 * e->workers + SPARE_WORKERS;
     if (!gp_options_is(o, "max-workers", "auto")) max = (size_t)gp_options_int(o, "max-workers");
-    if (e->mpi || max > GP_WORKERS_MAX) max = e->mpi ? e->workers : GP_WORKERS_MAX; // MPI: nobody can join
+    if (e->ranks || max > GP_WORKERS_MAX) max = e->ranks ? e->workers : GP_WORKERS_MAX; // nobody can join
     advgp_status st = check_counts(e, max, err);
     if (st != ADVGP_OK) {
         endpoint_take->transport->close(endpoint_take);
@@ -370,14 +373,14 @@ static void take_role(gp_participant *e, gp_role role)
     e->yields = role.yields;
 }
 
-static advgp_status enter_mpi(gp_participant *e, advgp_error *err)
+// Over a transport whose launcher has settled who is there.
+static advgp_status enter_ranks(gp_participant *e, const gp_transport *transport, advgp_error *err)
 {
     gp_endpoint *endpoint = NULL;
-    gp_mpi_place place;
-    const gp_mpi_options m = {.message_max = e->message_max, .among = e->servers > 0};
-    advgp_status st = gp_mpi_open(&m, &endpoint, &place, err);
+    gp_ranks place;
+    advgp_status st = transport->enter(e->message_max, e->servers > 0, &endpoint, &place, err);
     if (st != ADVGP_OK) return st;
-    e->mpi = true;
+    e->ranks = true;
     e->give_up = gp_options_real(e->o, "lost-after"); // nobody starts another lead for these processes
     e->launch.rank = (int64_t)place.rank, e->launch.size = (int64_t)place.size;
     take_role(e, gp_role_of_rank(place.rank, e->servers));
@@ -393,8 +396,8 @@ static advgp_status enter_mpi(gp_participant *e, advgp_error *err)
                        e->servers);
     }
     e->workers = place.size - 1 - e->servers;
-    gp_host_say(e->host, "lead is rank 0 of %zu on %s (MPI, not encrypted); expects %zu worker%s", place.size,
-                place.host, e->workers, e->workers == 1 ? "" : "s");
+    gp_host_say(e->host, "lead is rank 0 of %zu on %s (%s, not encrypted); expects %zu worker%s", place.size,
+                place.host, transport->name, e->workers, e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
@@ -414,7 +417,9 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
     if (gp_role_needs_meeting(&facts)) {
         gp_rendezvous r;
         bool there;
-        const advgp_status st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
+        // Of those who are started at the same instant one looks and publishes before the next one looks.
+        advgp_status st = gp_claim_take(e->rendezvous, on_stop, e, &e->claim, err);
+        if (st == ADVGP_OK) st = gp_rendezvous_read(e->rendezvous, &r, &there, err);
         if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
         if (st != ADVGP_OK) return st;
         if (there && lead_lives(e, &r))
@@ -480,13 +485,13 @@ static advgp_status offer_service(gp_participant *e, const char *listen, advgp_e
     return st;
 }
 
-// How a worker reaches a server: by a connection of its own, with its own keys; over MPI by its rank.
+// How a worker reaches a server: by a connection of its own, with its own keys; or by its rank.
 static advgp_status reach_server(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                                  advgp_error *err)
 {
     gp_participant *e = ctx;
     *peer = 0;
-    if (e->mpi) {
+    if (e->ranks) {
         *endpoint = e->endpoint;
         *peer = strtoul(address, NULL, 10);
         return ADVGP_OK;
@@ -504,11 +509,12 @@ static advgp_status enter_zmq(gp_participant *e, advgp_error *err)
 {
     find_rendezvous(e);
     advgp_status st = settle_role(e, err);
-    if (st != ADVGP_OK) return st;
-    if (!e->worker) {
+    if (st == ADVGP_OK && !e->worker) {
         e->workers = workers_expected(e);
-        return listen_zmq(e, err);
+        st = listen_zmq(e, err);
     }
+    gp_claim_release(&e->claim);
+    if (st != ADVGP_OK || !e->worker) return st;
     st = read_worker_keys(e, err);
     if (st == ADVGP_OK) st = connect_zmq(e, err);
     return st == ADVGP_OK && e->serves ? offer_service(e, NULL, err) : st;
@@ -523,6 +529,7 @@ static advgp_status participant_new(const gp_options *o, const gp_host *host, gp
     read_launch(e);
     e->wish = GP_ANY_WORKER;
     e->give_up = worker_wait;
+    e->claim.fd = -1;
     name_self(e);
     return ADVGP_OK;
 }
@@ -544,7 +551,8 @@ advgp_status gp_participant_open(const gp_options *o, const gp_host *host, gp_pa
         *out = NULL;
         return st;
     }
-    st = gp_options_is(o, "transport", "mpi") ? enter_mpi(e, err) : enter_zmq(e, err);
+    const gp_transport *transport = gp_transport_named(gp_options_text(o, "transport"));
+    st = transport->enter ? enter_ranks(e, transport, err) : enter_zmq(e, err);
     if (st != ADVGP_OK) {
         gp_participant_close(e, err ? err->text : NULL);
         *out = NULL;
@@ -624,7 +632,7 @@ advgp_status gp_participant_work(gp_participant *e, advgp_error *err)
                                .grace = e->launch.by ? grace : 0,
                                .reach = reach_server,
                                .service = e->serves ? &e->service : NULL,
-                               .doubt = e->mpi ? NULL : doubt_lead,
+                               .doubt = e->ranks ? NULL : doubt_lead,
                                .stop = on_stop,
                                .say = on_say,
                                .ctx = e};
@@ -641,7 +649,7 @@ void gp_participant_close(gp_participant *e, const char *why)
 {
     if (!e) return;
     if (e->cluster) gp_cluster_free(e->cluster, why);
-    if (e->service.endpoint && !e->mpi) e->service.endpoint->transport->close(e->service.endpoint);
+    if (e->service.endpoint && !e->ranks) e->service.endpoint->transport->close(e->service.endpoint);
     if (e->endpoint) e->endpoint->transport->close(e->endpoint);
     if (e->is_published) (void)gp_rendezvous_remove(e->rendezvous, &e->published, NULL);
     gp_free(e);

@@ -2,7 +2,7 @@
 // decides how the process ends.
 #include "cli/cli.h"
 #include "options/option.h"
-#include "transport/mpi.h"
+#include "transport/transport.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static int run_verb(const gp_verb *verb, int argc, const char *const *argv)
     else
         code = end(run(options, &err), &err);
     gp_options_free(options);
-    if (gp_mpi_must_exit_hard()) _exit(code); // a process that MPI lost would be waited for at the end
+    if (gp_transport_must_exit_hard()) _exit(code);
     return code;
 }
 

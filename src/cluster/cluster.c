@@ -84,17 +84,7 @@ advgp_status gp_cluster_send_all(gp_cluster *c, advgp_error *err)
     advgp_status st = ADVGP_OK;
     gp_message m;
     size_t peer;
-    while (st == ADVGP_OK && gp_lead_next(c->lead, now, &peer, &m)) {
-        const size_t n = gp_message_size(&m);
-        if (n > c->bytes_room) {
-            gp_free(c->bytes);
-            c->bytes = gp_alloc(n, 1);
-            c->bytes_room = c->bytes ? n : 0;
-            if (!c->bytes) return gp_fail(err, ADVGP_ENOMEM, "no memory for a message of %zu bytes", n);
-        }
-        gp_message_encode(&m, c->bytes);
-        st = e->transport->send(e, peer, c->bytes, n, err);
-    }
+    while (st == ADVGP_OK && gp_lead_next(c->lead, now, &peer, &m)) st = gp_sender_send(&c->sender, e, peer, &m, err);
     return st;
 }
 
@@ -123,6 +113,6 @@ void gp_cluster_free(gp_cluster *c, const char *why)
     part(c, why);
     c->o.endpoint->transport->close(c->o.endpoint);
     gp_lead_free(c->lead);
-    gp_free(c->bytes);
+    gp_sender_fini(&c->sender);
     gp_free(c);
 }

@@ -2,6 +2,7 @@
 // includes.
 #pragma once
 #include "cluster/cluster.h"
+#include "run/send.h"
 
 static const double gp_cluster_turn_seconds = 0.25;
 
@@ -10,8 +11,7 @@ struct gp_cluster {
     gp_lead *lead;
     const char *data;
     uint64_t fingerprint;
-    char *bytes; // of the message being sent
-    size_t bytes_room;
+    gp_sender sender;
     size_t handled; // messages since silence was last looked at
     double looked;  // when that was
 };

@@ -3,8 +3,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "data/packed.h"
+#include "linalg/interrupt.h"
 #include "run/computer.h"
 #include "run/run.h"
+#include "run/send.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +25,11 @@ typedef struct joining {
     char *dir; // of the shards that are open
     gp_shards *shards;
     uint64_t fingerprint; // of these
-    char *bytes;          // of the message being sent
-    size_t bytes_room;
+    gp_sender sender;
     uint64_t signs; // of the follower, as they are given
     size_t heard;   // messages since the follower was told the time
+    double asked;   // to stop: when that was heard while it computed,
+    bool is_asked;  // if it was
     // A worker's:
     gp_row_computer *computer;
     server_line *lines;     // [n_lines]
@@ -47,20 +50,12 @@ static gp_endpoint *service_of(const joining *j) // apart from the lead's, or NU
 static advgp_status send_by(joining *j, size_t line, const gp_message *m, advgp_error *err)
 {
     gp_endpoint *e = j->o.endpoint;
-    const size_t n = gp_message_size(m);
     size_t peer = 0;
     if (line && j->o.service)
         e = j->o.service->endpoint, peer = line;
     else if (line && line <= j->n_lines)
         e = j->lines[line - 1].endpoint, peer = j->lines[line - 1].peer;
-    if (n > j->bytes_room) {
-        gp_free(j->bytes);
-        j->bytes = gp_alloc(n, 1);
-        j->bytes_room = j->bytes ? n : 0;
-        if (!j->bytes) return gp_fail(err, ADVGP_ENOMEM, "no memory for a message of %zu bytes", n);
-    }
-    gp_message_encode(m, j->bytes);
-    return e->transport->send(e, peer, j->bytes, n, err);
+    return gp_sender_send(&j->sender, e, peer, m, err);
 }
 
 static advgp_status send_all(joining *j, advgp_error *err)
@@ -288,11 +283,25 @@ static void close_service(joining *j)
 
 // ---- life -----------------------------------------------------------------------------------------------------------
 
+// Asked to stop, and its grace is over: what is computed comes too late for anybody.
+static int is_late(void *ctx)
+{
+    joining *j = ctx;
+    if (!j->o.stop || !j->o.stop(j->o.ctx)) return 0;
+    const double now = gp_clock_wall();
+    if (!j->is_asked) j->asked = now;
+    j->is_asked = true;
+    return now - j->asked >= j->o.grace;
+}
+
 static void compute(joining *j)
 {
     const gp_computer computer = gp_row_computer_of(j->computer);
     advgp_error err = {0};
-    const advgp_status st = gp_follower_compute(j->follower, &computer, &err);
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, is_late, j);
+    advgp_status st = gp_follower_compute(j->follower, &computer, &err);
+    if (gp_interrupt_close(&scope)) st = gp_fail(&err, ADVGP_ESTOPPED, "the worker was asked to stop");
     if (st == ADVGP_OK)
         gp_follower_computed(j->follower, gp_clock_wall());
     else
@@ -380,7 +389,7 @@ advgp_status gp_join(const gp_join_options *o, gp_follower_result *result, advgp
     if (service_of(&j)) service_of(&j)->transport->close(service_of(&j));
     gp_follower_free(j.follower);
     gp_row_computer_free(j.computer);
-    gp_free(j.bytes);
+    gp_sender_fini(&j.sender);
     gp_shards_free(j.shards);
     gp_free(j.dir);
     return st;

@@ -29,15 +29,8 @@ void gp_lead_tell(const gp_lead *l, const char *format, ...)
 // NULL: no memory, and the peer is a stranger this time.
 static peer *peer_of(gp_lead *l, size_t at)
 {
-    if (at >= l->n_peers) {
-        const size_t n = 2 * at + 16;
-        peer *more = gp_alloc(n, sizeof *more);
-        if (!more) return NULL;
-        if (l->n_peers) memcpy(more, l->peers, l->n_peers * sizeof *more);
-        for (size_t i = l->n_peers; i < n; i++) more[i].worker = GP_ANY_WORKER;
-        gp_free(l->peers);
-        l->peers = more, l->n_peers = n;
-    }
+    if (!gp_grow(&l->peers, &l->peers_room, l->n_peers, at + 1, sizeof *l->peers)) return NULL;
+    for (; l->n_peers <= at; l->n_peers++) l->peers[l->n_peers] = (peer){.worker = GP_ANY_WORKER};
     return &l->peers[at];
 }
 
@@ -91,13 +84,9 @@ static void note_voice(gp_lead *l, uint32_t worker, size_t at)
 // Without memory it is lost, as on any network.
 void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
 {
-    if (l->first_note + l->n_notes == l->notes_room) {
-        if (l->n_notes) memmove(l->notes, l->notes + l->first_note, l->n_notes * sizeof *l->notes);
-        l->first_note = 0;
-        // Half of it is free after the move, or it is twice as large: so few notes are moved often.
-        if (!gp_grow(&l->notes, &l->notes_room, l->n_notes, 2 * l->n_notes + 1, sizeof *l->notes)) return;
-    }
-    l->notes[l->first_note + l->n_notes++] = (note){at, *m};
+    if (l->first_note) memmove(l->notes, l->notes + l->first_note, l->n_notes * sizeof *l->notes), l->first_note = 0;
+    if (!gp_grow(&l->notes, &l->notes_room, l->n_notes, l->n_notes + 1, sizeof *l->notes)) return;
+    l->notes[l->n_notes++] = (note){at, *m};
 }
 
 void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_portion *portion)

@@ -152,7 +152,7 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = prepare_post(l, &l->posts[i], err);
     if (st != ADVGP_OK) return st;
     l->active = true;
-    l->interval_began = l->now;
+    l->interval_began = l->left_alone = l->now;
     answer_all(l);
     return ADVGP_OK;
 }
@@ -345,9 +345,30 @@ static void look_for_lost_servers(gp_lead *l)
     }
 }
 
+// Some servers have ended the interval, others have not, and no worker is left that had its parameters from all: one
+// that comes now cannot have them. For a while it may only be that what they say is under way.
+static void look_for_workers_left(gp_lead *l)
+{
+    size_t done = 0, left = 0;
+    for (size_t i = 0; i < l->o.servers; i++) done += l->posts[i].done;
+    for (size_t i = 0; i < l->n_peers; i++) {
+        const peer *p = &l->peers[i];
+        left += !p->serves && !p->gone && same(p->told, l->id) && !same(p->over, l->id) &&
+                l->now - p->heard <= l->o.lost_after;
+    }
+    if (!l->active || !done || left || !gp_lead_knows_the_lost(l)) {
+        l->left_alone = l->now;
+    } else if (l->now - l->left_alone > l->o.lost_after) {
+        gp_lead_tell(l, "no worker is left that %zu of %zu servers wait for: the versions since %llu are made again",
+                     l->o.servers - done, l->o.servers, (unsigned long long)gp_server_version(l->run.server));
+        gp_lead_split_abandon(l);
+    }
+}
+
 advgp_status gp_lead_split_watch(gp_lead *l, advgp_error *err)
 {
     look_for_lost_servers(l);
+    look_for_workers_left(l);
     if (l->active) answer_all(l); // a place may be free
     const size_t there = posts_taken(l), n = l->o.servers;
     const bool due = l->now - l->told >= gp_lead_told_again;

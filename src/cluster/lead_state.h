@@ -47,11 +47,10 @@ struct gp_lead {
     size_t workers; // with which the next run begins
     bool known;     // they were in the one before
     peer *peers;    // [n_peers]
-    size_t n_peers;
+    size_t n_peers, peers_room;
     uint64_t runs;
     note *notes; // [notes_room], of which first_note .. first_note + n_notes - 1 are to be sent
     size_t first_note, n_notes, notes_room;
-    char *word;         // text of a farewell
     double awake, back; // when the lead was last seen at work, and when it last came back from being away
     // The run:
     bool running, ended;
@@ -70,6 +69,7 @@ struct gp_lead {
     uint64_t until;        // the version it ends with
     char *interval_job;    // of its workers; free
     double interval_began; // or when it began to wait for servers
+    double left_alone;     // when a worker that can end the interval was last known
     uint64_t rows_elsewhere;
     // The farewell:
     bool parting;

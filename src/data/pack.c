@@ -371,7 +371,10 @@ static advgp_status make_folder(packer *p, const char *dir, advgp_error *err)
     while (n > 1 && dir[n - 1] == '/') n--;
     if (n == 0 || n > PATH_BYTES / 2) return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be the name of a folder", dir);
     snprintf(p->dir, sizeof p->dir, "%.*s.tmp-%ld", (int)n, dir, (long)getpid());
-    if (mkdir(p->dir, 0777) == 0) return p->ticket = gp_temporary_add(p->dir), ADVGP_OK;
+    p->ticket = gp_temporary_add(p->dir);
+    if (mkdir(p->dir, 0777) == 0) return ADVGP_OK;
+    gp_temporary_drop(p->ticket);
+    p->ticket = GP_NOT_TEMPORARY;
     advgp_status st = gp_fail(err, ADVGP_EIO, "cannot make the folder %s: %s", p->dir, strerror(errno));
     p->dir[0] = 0;
     return st;

@@ -55,7 +55,7 @@ static long descriptors_to_keep(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    return limit.rlim_cur > 4 * GP_SHARDS_MAX ? GP_SHARDS_MAX : (long)limit.rlim_cur / 4;
+    return limit.rlim_cur / 4 > GP_SHARDS_MAX ? GP_SHARDS_MAX : (long)(limit.rlim_cur / 4);
 }
 
 // ---- a shard's file -------------------------------------------------------------------------------------------------

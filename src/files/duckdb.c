@@ -736,37 +736,6 @@ advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char 
     return st;
 }
 
-static const char *export_format(const char *path)
-{
-    if (strstr(path, ".parquet")) return "FORMAT parquet";
-    if (strstr(path, ".json") || strstr(path, ".ndjson")) return "FORMAT json";
-    return "FORMAT csv, HEADER true";
-}
-
-advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err)
-{
-    gp_source *source = NULL;
-    gp_buffer beside = {0}, sql = {0};
-    const size_t n = strlen(path);
-    gp_buffer_add(&beside, "%s.tmp-%ld", path, (long)getpid());
-    advgp_status st = beside.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
-                                    : open_files(options, beside.p, NULL, &source, err);
-    if (st != ADVGP_OK) goto done;
-    gp_buffer_add(&sql, "COPY (%s) TO ", ((file_source *)source)->query);
-    gp_buffer_quoted(&sql, beside.p, '\'');
-    gp_buffer_add(&sql, " (%s%s, USE_TMP_FILE false)", export_format(path),
-                  n > 3 && strcmp(path + n - 3, ".gz") == 0 ? ", COMPRESSION gzip" : "");
-    st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : run((file_source *)source, sql.p, err);
-    if (st == ADVGP_OK && rename(beside.p, path) != 0)
-        st = gp_fail(err, ADVGP_EIO, "cannot write %s: %s", path, strerror(errno));
-    if (st != ADVGP_OK) unlink(beside.p);
-done:
-    gp_buffer_fini(&beside);
-    gp_buffer_fini(&sql);
-    gp_source_free(source);
-    return st;
-}
-
 const char *gp_files_reader(void)
 {
     static char name[64];

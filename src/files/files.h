@@ -35,9 +35,6 @@ typedef struct gp_file_options {
 } gp_file_options;
 // notes (may be NULL) gets what was decided about encodings.
 advgp_status gp_source_files_open(const gp_file_options *options, gp_notes *notes, gp_source **out, advgp_error *err);
-// Writes the same table to a file: Parquet, CSV or JSON lines by its ending (.parquet, .csv, .jsonl, with .gz for the
-// last two). Written beside and renamed: a failure leaves nothing and an existing file untouched.
-advgp_status gp_files_export(const gp_file_options *options, const char *path, advgp_error *err);
 // How many rows the table has that the query names first, and how messages call it; EINVAL where there is none. Between
 // passes.
 advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char **shown, advgp_error *err);

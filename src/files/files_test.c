@@ -2,6 +2,7 @@
 // be, each with its status and the words that lead to the fault.
 #include "data/notes.h"
 #include "data/table_test.h"
+#include "export_table.h"
 #include "files/files.h"
 
 #include <math.h>
@@ -162,15 +163,15 @@ static const char *cut_copy(const char *from, const char *to, size_t less)
 static void a_compressed_file_that_is_cut_off_is_refused(void **state)
 {
     (void)state;
-    const gp_file_options rows = {.sql = "SELECT i AS x, i * 0.37 AS y FROM range(20000) t(i)"};
+    const char *rows = "SELECT i AS x, i * 0.37 AS y FROM range(20000) t(i)";
     const char *path = in_folder("whole.csv.gz");
-    ASSERT_OK(gp_files_export(&rows, path, err));
+    ASSERT_OK(export_table(rows, path, err));
     static const size_t less[] = {1, 4, 8, 9, 20, 1000, 30000};
     for (size_t k = 0; k < sizeof less / sizeof *less; k++)
         ASSERT_FAILS(read_all(cut_copy(path, "part.csv.gz", less[k]), NULL, NULL, err), ADVGP_EDATA,
                      "part.csv.gz is cut off");
     const char *lines = in_folder("whole.jsonl.gz");
-    ASSERT_OK(gp_files_export(&rows, lines, err));
+    ASSERT_OK(export_table(rows, lines, err));
     ASSERT_FAILS(read_all(cut_copy(lines, "part.jsonl.gz", 500), NULL, NULL, err), ADVGP_EDATA, "is cut off");
     char command[512];
     snprintf(command, sizeof command, "cd '%s' && cat whole.csv.gz whole.csv.gz > two.csv.gz", folder);
@@ -188,8 +189,7 @@ static void twin_columns_of_parquet_are_refused(void **state)
 {
     (void)state;
     const char *path = in_folder("twins.parquet");
-    ASSERT_OK(gp_files_export(
-        &(gp_file_options){.sql = "SELECT {'one': 1, 'xa1': 2} AS s, [1] AS l, 1 AS xa1, 2 AS xa2"}, path, err));
+    ASSERT_OK(export_table("SELECT {'one': 1, 'xa1': 2} AS s, [1] AS l, 1 AS xa1, 2 AS xa2", path, err));
     ASSERT_OK(read_all(path, NULL, NULL, err)); // a name inside a structure is another name
     char command[512];
     snprintf(command, sizeof command, "LC_ALL=C sed -i s/xa2/XA1/g '%s'", path);
@@ -205,7 +205,7 @@ static void a_missing_column_asks_for_a_header_where_there_can_be_one(void **sta
     size_t index;
     gp_source *source = NULL;
     const char *path = in_folder("columns.parquet");
-    ASSERT_OK(gp_files_export(&(gp_file_options){.sql = "SELECT 1 AS ab, 2 AS cd"}, path, err));
+    ASSERT_OK(export_table("SELECT 1 AS ab, 2 AS cd", path, err));
     ASSERT_OK(open_one(path, NULL, NULL, &source, err));
     advgp_error said = {0};
     assert_int_equal(gp_source_require(source, "zebra", "the target", &index, &said), ADVGP_EDATA);
@@ -257,7 +257,7 @@ static void parquet_json_and_gzip_are_read(void **state)
         "SELECT i AS x, i * 0.5 AS y, 'n' || i AS name, DATE '2000-01-01' + i::INTEGER AS d FROM range(5000) t(i)";
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         const char *path = in_folder(names[k]);
-        ASSERT_OK(gp_files_export(&(gp_file_options){.sql = sql}, path, err));
+        ASSERT_OK(export_table(sql, path, err));
         expect_row(path, NULL, 4999, "y", 2499.5, NULL);
         expect_row(path, NULL, 4999, "name", 0, "n4999");
         expect_row(path, NULL, 31, "d", 31 * 86400, NULL);

@@ -1,5 +1,6 @@
 // dense.c: CBLAS behind dense.h.
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -16,6 +17,22 @@ static CBLAS_UPLO blas_triangle(gp_triangle which)
     return which == GP_UPPER ? CblasUpper : CblasLower;
 }
 
+// A panel is `step` of `all` rows or columns: between two of them someone may end the work (interrupt.h).
+static bool ends(size_t step, size_t all)
+{
+    return step < all && gp_interrupted();
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static double cube(size_t a, size_t b, size_t c)
+{
+    return (double)a * (double)b * (double)c;
+}
+
 void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double beta, gp_mat C)
 {
     const size_t inner = op_a == GP_TRANSPOSED ? A.rows : A.cols;
@@ -28,16 +45,26 @@ void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double 
             for (size_t j = 0; j < C.cols; j++) C.p[i * C.ld + j] = beta == 0 ? 0 : beta * C.p[i * C.ld + j];
         return;
     }
-    cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), (int)C.rows, (int)C.cols, (int)inner, alpha, A.p,
-                (int)A.ld, B.p, (int)B.ld, beta, C.p, (int)C.ld);
+    const size_t step = gp_panel(C.rows, 2 * cube(C.rows, C.cols, inner));
+    for (size_t i = 0; i < C.rows && !ends(step, C.rows); i += step)
+        cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), (int)least(step, C.rows - i), (int)C.cols, (int)inner,
+                    alpha, A.p + i * (op_a == GP_TRANSPOSED ? 1 : A.ld), (int)A.ld, B.p, (int)B.ld, beta,
+                    C.p + i * C.ld, (int)C.ld);
 }
 
 void gp_syrk_upper(gp_cmat A, double beta, gp_mat C)
 {
     assert(C.rows == A.cols && C.cols == A.cols);
     if (!A.cols || (!A.rows && beta == 1)) return;
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)A.cols, (int)A.rows, 1, A.p, (int)A.ld, beta, C.p,
-                (int)C.ld);
+    const size_t n = A.cols, step = gp_panel(n, cube(A.rows, n, n));
+    for (size_t i = 0; i < n && !ends(step, n); i += step) {
+        const size_t b = least(step, n - i), after = n - i - b;
+        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)b, (int)A.rows, 1, A.p + i, (int)A.ld, beta,
+                    C.p + i * (C.ld + 1), (int)C.ld);
+        if (!after) break;
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(A, 0, i, A.rows, b), gp_cmat_part(A, 0, i + b, A.rows, after),
+                beta, gp_mat_part(C, i, i + b, b, after));
+    }
 }
 
 void gp_symmetric_update(size_t n, size_t k, const double *V, size_t ld_v, const double *W, size_t ld_w, double *C,
@@ -64,24 +91,40 @@ void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
 {
     assert(T.rows == T.cols && T.rows == B.rows);
     if (!B.rows || !B.cols) return;
-    cblas_dtrmm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
-                T.p, (int)T.ld, B.p, (int)B.ld);
+    const size_t step = gp_panel(B.cols, cube(B.rows, B.rows, B.cols));
+    for (size_t j = 0; j < B.cols && !ends(step, B.cols); j += step)
+        cblas_dtrmm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows,
+                    (int)least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
 }
 
 void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
 {
     assert(T.rows == T.cols && T.rows == B.cols);
     if (!B.rows || !B.cols) return;
-    cblas_dtrmm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
-                T.p, (int)T.ld, B.p, (int)B.ld);
+    const size_t step = gp_panel(B.rows, cube(B.cols, B.cols, B.rows));
+    for (size_t i = 0; i < B.rows && !ends(step, B.rows); i += step)
+        cblas_dtrmm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit,
+                    (int)least(step, B.rows - i), (int)B.cols, 1, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
 }
 
 void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
 {
     assert(T.rows == T.cols && T.rows == B.rows);
     if (!B.rows || !B.cols) return;
-    cblas_dtrsm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows, (int)B.cols, 1,
-                T.p, (int)T.ld, B.p, (int)B.ld);
+    const size_t step = gp_panel(B.cols, cube(B.rows, B.rows, B.cols));
+    for (size_t j = 0; j < B.cols && !ends(step, B.cols); j += step)
+        cblas_dtrsm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows,
+                    (int)least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
+}
+
+void gp_trsm_right(gp_triangle which, gp_op op, double alpha, gp_cmat T, gp_mat B)
+{
+    assert(T.rows == T.cols && T.rows == B.cols);
+    if (!B.rows || !B.cols) return;
+    const size_t step = gp_panel(B.rows, cube(B.cols, B.cols, B.rows));
+    for (size_t i = 0; i < B.rows && !ends(step, B.rows); i += step)
+        cblas_dtrsm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit,
+                    (int)least(step, B.rows - i), (int)B.cols, alpha, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
 }
 
 void gp_mat_copy(gp_cmat from, gp_mat to)

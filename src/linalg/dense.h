@@ -1,6 +1,7 @@
 // dense.h: the products of dense algebra that advgp needs, on CBLAS. With blas.h and factor.h the only place that knows
 // BLAS; whoever computes has reserved room for it (blas.h).
-// Views must not overlap unless a comment says so. Any dimension may be 0. Nothing here allocates or fails.
+// Views must not overlap unless a comment says so. Any dimension may be 0. Nothing here allocates or fails; what is
+// long may be left undone (interrupt.h).
 #pragma once
 #include "linalg/mat.h"
 
@@ -24,6 +25,8 @@ void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
 void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
 // B = op(T)^-1 B
 void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+// B = alpha B op(T)^-1
+void gp_trsm_right(gp_triangle which, gp_op op, double alpha, gp_cmat T, gp_mat B);
 
 void gp_mat_copy(gp_cmat from, gp_mat to); // equal shapes
 void gp_mat_zero(gp_mat A);

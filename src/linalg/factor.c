@@ -2,6 +2,7 @@
 // order with the triangle named the other way round: LAPACKE's row-major calls would allocate and copy.
 #include "linalg/factor.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <assert.h>
 #include <float.h>
@@ -21,14 +22,43 @@ static void reverse(gp_mat A)
     }
 }
 
+static double cube(size_t n)
+{
+    return (double)n * (double)n * (double)n;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// K = G G^T, G lower triangular (the upper triangle is neither read nor written), a panel of columns at a time;
+// LAPACK's upper triangle is our lower one. 0, or 1 + the pivot that is not positive, or -1: someone ended it.
+static lapack_int lower_cholesky(gp_mat K)
+{
+    const size_t n = K.rows, step = gp_panel(n, cube(n) / 3);
+    for (size_t i = 0; i < n; i += step) {
+        const size_t b = least(step, n - i), after = n - i - b;
+        const gp_mat corner = gp_mat_part(K, i, i, b, b), below = gp_mat_part(K, i + b, i, after, b);
+        const gp_cmat left = gp_cmat_part(gp_ro(K), i, 0, b, i);
+        if (step < n && gp_interrupted()) return -1;
+        if (i) gp_gemm(GP_AS_IS, GP_TRANSPOSED, -1, left, left, 1, corner);
+        const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)b, corner.p, (lapack_int)K.ld);
+        if (info != 0) return info > 0 ? (lapack_int)i + info : info;
+        if (!after) break;
+        if (i) gp_gemm(GP_AS_IS, GP_TRANSPOSED, -1, gp_cmat_part(gp_ro(K), i + b, 0, after, i), left, 1, below);
+        gp_trsm_right(GP_LOWER, GP_TRANSPOSED, 1, gp_ro(corner), below);
+    }
+    return gp_interrupt_heard() ? -1 : 0;
+}
+
 bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot)
 {
     const size_t n = K.rows;
     assert(K.cols == n && K.ld == n);
     if (!n) return true;
     reverse(K);
-    // LAPACK's upper triangle is our lower one: K reversed = G G^T with G lower triangular, row major.
-    const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, K.p, (lapack_int)n);
+    const lapack_int info = lower_cholesky(K);
     if (info != 0) {
         if (bad_pivot) *bad_pivot = info > 0 ? n - (size_t)info : 0;
         return false;
@@ -47,10 +77,17 @@ bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot)
 
 void gp_invert_upper(gp_mat R)
 {
-    if (!R.rows) return;
-    const lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)R.rows, R.p, (lapack_int)R.ld);
-    assert(info == 0); // a zero on the diagonal: the caller promised there is none
-    (void)info;
+    const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);
+    for (size_t i = 0; i < n && !(step < n && gp_interrupted()); i += step) {
+        const size_t b = least(step, n - i);
+        const gp_mat corner = gp_mat_part(R, i, i, b, b), above = gp_mat_part(R, 0, i, i, b);
+        gp_trmm_left(GP_UPPER, GP_AS_IS, gp_cmat_part(gp_ro(R), 0, 0, i, i), above); // the corner before is inverted
+        gp_trsm_right(GP_UPPER, GP_AS_IS, -1, gp_ro(corner), above);
+        const lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)b, corner.p,
+                                                    (lapack_int)R.ld);
+        assert(info == 0); // a zero on the diagonal: the caller promised there is none
+        (void)info;
+    }
 }
 
 double gp_log_diagonal(gp_cmat R)
@@ -101,13 +138,12 @@ void LAPACK_GLOBAL(dlatrd, DLATRD)(const char *uplo, const lapack_int *n, const 
 
 // A = Q T Q^T with T tridiagonal (diagonal, e), Q in the reflections that LAPACK's dsytrd leaves (lower triangle,
 // column by column), a panel at a time. W has n * PANEL doubles.
-static bool tridiagonal(gp_mat A, double *diagonal, double *e, double *tau, double *W, int (*stop)(void *ctx),
-                        void *ctx)
+static bool tridiagonal(gp_mat A, double *diagonal, double *e, double *tau, double *W)
 {
     const lapack_int n = (lapack_int)A.rows, nb = PANEL;
     lapack_int i = 0;
     for (; n - i > 2 * nb; i += nb) {
-        if (stop && stop(ctx)) return false;
+        if (gp_interrupted()) return false;
         const lapack_int left = n - i, after = left - nb;
         double *corner = A.p + (size_t)i * A.ld + (size_t)i, *rest = corner + (size_t)nb * (A.ld + 1);
         LAPACK_GLOBAL(dlatrd, DLATRD)("L", &left, &nb, corner, &n, e + i, tau + i, W, &left);
@@ -122,12 +158,11 @@ static bool tridiagonal(gp_mat A, double *diagonal, double *e, double *tau, doub
                                tau + i, W, n * PANEL) == 0;
 }
 
-bool gp_eigen_asking(gp_mat A, double *lambda, double *work, int (*stop)(void *ctx), void *ctx, bool *stopped)
+bool gp_eigen(gp_mat A, double *lambda, double *work)
 {
     const size_t n = A.rows;
     const lapack_int N = (lapack_int)n;
     assert(A.cols == n && A.ld == n);
-    *stopped = false;
     if (!n) return true;
     if (!gp_all_finite(n * n, A.p)) return false;
     // Column j of LAPACK's answer is row j of ours.
@@ -135,29 +170,46 @@ bool gp_eigen_asking(gp_mat A, double *lambda, double *work, int (*stop)(void *c
         return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', N, A.p, N, lambda, work, (lapack_int)gp_eigen_work(n)) ==
                0;
     double *e = work, *tau = e + n, *Z = tau + n, *rest = Z + n * n;
-    *stopped = !tridiagonal(A, lambda, e, tau, rest, stop, ctx);
-    if (*stopped) return false;
+    if (!tridiagonal(A, lambda, e, tau, rest)) return false;
     const size_t room = 1 + 4 * n + n * n;
     if (LAPACKE_dstedc_work(LAPACK_COL_MAJOR, 'I', N, lambda, e, Z, N, rest, (lapack_int)room,
                             (lapack_int *)(void *)(rest + room), (lapack_int)(3 + 5 * n)) != 0)
         return false;
-    *stopped = stop && stop(ctx);
-    if (*stopped) return false;
-    if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', N, N, A.p, N, tau, Z, N, rest, (lapack_int)room) != 0)
-        return false;
+    const size_t step = gp_panel(n, 2 * cube(n));
+    for (size_t i = 0; i < n; i += step) {
+        if (gp_interrupted()) return false;
+        if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', N, (lapack_int)least(step, n - i), A.p, N, tau,
+                                Z + i * n, N, rest, (lapack_int)room) != 0)
+            return false;
+    }
     memcpy(A.p, Z, n * n * sizeof *Z);
     return true;
-}
-
-bool gp_eigen(gp_mat A, double *lambda, double *work)
-{
-    bool stopped;
-    return gp_eigen_asking(A, lambda, work, NULL, NULL, &stopped);
 }
 
 size_t gp_semidefinite_scratch(size_t n)
 {
     return n * n + 2 * n + gp_eigen_work(n);
+}
+
+// S = (orthogonal) U in LAPACK's order, a panel of columns at a time. work has gp_eigen_work(n) doubles.
+static bool orthogonal_factor(gp_mat S, double *tau, double *work)
+{
+    const size_t n = S.rows, step = gp_panel(n, 4 * cube(n) / 3);
+    const lapack_int N = (lapack_int)n, room = (lapack_int)gp_eigen_work(n);
+    for (size_t i = 0; i < n; i += step) {
+        const size_t b = least(step, n - i), across = gp_panel(n, 4 * (double)(n - i) * (double)n * (double)b);
+        double *corner = S.p + i * (n + 1);
+        if (step < n && gp_interrupted()) return false;
+        if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, N - (lapack_int)i, (lapack_int)b, corner, N, tau + i, work, room))
+            return false;
+        for (size_t j = i + b; j < n; j += across) {
+            if (gp_interrupted()) return false;
+            if (LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', N - (lapack_int)i, (lapack_int)least(across, n - j),
+                                    (lapack_int)b, corner, N, tau + i, S.p + j * n + i, N, work, room))
+                return false;
+        }
+    }
+    return true;
 }
 
 // C = Q diag(lambda) Q^T = S^T S with S = diag(lambda)^1/2 Q^T, and S = (orthogonal) U: U^T U = C.
@@ -175,9 +227,7 @@ bool gp_semidefinite_factor(gp_cmat C, gp_mat U, double *scratch)
     if (!(lambda[0] >= -1e-9 * fabs(lambda[n - 1]))) return false;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) S.p[j * n + i] = sqrt(fmax(0, lambda[i])) * U.p[i * n + j];
-    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)n, S.p, (lapack_int)n, tau, work,
-                            (lapack_int)gp_eigen_work(n)) != 0)
-        return false;
+    if (!orthogonal_factor(S, tau, work)) return false;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) U.p[i * n + j] = j < i ? 0 : S.p[j * n + i];
     return gp_all_finite(n * n, U.p);

@@ -1,5 +1,6 @@
 // factor.h: factors of symmetric matrices: the reverse Cholesky factor K = R R^T with R UPPER triangular (docs/math.md
 // 2: its inverse transpose is the paper's L), the jitter ladder that makes it exist, and the symmetric eigenproblem.
+// What is long can be ended on the way (interrupt.h): then it returns false, or leaves its result half done.
 #pragma once
 #include "linalg/mat.h"
 
@@ -33,10 +34,8 @@ bool gp_cholesky_ladder(gp_cmat K, double scale, gp_rung *rung, gp_mat R);
 // the j-th eigenvector. work has gp_eigen_work(n) doubles. False if the iteration failed or A is not finite.
 size_t gp_eigen_work(size_t n);
 bool gp_eigen(gp_mat A, double *lambda, double *work);
-// The same; above GP_EIGEN_LONG, where it takes seconds to minutes, stop (if not NULL) is asked on the way, and a
-// non-zero answer ends it: false, with *stopped true (which is false else) and A destroyed.
+// Above this it takes seconds to minutes, and another algorithm comes in panels.
 enum { GP_EIGEN_LONG = 1024 };
-bool gp_eigen_asking(gp_mat A, double *lambda, double *work, int (*stop)(void *ctx), void *ctx, bool *stopped);
 
 // U upper triangular, zeros below, with C = U^T U for a symmetric C that may be singular, by eigenvectors. Eigenvalues
 // below 0 by no more than rounding count as 0; false where C has a negative direction or is not symmetric or finite.

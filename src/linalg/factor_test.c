@@ -1,6 +1,7 @@
 // factor_test.c: factors checked by what defines them, on random matrices of every size around LAPACK's blocks.
 #include "fixture.h"
 #include "linalg/factor.h"
+#include "linalg/interrupt.h"
 
 // B B^T + shift I, both triangles.
 static double *positive_matrix(gp_rng *rng, size_t n, double shift)
@@ -220,10 +221,8 @@ static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **sta
         x[i] = gp_rng_normal(&rng);
         for (size_t j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = gp_rng_normal(&rng);
     }
-    bool stopped = true;
     memcpy(Q, A, n * n * sizeof *A);
-    assert_true(gp_eigen_asking(gp_mat_of(Q, n, n), lambda, work, NULL, NULL, &stopped));
-    assert_false(stopped);
+    assert_true(gp_eigen(gp_mat_of(Q, n, n), lambda, work));
     for (size_t k = 1; k < n; k++) assert_true(lambda[k - 1] <= lambda[k]);
     gp_gemv(GP_AS_IS, 1, gp_cmat_of(Q, n, n), x, 0, t); // Q x
     gp_gemv(GP_TRANSPOSED, 1, gp_cmat_of(Q, n, n), t, 0, y);
@@ -234,9 +233,11 @@ static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **sta
     for (size_t i = 0; i < n; i++) assert_true(fabs(y[i] - expected[i]) < 1e-8); // Q^T diag(lambda) Q = A
     for (int until = 0; until <= 10; until += 5) {
         patience p = {.until = until};
+        gp_interrupt scope;
         memcpy(Q, A, n * n * sizeof *A);
-        assert_false(gp_eigen_asking(gp_mat_of(Q, n, n), lambda, work, asked, &p, &stopped));
-        assert_true(stopped);
+        gp_interrupt_open(&scope, asked, &p);
+        assert_false(gp_eigen(gp_mat_of(Q, n, n), lambda, work));
+        assert_true(gp_interrupt_close(&scope));
         assert_int_equal(p.asked, until + 1); // it ends at once
     }
     free(A), free(Q), free(work), free(lambda), free(x), free(t), free(y), free(expected);

@@ -2,6 +2,7 @@
 // grows with the cube of the rows: a yardstick for thousands, not a way to fit millions.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "linalg/interrupt.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
 #include "train/conclude.h"
@@ -122,7 +123,11 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
         if (!(fabs(x[i]) <= farthest)) return gp_fail(err, ADVGP_ENUMERIC, "exact: a hyper-parameter is extreme");
     meaning(r, x, r->hyper);
     double nlml;
+    // The first one is waited for: without it there is nothing to keep.
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, r->evaluations ? r->events->stop : NULL, r->events->ctx);
     advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, gradient, NULL, err);
+    if (gp_interrupt_close(&scope)) r->interrupted = true;
     if (st != ADVGP_OK) return st;
     pull(r, x, gradient);
     for (size_t i = 0; i < n; i++) gradient[i] /= (double)r->stage_n;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/constants.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,7 +139,7 @@ static double trend_covariance(const gp_exact *e, const double *x, const double 
 static void component_covariance(const gp_exact *e, size_t b, gp_cmat X, gp_cmat Z, gp_mat K, double *slope)
 {
     const double *eta = e->eta + b * e->d;
-    for (size_t i = 0; i < X.rows; i++)
+    for (size_t i = 0; i < X.rows && !gp_interrupted(); i++)
         for (size_t j = 0; j < Z.rows; j++) {
             double s = 0;
             for (size_t k = 0; k < e->d; k++) {
@@ -158,7 +159,7 @@ static void add_covariance(const gp_exact *e, gp_cmat X, gp_cmat Z, gp_mat scrat
         for (size_t i = 0; i < X.rows; i++)
             for (size_t j = 0; j < Z.rows; j++) sum.p[i * sum.ld + j] += scratch.p[i * scratch.ld + j];
     }
-    for (size_t i = 0; e->trend != GP_TREND_NONE && i < X.rows; i++)
+    for (size_t i = 0; e->trend != GP_TREND_NONE && i < X.rows && !gp_interrupted(); i++)
         for (size_t j = 0; j < Z.rows; j++)
             sum.p[i * sum.ld + j] += trend_covariance(e, X.p + i * X.ld, Z.p + j * Z.ld);
 }
@@ -184,7 +185,7 @@ static void component_gradient(gp_exact *e, size_t b, double *slope, double *gra
     double *g = grad + (component_hyper(e, b) - e->hyper);
     component_covariance(e, b, gp_ro(e->X), gp_ro(e->X), e->Kb, slope);
     memset(g, 0, (1 + d) * sizeof(double));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !gp_interrupted(); i++) {
         g[0] += e->B.p[i * n + i] * e->Kb.p[i * n + i];
         for (size_t j = 0; j < i; j++) {
             const double weight = e->B.p[i * n + j];
@@ -204,7 +205,7 @@ static void trend_gradient(const gp_exact *e, double *grad)
     const size_t n = e->n;
     const double *h = component_hyper(e, e->n_components);
     double *g = grad + (h - e->hyper), constant = 0, linear = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !gp_interrupted(); i++)
         for (size_t j = 0; j < n; j++) {
             constant += e->B.p[i * n + j];
             linear += e->B.p[i * n + j] * gp_dot(e->d, e->X.p + i * e->d, e->X.p + j * e->d);
@@ -231,6 +232,8 @@ static advgp_status factor(gp_exact *e, gp_rung *rung, advgp_error *err)
     return ADVGP_OK;
 }
 
+static const char evidence[] = "the evidence of the exact process";
+
 advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlml, double *grad, double *jitter,
                                advgp_error *err)
 {
@@ -239,7 +242,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     exact->ready = false;
     set_hyper(exact, hyper);
     gp_rung rung = {.jitter = 0};
-    advgp_status st = factor(exact, &rung, err);
+    advgp_status st = gp_interrupt_status(factor(exact, &rung, err), evidence, err);
     if (st != ADVGP_OK) return st;
     if (jitter) *jitter = rung.jitter;
     gp_mat alpha = gp_mat_of(exact->alpha, n, 1);
@@ -262,8 +265,8 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     for (size_t b = 0; b < exact->n_components; b++) component_gradient(exact, b, slope, grad);
     gp_free(slope);
     trend_gradient(exact, grad);
-    if (!gp_all_finite(exact->n_hyper, grad)) return gp_fail(err, ADVGP_ENUMERIC, "exact: the gradient is not finite");
-    return ADVGP_OK;
+    if (!gp_all_finite(exact->n_hyper, grad)) st = gp_fail(err, ADVGP_ENUMERIC, "exact: the gradient is not finite");
+    return gp_interrupt_status(st, evidence, err);
 }
 
 advgp_status gp_exact_restore(gp_exact *exact, const double *hyper, double jitter, const double *alpha,

@@ -1,6 +1,7 @@
 // exact_test.c: the exact Gaussian process against plain loops and differences, and the law that ties it to the bound:
 // the collapsed bound equals the evidence at Z = X without jitter, and never falls below it elsewhere.
 #include "fixture.h"
+#include "linalg/interrupt.h"
 #include "model/exact.h"
 #include "model/qw.h"
 
@@ -412,9 +413,50 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     exact_problem_fini(&e);
 }
 
+typedef struct patience {
+    int asked, until; // non-zero answers from `until` on
+} patience;
+
+static int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}
+
+static void an_evidence_can_be_ended_anywhere_and_computed_again(void **state)
+{
+    (void)state;
+    exact_problem e;
+    advgp_error err = {0};
+    exact_problem_init(&e, 77, (problem_options){.n = 30, .d = 2, .n_components = 2, .trend = GP_TREND_LINEAR});
+    gp_exact *exact = exact_of(&e);
+    double expected, value, *gradient = doubles(e.n_hyper), *again = doubles(e.n_hyper);
+    patience p = {.until = 1000000};
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, asked, &p);
+    CHECK_OK(gp_exact_evidence(exact, e.hyper, &expected, gradient, NULL, &err), "undisturbed");
+    assert_false(gp_interrupt_close(&scope));
+    const int all = p.asked;
+    assert_true(all > 5 * 30); // by rows: covariances of two components and the trend, and their gradients
+    for (int until = 0; until < all; until += 7) {
+        p = (patience){.until = until};
+        gp_interrupt_open(&scope, asked, &p);
+        CHECK_FAILS(ADVGP_ESTOPPED, gp_exact_evidence(exact, e.hyper, &value, again, NULL, &err), "ended");
+        assert_true(gp_interrupt_close(&scope));
+        assert_int_equal(p.asked, until + 1);
+    }
+    CHECK_OK(gp_exact_evidence(exact, e.hyper, &value, again, NULL, &err), "again");
+    assert_true(value == expected);
+    CHECK_BITS(e.n_hyper, gradient, again, "gradient");
+    free(gradient), free(again);
+    gp_exact_free(exact);
+    exact_problem_fini(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_evidence_can_be_ended_anywhere_and_computed_again),
         cmocka_unit_test(evidence_and_prediction_equal_plain_loops),
         cmocka_unit_test(the_gradient_of_the_evidence_matches_differences),
         cmocka_unit_test(the_collapsed_bound_is_the_evidence_where_inducing_inputs_are_the_rows),

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/constants.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <float.h>
 #include <math.h>
@@ -163,7 +164,7 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
         return gp_fail(err, ADVGP_ENUMERIC, "the noise is out of range: ln sigma = %g", theta[0]);
     if (!gp_all_finite(pass->layout.size - pass->layout.n_rest, theta + pass->layout.n_rest))
         return gp_fail(err, ADVGP_ENUMERIC, "q(w) is not finite");
-    advgp_status st = gp_features_set(pass->f, theta, err);
+    advgp_status st = gp_interrupt_status(gp_features_set(pass->f, theta, err), "a pass", err);
     if (st != ADVGP_OK) return st;
     pass->by_features = kind == GP_PASS_STATS || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
     set_q(pass, theta);
@@ -290,7 +291,7 @@ advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err)
     if (!rows.X.p || !rows.y) return gp_fail(err, ADVGP_EINVAL, "pass: no inputs or no targets given");
     if (rows.X.cols != pass->f->d)
         return gp_fail(err, ADVGP_EINVAL, "pass: rows have %zu inputs, the model %zu", rows.X.cols, pass->f->d);
-    for (size_t next = 0; next < rows.X.rows;) {
+    for (size_t next = 0; next < rows.X.rows && !gp_interrupted();) {
         bool good = true;
         const size_t B = take_rows(pass, rows, &next, &good);
         if (!good) {
@@ -299,7 +300,7 @@ advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err)
         }
         if (B) add_block(pass, B, rows.w != NULL);
     }
-    return ADVGP_OK;
+    return gp_interrupt_status(ADVGP_OK, "a pass", err);
 }
 
 // ---- end --------------------------------------------------------------------------------------------------
@@ -406,7 +407,7 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
     const double value = pass->n * (GP_HALF_LN_2PI + pass->ln_sigma) + 0.5 * pass->beta * sum_squares;
     if (grad) make_gradient(pass, sum_squares, grad);
     if (sum_g) *sum_g = value;
-    return check_finite(pass, value, grad, err);
+    return gp_interrupt_status(check_finite(pass, value, grad, err), "a pass", err);
 }
 
 advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_batch rows, double *sum_g,

@@ -1,5 +1,6 @@
 // pass_test.c: the pass against the plain reference at every odd size, and the laws its sums obey.
 #include "fixture.h"
+#include "linalg/interrupt.h"
 
 // Long double reference, condition of K_mm below about 1e4 (fixture.c), condition squared in C: 1e-10 leaves two
 // digits.
@@ -397,9 +398,46 @@ static void a_block_too_large_for_memory_is_refused(void **state)
     problem_fini(&p);
 }
 
+typedef struct patience {
+    int asked, until; // non-zero answers from `until` on
+} patience;
+
+static int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}
+
+static void a_pass_can_be_ended_between_blocks_and_begun_again(void **state)
+{
+    (void)state;
+    problem p;
+    advgp_error err = {0};
+    problem_init(&p, 5, (problem_options){.n = 40, .d = 2, .n_components = 1});
+    engine e = engine_new(&p, 4);
+    double *grad = doubles(p.layout.size), *again = doubles(p.layout.size), value, same;
+    CHECK_OK(gp_pass_run(e.pass, p.theta, GP_PASS_GRADIENT, p.rows, &value, grad, &err), p.label);
+    for (int until = 0; until < 10; until += 3) {
+        patience limit = {.until = until};
+        gp_interrupt scope;
+        gp_interrupt_open(&scope, asked, &limit);
+        CHECK_FAILS(ADVGP_ESTOPPED, gp_pass_run(e.pass, p.theta, GP_PASS_GRADIENT, p.rows, &same, again, &err),
+                    p.label);
+        assert_true(gp_interrupt_close(&scope));
+        assert_int_equal(limit.asked, until + 1);
+    }
+    CHECK_OK(gp_pass_run(e.pass, p.theta, GP_PASS_GRADIENT, p.rows, &same, again, &err), p.label);
+    assert_true(same == value);
+    CHECK_BITS(p.layout.size, grad, again, p.label);
+    free(grad), free(again);
+    engine_free(e);
+    problem_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pass_can_be_ended_between_blocks_and_begun_again),
         cmocka_unit_test(the_pass_equals_the_reference_for_every_kernel_and_map),
         cmocka_unit_test(the_pass_equals_the_reference_for_mixed_components),
         cmocka_unit_test(the_pass_equals_the_reference_at_the_smallest_sizes),

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/constants.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,8 +16,6 @@ struct gp_qw {
     double *t, *lambda, *c; // [M]
     double *work;
     double jitter; // relative, the largest that a precision has needed
-    int (*stop)(void *ctx);
-    void *stop_ctx;
 };
 
 static void plan(gp_qw *qw, gp_carve *carve)
@@ -107,22 +106,23 @@ static bool current_precision(gp_qw *qw, const double *mu, const double *U)
     return gp_all_finite(M * M, qw->P.p) && gp_all_finite(M, qw->t);
 }
 
-// mu = P^-1 t and U = V^-1 from P and t. Leaves V^-1 t in c.
+// mu = P^-1 t and U = V^-1 from P and t. Leaves V^-1 t in c. Where someone ends it, mu and U stay as they are.
 static advgp_status solve(gp_qw *qw, double *mu, double *U, advgp_error *err)
 {
     const size_t M = qw->M;
     advgp_status st = factor_precision(qw, err);
+    if (st == ADVGP_OK && U) {
+        gp_mat_copy(gp_ro(qw->V), qw->Q);
+        gp_invert_upper(qw->Q);
+    }
+    st = gp_interrupt_status(st, "the solution for q(w)", err);
     if (st != ADVGP_OK) return st;
+    if (U) gp_upper_pack(gp_ro(qw->Q), U);
     memcpy(qw->c, qw->t, M * sizeof(double));
     gp_trsm_left(GP_UPPER, GP_AS_IS, gp_ro(qw->V), gp_mat_of(qw->c, M, 1));
     if (mu) {
         memcpy(mu, qw->c, M * sizeof(double));
         gp_trsm_left(GP_UPPER, GP_TRANSPOSED, gp_ro(qw->V), gp_mat_of(mu, M, 1));
-    }
-    if (U) {
-        gp_mat_copy(gp_ro(qw->V), qw->Q);
-        gp_invert_upper(qw->Q);
-        gp_upper_pack(gp_ro(qw->Q), U);
     }
     if ((mu && !gp_all_finite(M, mu)) || (U && !gp_all_finite(M * (M + 1) / 2, U)))
         return gp_fail(err, ADVGP_ENUMERIC, "the optimal q(w) is not finite");
@@ -142,7 +142,9 @@ advgp_status gp_qw_natural(gp_qw *qw, const gp_stats *stats, double scale, doubl
     const double beta_scale = exp(-2 * ln_sigma) * scale;
     if (rate < 1) {
         if (!current_precision(qw, mu, U))
-            return gp_fail(err, ADVGP_ENUMERIC, "natural step: the present q(w) is degenerate or not finite");
+            st = gp_fail(err, ADVGP_ENUMERIC, "natural step: the present q(w) is degenerate or not finite");
+        st = gp_interrupt_status(st, "a natural step", err);
+        if (st != ADVGP_OK) return st;
     } else {
         memset(qw->t, 0, qw->M * sizeof(double));
     }
@@ -159,11 +161,6 @@ gp_cmat gp_qw_precision(const gp_qw *qw)
 const double *gp_qw_shift(const gp_qw *qw)
 {
     return qw->t;
-}
-
-void gp_qw_ask(gp_qw *qw, int (*stop)(void *ctx), void *ctx)
-{
-    qw->stop = stop, qw->stop_ctx = ctx;
 }
 
 double gp_qw_jitter(const gp_qw *qw)
@@ -258,11 +255,11 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
     gp_mat_copy(gp_ro(stats->A), qw->Q);
-    bool stopped = false;
     const bool solved = gp_all_finite(qw->M, stats->b) && isfinite(stats->residual) &&
-                        gp_eigen_asking(qw->Q, qw->lambda, qw->work, qw->stop, qw->stop_ctx, &stopped);
-    if (stopped) return gp_fail(err, ADVGP_ESTOPPED, "interrupted while the best noise was looked for");
-    if (!solved) return gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
+                        gp_eigen(qw->Q, qw->lambda, qw->work);
+    if (!solved) st = gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
+    st = gp_interrupt_status(st, "the search for the best noise", err);
+    if (st != ADVGP_OK) return st;
     const double rest = explain(qw, stats);
 
     // Scan for the lowest value: the profile can have more than one valley. It rises for every sigma^2 above

@@ -12,6 +12,7 @@ void gp_qw_free(gp_qw *qw);
 // One natural-gradient step of size rate in (0, 1] on q(w): mu[M] and packed U are replaced.
 //     Sigma^-1 <- (1 - rate) Sigma^-1 + rate (I + beta scale A),   Sigma^-1 mu <- (1 - rate) Sigma^-1 mu + rate beta
 //     scale b
+// Where it is ended (linalg/interrupt.h) both stay as they are.
 // scale stretches the statistics of a batch to all rows. rate = 1 on all rows is the optimum whatever mu and U were.
 advgp_status gp_qw_natural(gp_qw *qw, const gp_stats *stats, double scale, double ln_sigma, double rate, double *mu,
                            double *U, advgp_error *err);
@@ -24,10 +25,6 @@ advgp_status gp_qw_optimal(gp_qw *qw, const gp_stats *stats, double ln_sigma, do
 // The ln sigma that minimises the collapsed bound at fixed statistics (q(w) optimal for each), and the bound there (may
 // be NULL).
 advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma, double *neg_elbo, advgp_error *err);
-
-// Above a thousand features that is an eigenproblem of seconds to minutes: stop (NULL: nobody) is asked on the way, and
-// a non-zero answer ends it with ESTOPPED.
-void gp_qw_ask(gp_qw *qw, int (*stop)(void *ctx), void *ctx);
 
 // The ln sigma that minimises the bound at fixed q(w): sigma^2 = (1/n) [yy - 2 b^T mu + tr(A (S - E)) + n sum a0^2],
 // closed form.

@@ -1,5 +1,6 @@
 // qw_test.c: what follows from the statistics: against the plain reference, and by the laws of an optimum.
 #include "fixture.h"
+#include "linalg/interrupt.h"
 #include "model/qw.h"
 
 typedef struct setting {
@@ -314,9 +315,52 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     setting_fini(&s);
 }
 
+typedef struct patience {
+    int asked, until; // non-zero answers from `until` on
+} patience;
+
+static int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}
+
+static void a_long_natural_step_can_be_ended_and_leaves_q_as_it_was(void **state)
+{
+    (void)state;
+    enum { M = 1728 }; // 2 M^3 is long
+    const size_t packed = (size_t)M * (M + 1) / 2;
+    advgp_error err = {0};
+    gp_qw *qw = NULL;
+    double *A = doubles((size_t)M * M), *b = doubles(M), *mu = doubles(M), *U = doubles(packed);
+    double *mu0 = doubles(M), *U0 = doubles(packed);
+    for (size_t i = 0, at = 0; i < M; at += M - i, i++)
+        A[i * M + i] = 2, b[i] = 1, mu[i] = mu0[i] = 3, U[at] = U0[at] = 1;
+    const gp_stats stats = {.A = gp_mat_of(A, M, M), .b = b, .yy = M, .n = M};
+    CHECK_OK(gp_qw_new(M, &qw, &err), "a workspace");
+    for (int until = 0; until < 2; until++) {
+        patience p = {.until = until};
+        gp_interrupt scope;
+        gp_interrupt_open(&scope, asked, &p);
+        CHECK_FAILS(ADVGP_ESTOPPED, gp_qw_natural(qw, &stats, 1, 0, 0.5, mu, U, &err), "ended");
+        assert_true(gp_interrupt_close(&scope));
+        assert_int_equal(p.asked, until + 1);
+        CHECK_BITS(M, mu0, mu, "mu");
+        CHECK_BITS(packed, U0, U, "U");
+    }
+    CHECK_OK(gp_qw_natural(qw, &stats, 1, 0, 0.5, mu, U, &err), "made"); // Sigma^-1 = (1 + 3) / 2, its mu (3 + 1) / 2
+    for (size_t i = 0, at = 0; i < M; at += M - i, i++) {
+        CHECK_CLOSE(1, mu[i], 1e-12, "mu");
+        CHECK_CLOSE(sqrt(0.5), U[at], 1e-12, "U");
+    }
+    free(A), free(b), free(mu), free(U), free(mu0), free(U0);
+    gp_qw_free(qw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_natural_step_can_be_ended_and_leaves_q_as_it_was),
         cmocka_unit_test(the_optimal_q_and_the_collapsed_bound_equal_the_reference),
         cmocka_unit_test(at_the_optimal_q_the_bound_is_flat_and_equals_the_collapsed_one),
         cmocka_unit_test(a_natural_step_equals_the_reference),

@@ -57,6 +57,7 @@ typedef struct gp_rule_ops {
 
     advgp_status (*make)(const gp_rule_options *options, gp_rule **out, advgp_error *err);
     // Moves theta (the range's part of it) by a sum of pushes. ENUMERIC: theta may be left half changed.
+    // ESTOPPED: someone ended it (linalg/interrupt.h), and it is as if it had not begun, but for theta.
     advgp_status (*step)(gp_rule *rule, const double *sum, const gp_step_terms *terms, double *theta, advgp_error *err);
     void (*forget)(gp_rule *rule); // after a roll-back: what led there
     gp_rule_state (*state)(gp_rule *rule);

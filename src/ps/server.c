@@ -124,7 +124,9 @@ static void say(gp_server *s, size_t peer, const gp_message *message)
 static void refuse(gp_server *s, size_t peer, const gp_message *to, gp_refusal reason)
 {
     gp_message m = message_for(s, GP_REFUSE, to->worker);
-    m.epoch = to->epoch, m.incarnation = to->incarnation; // so that the worker knows whether it is meant
+    // So that the worker knows whether it is meant: it may be in another run by now, with the same numbers.
+    m.run[0] = to->run[0], m.run[1] = to->run[1];
+    m.epoch = to->epoch, m.incarnation = to->incarnation;
     m.sequence = to->sequence;
     m.token = to->token;
     m.reason = reason;

@@ -1,6 +1,7 @@
 // server_step.c: from pushes to versions: when the server may advance, the sum of the pushes, the judgement of the
 // bound, roll-back; and the sums that are collected without a step.
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 #include "ps/server_state.h"
 #include "ps/statistics.h"
 
@@ -96,18 +97,55 @@ static const char *judge_value(gp_server *s, size_t n_used)
     return NULL;
 }
 
+// Of a server, what judge_value changes: it is set back where a step is not made after all. (Of `kept` it needs not:
+// the candidate has been proven.)
+typedef struct judgement {
+    double value, mean_value, deviation;
+    uint64_t jumps, candidate_version;
+    bool has_value;
+} judgement;
+
+static judgement judgement_of(const gp_server *s)
+{
+    return (judgement){s->value, s->mean_value, s->deviation, s->jumps, s->candidate_version, s->has_value};
+}
+
+static void judge_as(gp_server *s, judgement j)
+{
+    s->value = j.value, s->mean_value = j.mean_value, s->deviation = j.deviation;
+    s->jumps = j.jumps, s->candidate_version = j.candidate_version, s->has_value = j.has_value;
+}
+
+// The check comes after the rule's own memory has moved on: it is waited for.
+static advgp_status check(gp_server *s, const double *before, advgp_error *err)
+{
+    gp_interrupt scope;
+    if (!s->o.check) return ADVGP_OK;
+    gp_interrupt_open(&scope, NULL, NULL);
+    const advgp_status st = s->o.check(s->o.check_ctx, before, s->theta, err);
+    (void)gp_interrupt_close(&scope);
+    return st;
+}
+
+static const char given_up[] = "someone ended it";
+
 static const char *try_step(gp_server *s, size_t n_used, double age, double shrink, advgp_error *err)
 {
+    const judgement judged = judgement_of(s);
     const char *bad = judge_value(s, n_used);
     if (bad) return bad;
     const gp_step_terms terms = {.n = s->total, .shrink = shrink, .damping = s->damping, .age = age};
     double *before = s->values; // free between two answers
     memcpy(before, s->theta, s->range.count * sizeof(double));
-    if (s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err) != ADVGP_OK) return "the step failed";
+    const advgp_status st = s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err);
+    if (st == ADVGP_ESTOPPED) {
+        memcpy(s->theta, before, s->range.count * sizeof(double));
+        judge_as(s, judged);
+        return given_up;
+    }
+    if (st != ADVGP_OK) return "the step failed";
     if (!gp_all_finite(s->range.count, s->theta)) return "a parameter is not finite";
-    if (s->o.check && s->o.check(s->o.check_ctx, before, s->theta, err) != ADVGP_OK)
-        return "no step can start from there";
-    return NULL;
+    return check(s, before, err) == ADVGP_OK ? NULL : "no step can start from there";
 }
 
 static void go_back(gp_server *s)
@@ -134,6 +172,10 @@ static advgp_status advance(gp_server *s, advgp_error *err)
     const char *bad = s->trouble;
     const size_t n_used = bad ? 0 : sum_pushes(s, &age);
     if (!bad) bad = try_step(s, n_used, age, shrink, &why);
+    if (bad == given_up) { // as if the last push had not come yet
+        s->held = true;
+        return ADVGP_OK;
+    }
     if (bad) {
         go_back(s);
     } else {

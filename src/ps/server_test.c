@@ -10,8 +10,8 @@ enum { SIZE = 3, PUSH = 1 + SIZE, SHARDS = 6, MAX_WORKERS = 5, MAX_ANSWERS = 64 
 typedef struct plain_rule {
     gp_rule base;
     int forgotten;
-    bool fail, not_finite; // what the next step does
-    gp_step_terms terms;   // of the last one
+    bool fail, not_finite, ended; // what the next step does
+    gp_step_terms terms;          // of the last one
     double sum[PUSH];
 } plain_rule;
 
@@ -29,6 +29,7 @@ static advgp_status plain_step(gp_rule *rule, const double *sum, const gp_step_t
     memcpy(r->sum, sum, sizeof r->sum);
     if (r->fail) return gp_fail(err, ADVGP_ENUMERIC, "told to fail");
     for (size_t i = 0; i < SIZE; i++) theta[i] -= terms->shrink * sum[1 + i] / terms->n;
+    if (r->ended) return gp_fail(err, ADVGP_ESTOPPED, "told to end"); // with theta half changed
     if (r->not_finite) theta[1] = NAN;
     return ADVGP_OK;
 }
@@ -311,6 +312,37 @@ static void a_late_push_weighs_less_and_is_no_part_of_a_quorum(void **state)
     CHECK_CLOSE((1 + 1 + 9 / 4.0) * 4 * 60 / (20 + 20 + 20 / 4.0), r.rule.sum[1], 1e-14, "weighed by age");
     CHECK_CLOSE((1 / 4.0) / (2 + 1 / 4.0), r.age, 1e-14, "mean age");
     gp_server_free(r.server);
+}
+
+// As if the last push had not come: a checkpoint taken now is that of a run that was never disturbed.
+static void a_step_that_is_ended_was_not_begun_and_can_be_made_again(void **state)
+{
+    (void)state;
+    rig r, undisturbed;
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.jump = 1, .jump_patience = 3});
+    rig_init(&undisturbed, &newest_rule, 2, (gp_server_options){.jump = 1, .jump_patience = 3});
+    gp_server_allow(r.server, 100, NULL), gp_server_allow(undisturbed.server, 100, NULL);
+    start_all(&r, 2), start_all(&undisturbed, 2);
+    push(&r, 0, 0, 1), push(&undisturbed, 0, 0, 1);
+    const gp_server_image before = gp_server_look(r.server);
+    r.rule.ended = true;
+    push(&r, 1, 0, 2), push(&undisturbed, 1, 0, 2);
+    assert_int_equal(version(&r), 0);
+    assert_int_equal(r.advances, 0);
+    assert_int_equal(r.n_answers, 0);
+    assert_int_equal(r.rule.forgotten, 0);
+    CHECK_BITS(SIZE, start, gp_server_theta(r.server), "parameters");
+    const gp_server_image after = gp_server_look(r.server);
+    assert_true(after.version == before.version && after.mean_value == before.mean_value &&
+                after.deviation == before.deviation && after.has_value == before.has_value &&
+                after.candidate_version == before.candidate_version && after.damping == before.damping);
+    r.rule.ended = false;
+    advgp_error err = {0};
+    CHECK_OK(gp_server_allow(r.server, 100, &err), "once more");
+    assert_int_equal(version(&r), 1);
+    assert_true(r.held);
+    CHECK_BITS(SIZE, gp_server_theta(undisturbed.server), gp_server_theta(r.server), "the step");
+    gp_server_free(r.server), gp_server_free(undisturbed.server);
 }
 
 static void steps_shrink_by_the_schedule(void **state)
@@ -1401,6 +1433,7 @@ int main(void)
         cmocka_unit_test(without_a_bound_every_push_advances_once_all_have_pushed),
         cmocka_unit_test(a_quorum_waits_for_enough_that_are_new),
         cmocka_unit_test(a_late_push_weighs_less_and_is_no_part_of_a_quorum),
+        cmocka_unit_test(a_step_that_is_ended_was_not_begun_and_can_be_made_again),
         cmocka_unit_test(steps_shrink_by_the_schedule),
         cmocka_unit_test(what_is_too_old_is_dropped_and_the_worker_goes_on),
         cmocka_unit_test(no_version_is_made_that_is_not_allowed),

@@ -136,12 +136,18 @@ static void on_parameters(gp_worker *w, const gp_message *m)
     w->to_send = false;
 }
 
+// A worker that was given no run takes what it is told.
+static bool of_this_run(const gp_worker *w, const gp_message *m)
+{
+    return (!w->run[0] && !w->run[1]) || (m->run[0] == w->run[0] && m->run[1] == w->run[1]);
+}
+
 static advgp_status on_refuse(gp_worker *w, const gp_message *m, advgp_error *err)
 {
     // A hello is known by its token, all else by who said it. What was said before a new hello is of no account.
-    const bool mine = w->state == GP_WORKER_HELLO
-                          ? m->token == w->token
-                          : m->worker == w->id && m->incarnation == w->incarnation && m->epoch == w->epoch;
+    const bool mine = w->state == GP_WORKER_HELLO ? m->token == w->token
+                                                  : m->worker == w->id && m->incarnation == w->incarnation &&
+                                                        m->epoch == w->epoch && of_this_run(w, m);
     if (!mine) return ADVGP_OK;
     if (m->reason == GP_REFUSED_UNKNOWN) { // the server was started again, or gave this worker up
         w->token = w->token * UINT64_C(6364136223846793005) + 1442695040888963407; // another number of its own
@@ -153,12 +159,6 @@ static advgp_status on_refuse(gp_worker *w, const gp_message *m, advgp_error *er
     w->to_send = false;
     return gp_fail(err, ADVGP_ECLUSTER, "worker %d was refused: %s", w->id == GP_ANY_WORKER ? -1 : (int)w->id,
                    gp_refusal_text(m->reason));
-}
-
-// A worker that was given no run takes what it is told.
-static bool of_this_run(const gp_worker *w, const gp_message *m)
-{
-    return (!w->run[0] && !w->run[1]) || (m->run[0] == w->run[0] && m->run[1] == w->run[1]);
 }
 
 advgp_status gp_worker_on_message(gp_worker *w, double now, const gp_message *m, advgp_error *err)

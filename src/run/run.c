@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 
 // A rise of the bound, in nats a row over its running mean, that is a jump where it also exceeds six deviations, and
-// how many in a row are forgiven. In 18 logged runs (docs/math.md 8) single batches rose by up to 14, but never four in
-// a row by as much as 0.05: so four in a row by 1 are no batch's noise.
+// how many in a row are forgiven. In 20 logged runs, four of them near-repeats of four others (docs/math.md 8), single
+// batches rose by up to 14, but never four in a row by as much as 0.05: so four in a row by 1 are no batch's noise.
 static const double bound_jump = 1;
 static const uint64_t jump_patience = 3;
 static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5

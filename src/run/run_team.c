@@ -1,7 +1,9 @@
 // run_team.c: the workers are threads of this process. The server's own work is done by whoever takes turns.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "linalg/interrupt.h"
 #include "run/run.h"
+#include "run/send.h"
 #include "run/work.h"
 
 #include <pthread.h>
@@ -24,8 +26,9 @@ struct team {
     gp_run base;
     gp_endpoint **endpoints; // [1 + workers], the server's first; a worker closes its own
     mate *mates;             // [workers]
-    char *bytes;             // of the message being sent
+    gp_sender sender;
     gp_message_limits limits;
+    atomic_bool over; // nobody waits for what is being computed
 };
 
 static gp_endpoint *server_end(team *t)
@@ -35,10 +38,18 @@ static gp_endpoint *server_end(team *t)
 
 // ---- a worker -------------------------------------------------------------------------------------------------------
 
+static int is_over(void *ctx)
+{
+    return atomic_load(&((team *)ctx)->over);
+}
+
 static void *work(void *arg)
 {
     mate *m = arg;
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, is_over, m->team);
     m->status = gp_worker_live(&m->life, &m->error);
+    (void)gp_interrupt_close(&scope);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
     server->transport->wake(server);
@@ -54,8 +65,7 @@ static advgp_status say_all(team *t, advgp_error *err)
     gp_endpoint *e = server_end(t);
     advgp_status st = ADVGP_OK;
     while (st == ADVGP_OK && gp_server_next(t->base.server, gp_clock_wall(), &peer, &m)) {
-        gp_message_encode(&m, t->bytes);
-        st = e->transport->send(e, peer, t->bytes, gp_message_size(&m), err);
+        st = gp_sender_send(&t->sender, e, peer, &m, err);
     }
     return st;
 }
@@ -115,10 +125,9 @@ static void team_stop(gp_run *run)
     if (t->mates && t->endpoints && t->endpoints[0]) {
         gp_endpoint *e = server_end(t);
         gp_server_end(run->server);
+        atomic_store(&t->over, true);
         const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
-        gp_message_encode(&bye, t->bytes);
-        for (size_t k = 0; k < run->o.workers; k++)
-            (void)e->transport->send(e, 1 + k, t->bytes, gp_message_size(&bye), NULL);
+        for (size_t k = 0; k < run->o.workers; k++) (void)gp_sender_send(&t->sender, e, 1 + k, &bye, NULL);
         while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
     }
     for (size_t k = 0; t->mates && k < run->o.workers; k++) {
@@ -130,7 +139,7 @@ static void team_stop(gp_run *run)
         if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
     gp_free(t->mates);
     gp_free(t->endpoints);
-    gp_free(t->bytes);
+    gp_sender_fini(&t->sender);
 }
 
 static advgp_status team_start(gp_run *run, advgp_error *err)
@@ -191,11 +200,11 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
                                         .shards = o->shards->n_train,
                                         .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
-        t->bytes = gp_alloc(bytes, 1);
         t->mates = gp_alloc(o->workers, sizeof *t->mates);
         t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
-        st = t->bytes && t->mates && t->endpoints ? gp_inproc_open(o->workers, bytes, t->endpoints, err)
-                                                  : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+        st = t->mates && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err)
+                                      : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+        if (st == ADVGP_OK) st = gp_inproc_open(o->workers, bytes, t->endpoints, err);
     }
     for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_mate(t, k, err);
     if (st != ADVGP_OK) {

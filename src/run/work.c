@@ -2,6 +2,7 @@
 #include "run/work.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "run/send.h"
 
 #include <string.h>
 
@@ -11,14 +12,12 @@ typedef struct living {
     const gp_worker_life *life;
     gp_worker *worker;
     gp_message_limits limits;
-    char *bytes; // of the message being sent
+    gp_sender sender;
 } living;
 
 static advgp_status say(living *l, const gp_message *m, advgp_error *err)
 {
-    gp_endpoint *e = l->life->endpoint;
-    gp_message_encode(m, l->bytes);
-    return e->transport->send(e, 0, l->bytes, gp_message_size(m), err);
+    return gp_sender_send(&l->sender, l->life->endpoint, 0, m, err);
 }
 
 static advgp_status say_all(living *l, advgp_error *err)
@@ -91,8 +90,7 @@ advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
     const gp_message_limits largest = {
         .values = o->push_size > o->size ? o->push_size : o->size, .shards = o->n_shards, .text = sizeof err->text};
     advgp_status st = gp_worker_new(o, &l.worker, err);
-    l.bytes = gp_alloc(gp_message_size_max(&largest), 1);
-    if (st == ADVGP_OK && !l.bytes) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's messages");
+    if (st == ADVGP_OK) st = gp_sender_reserve(&l.sender, gp_message_size_max(&largest), err);
     if (st == ADVGP_OK) {
         gp_message bye;
         st = live(&l, err);
@@ -102,7 +100,7 @@ advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
             (void)say(&l, &bye, NULL);
         }
     }
-    gp_free(l.bytes);
+    gp_sender_fini(&l.sender);
     gp_worker_free(l.worker);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
+#include "linalg/interrupt.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,19 +13,18 @@ enum { CHUNK = 256 };
 // Eigenvalues below this share of the largest say nothing: rounding of sums over many rows, or of float32 shards.
 static const double undetermined = 1e-12;
 
+static const char what_is_done[] = "linear regression";
+
 typedef struct sums {
     size_t p;
     gp_mat block, C; // CHUNK x (p+1): [1 x y] times sqrt(w); (p+1)^2, upper
-    int (*stop)(void *ctx);
-    void *stop_ctx;
 } sums;
 
 static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
 {
     sums *s = ctx;
     const size_t p = s->p;
-    if (s->stop && s->stop(s->stop_ctx)) return gp_fail(err, ADVGP_ESTOPPED, "interrupted before the end of the rows");
-    for (size_t first = 0; first < rows.X.rows; first += CHUNK) {
+    for (size_t first = 0; first < rows.X.rows && !gp_interrupted(); first += CHUNK) {
         const size_t B = rows.X.rows - first < CHUNK ? rows.X.rows - first : CHUNK;
         for (size_t i = 0; i < B; i++) {
             const double root = rows.w ? sqrt(rows.w[first + i]) : 1, *x = rows.X.p + (first + i) * rows.X.ld;
@@ -35,7 +35,7 @@ static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
         }
         gp_syrk_upper(gp_cmat_part(gp_ro(s->block), 0, 0, B, p + 1), 1, s->C);
     }
-    return ADVGP_OK;
+    return gp_interrupt_status(ADVGP_OK, what_is_done, err);
 }
 
 // From the sum of squares that is left after the fit, but for rounding of the sums it is taken from.
@@ -46,13 +46,11 @@ static void set_variance(gp_linear *fit, double left)
 
 // coef = A^+ b by A = Q diag(lambda) Q^T, and the variance of what is left. Q (p x p, A on entry), lambda (p), t (p)
 // and work are scratch; rows of Q and lambda^-1/2 (0 where nothing is known) stay in them.
-static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work, const sums *s,
-                  bool *stopped)
+static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work)
 {
     const size_t p = fit->p;
-    *stopped = false;
     if (!gp_all_finite(p, b) || !isfinite(fit->yy)) return false;
-    if (!gp_eigen_asking(Q, lambda, work, s->stop, s->stop_ctx, stopped)) return false;
+    if (!gp_eigen(Q, lambda, work)) return false;
     const double least = undetermined * lambda[p - 1];
     gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t); // rows of Q are eigenvectors
     for (size_t k = 0; k < p; k++) {
@@ -96,13 +94,15 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     double *scratch = gp_alloc((CHUNK + p + 1) * (p + 1) + 2 * p * p + 2 * p + gp_semidefinite_scratch(p),
                                sizeof(double));
     advgp_status st = ADVGP_OK;
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, stop, stop_ctx);
     if (!kept || !scratch) {
         st = no_memory(p, err);
         goto done;
     }
     out->A = gp_mat_of(kept, p, p), out->U = gp_mat_of(kept + p * p, p, p);
     out->b = kept + 2 * p * p, out->coef = out->b + p;
-    sums s = {.p = p, .stop = stop, .stop_ctx = stop_ctx};
+    sums s = {.p = p};
     s.block = gp_mat_of(scratch, CHUNK, p + 1), s.C = gp_mat_of(scratch + CHUNK * (p + 1), p + 1, p + 1);
     st = gp_reader_visit(reader, GP_TRAIN, 0, add_rows, &s, err);
     if (st != ADVGP_OK) goto done;
@@ -113,11 +113,12 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     double *rest = s.C.p + (p + 1) * (p + 1), *lambda = rest + 2 * p * p, *work = lambda + 2 * p;
     const gp_mat Q = gp_mat_of(rest, p, p);
     gp_mat_copy(gp_ro(out->A), Q);
-    bool stopped;
-    if (!solve(out, out->b, Q, lambda, lambda + p, work, &s, &stopped) ||
+    if (!solve(out, out->b, Q, lambda, lambda + p, work) ||
         !covariance(out, Q, lambda, gp_mat_of(rest + p * p, p, p), work))
-        st = stopped ? gp_fail(err, ADVGP_ESTOPPED, "interrupted during linear regression") : not_finite(err);
+        st = not_finite(err);
+    st = gp_interrupt_status(st, what_is_done, err);
 done:
+    (void)gp_interrupt_close(&scope);
     gp_free(scratch);
     out->block = kept;
     if (st != ADVGP_OK) gp_linear_fini(out);
@@ -196,8 +197,7 @@ static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_err
         gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), Q);
         for (size_t i = 0; i < p; i++) b[i] = s.C.p[i * s.C.ld + p];
         fit->yy = s.C.p[p * s.C.ld + p], fit->n = s.C.p[0];
-        bool stopped; // nobody asks
-        if (!solve(fit, b, Q, lambda, t, t + p, &s, &stopped)) st = not_finite(err);
+        if (!solve(fit, b, Q, lambda, t, t + p)) st = not_finite(err);
     }
     gp_free(scratch);
     return st;

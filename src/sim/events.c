@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool sooner(const gp_event *a, const gp_event *b)
 {
@@ -19,14 +18,7 @@ static void swap(gp_event *a, gp_event *b)
 
 bool gp_events_plan(gp_events *e, double time, int what, size_t who, uint64_t life)
 {
-    if (e->n == e->room) {
-        const size_t room = 2 * e->room + 64;
-        gp_event *more = gp_alloc(room, sizeof *more);
-        if (!more) return false;
-        if (e->n) memcpy(more, e->heap, e->n * sizeof *more);
-        gp_free(e->heap);
-        e->heap = more, e->room = room;
-    }
+    if (!gp_grow(&e->heap, &e->room, e->n, e->n + 1, sizeof *e->heap)) return false;
     size_t i = e->n++;
     e->heap[i] = (gp_event){time, e->serial++, what, who, life};
     for (; i && sooner(&e->heap[i], &e->heap[(i - 1) / 2]); i = (i - 1) / 2) swap(&e->heap[i], &e->heap[(i - 1) / 2]);

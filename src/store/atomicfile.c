@@ -67,12 +67,14 @@ static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error
     for (int tries = 0; tries < 100; tries++) {
         char *name = temporary_name(file->target);
         if (!name) return no_memory(file->shown, err);
+        file->ticket = gp_temporary_add(name); // before it is there: a signal may come in between
         file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file->fd >= 0) {
             file->temporary = name;
-            file->ticket = gp_temporary_add(name); // not before: it might be somebody else's
             return ADVGP_OK;
         }
+        gp_temporary_drop(file->ticket);
+        file->ticket = GP_NOT_TEMPORARY;
         gp_free(name);
         if (errno != EEXIST) break;
     }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cluster/cluster.h"
 #include "linalg/blas.h"
+#include "linalg/interrupt.h"
 #include "score/linear_fit.h"
 #include "train/conductor.h"
 #include "train/inducing.h"
@@ -100,8 +101,11 @@ static advgp_status resolve_inducing(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     if (!o->theta && !o->inducing) {
+        gp_interrupt scope;
+        gp_interrupt_open(&scope, gp_training_stop, t);
         const advgp_status st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel,
                                                    gp_train_start_length, &t->inducing, &t->m, err);
+        (void)gp_interrupt_close(&scope);
         if (st != ADVGP_OK || t->m == o->m) return st;
         return gp_notes_add(t->notes, err, t->m,
                             "inducing inputs reduced from %zu to %zu: there are no more distinct rows", o->m, t->m);

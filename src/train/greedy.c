@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 #include "train/inducing.h"
 
 #include <math.h>
@@ -112,11 +113,12 @@ advgp_status gp_inducing_greedy(gp_cmat X, size_t m, const gp_kernel *kernel, do
                 .columns = rest + n,
                 .rows = rest + n + CANDIDATES * n};
     for (size_t i = 0; i < n; i++) s.left[i] = 1;
-    for (size_t k = 0; k < m; k++) {
+    const bool asks = gp_panel(m, CANDIDATES * (double)n * (double)m * (double)(m + 3 * X.cols)) < m;
+    for (size_t k = 0; k < m && !(asks && gp_interrupted()); k++) {
         rows[k] = choose(&s, k);
         s.left[rows[k]] = -1;
     }
     gp_free(L);
     gp_free(rest);
-    return ADVGP_OK;
+    return gp_interrupt_status(ADVGP_OK, "the choice of inducing inputs", err);
 }

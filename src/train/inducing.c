@@ -2,6 +2,7 @@
 #include "train/inducing.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
+#include "linalg/interrupt.h"
 
 #include <float.h>
 #include <stdint.h>
@@ -43,9 +44,9 @@ static size_t keep_distinct(size_t n, size_t d, double *X, keyed *keys)
 }
 
 // The nearest centre of every row of X; -2 x.z + |z|^2 is enough to compare.
-static void assign(gp_cmat X, gp_cmat Z, const double *norms, double *products, size_t *nearest)
+static void assign(gp_cmat X, gp_cmat Z, const double *norms, double *products, size_t *nearest, bool asks)
 {
-    for (size_t first = 0; first < X.rows; first += CHUNK) {
+    for (size_t first = 0; first < X.rows && !(asks && gp_interrupted()); first += CHUNK) {
         const size_t B = X.rows - first < CHUNK ? X.rows - first : CHUNK;
         gp_mat P = gp_mat_of(products, B, Z.rows);
         gp_gemm(GP_AS_IS, GP_TRANSPOSED, -2, gp_cmat_part(X, first, 0, B, X.cols), Z, 0, P);
@@ -71,9 +72,11 @@ static advgp_status lloyd(gp_cmat X, size_t m, double *Z, advgp_error *err)
     }
     double *norms = work, *products = work + m, *sums = products + CHUNK * m, *counts = sums + m * d;
     memcpy(Z, X.p, m * d * sizeof *Z);
-    for (int t = 0; t < LLOYD_ITERATIONS; t++) {
+    const double flops = 2.0 * LLOYD_ITERATIONS * (double)X.rows * (double)m * (double)d;
+    const bool asks = gp_panel(X.rows, flops) < X.rows; // a short choice is waited for: there is a model then
+    for (int t = 0; t < LLOYD_ITERATIONS && !gp_interrupt_heard(); t++) {
         for (size_t j = 0; j < m; j++) norms[j] = gp_dot(d, Z + j * d, Z + j * d);
-        assign(X, gp_cmat_of(Z, m, d), norms, products, nearest);
+        assign(X, gp_cmat_of(Z, m, d), norms, products, nearest, asks);
         memset(sums, 0, (m * d + m) * sizeof *sums);
         for (size_t i = 0; i < X.rows; i++) {
             counts[nearest[i]]++;
@@ -84,7 +87,7 @@ static advgp_status lloyd(gp_cmat X, size_t m, double *Z, advgp_error *err)
     }
     gp_free(work);
     gp_free(nearest);
-    return ADVGP_OK;
+    return gp_interrupt_status(ADVGP_OK, "the choice of inducing inputs", err);
 }
 
 static int by_place(const void *a, const void *b)
@@ -104,7 +107,7 @@ static advgp_status greedy(gp_cmat X, size_t m, const gp_kernel *kernel, double 
     if (X.rows > most) X.rows = most;
     const advgp_status st = gp_inducing_greedy(X, m, kernel, length_scale, seed, rows, err);
     qsort(rows, m, sizeof *rows, by_place);
-    for (size_t i = 0; i < m; i++) memcpy(Z + i * X.cols, X.p + rows[i] * X.ld, X.cols * sizeof *Z);
+    for (size_t i = 0; st == ADVGP_OK && i < m; i++) memcpy(Z + i * X.cols, X.p + rows[i] * X.ld, X.cols * sizeof *Z);
     gp_free(rows);
     return st;
 }

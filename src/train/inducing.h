@@ -8,7 +8,7 @@ typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM, GP_START_GREEDY } gp_s
 
 // Up to m rows of d numbers, in random order; *n says how many distinct ones there are. KMEANS: Lloyd's iterations move
 // them to cluster means. GREEDY: see below. sample: rows that are looked at, 0: 20,000. The caller frees *out with
-// gp_free.
+// gp_free. A choice that takes long can be ended (linalg/interrupt.h): ESTOPPED, and nothing is chosen.
 advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample, gp_start start,
                                 const gp_kernel *kernel, double length_scale, double **out, size_t *n,
                                 advgp_error *err);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "linalg/factor.h"
+#include "linalg/interrupt.h"
 #include "ps/statistics.h"
 #include "train/map_choice.h"
 
@@ -118,9 +119,10 @@ advgp_status gp_learner_finish(gp_learner *l, const double *statistics, bool hur
     const gp_theta_layout layout = l->layout;
     gp_statistics_unpack(statistics, &l->stats);
     advgp_status st = ADVGP_OK;
-    gp_qw_ask(l->qw, stop, ctx);
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, stop, ctx);
     if (!hurry || layout.M <= GP_EIGEN_LONG) st = gp_qw_best_noise(l->qw, &l->stats, &l->theta[0], NULL, err);
-    gp_qw_ask(l->qw, NULL, NULL);
+    (void)gp_interrupt_close(&scope);
     if (st == ADVGP_OK)
         st = gp_qw_optimal(l->qw, &l->stats, l->theta[0], l->theta + layout.n_rest, l->theta + layout.U, neg_elbo, err);
     return st;

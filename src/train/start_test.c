@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "data/strings.h"
 #include "fixture.h"
+#include "linalg/interrupt.h"
 #include "train/inducing.h"
 #include "train/learner.h"
 #include "train/warmstart.h"
@@ -240,9 +241,43 @@ static void what_does_not_fit_is_named(void **state)
     gp_model_free(model);
 }
 
+typedef struct patience {
+    int asked, until; // non-zero answers from `until` on
+} patience;
+
+static int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}
+
+static void a_long_choice_can_be_ended_a_short_one_is_waited_for(void **state)
+{
+    (void)state;
+    enum { ROWS = 4000, COLUMNS = 100, CHOSEN = 500 };
+    double *X = gp_alloc((size_t)ROWS * COLUMNS, sizeof *X);
+    size_t rows[CHOSEN];
+    gp_rng rng = gp_rng_seeded(6, 0);
+    advgp_error err;
+    assert_non_null(X);
+    for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++) X[i] = gp_rng_normal(&rng);
+    for (int is_long = 0; is_long < 2; is_long++) {
+        patience p = {.until = 3};
+        gp_interrupt scope;
+        gp_interrupt_open(&scope, asked, &p);
+        const advgp_status st = gp_inducing_greedy(gp_cmat_of(X, ROWS, COLUMNS), is_long ? CHOSEN : 5,
+                                                   &gp_kernel_ard_rbf, 10, 1, rows, &err);
+        assert_int_equal(gp_interrupt_close(&scope), is_long);
+        assert_int_equal(st, is_long ? ADVGP_ESTOPPED : ADVGP_OK);
+        assert_int_equal(p.asked, is_long ? 4 : 0);
+    }
+    gp_free(X);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_choice_can_be_ended_a_short_one_is_waited_for),
         cmocka_unit_test(greedy_rows_are_distinct_and_explain_more_than_random_ones),
         cmocka_unit_test(greedy_goes_on_when_nothing_is_left),
         cmocka_unit_test(a_model_in_other_units_is_the_same_function),

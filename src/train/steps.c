@@ -1,5 +1,6 @@
 // steps.c: versions of the parameter server until the schedule ends, patience runs out, time is up or someone asks.
 #include "base/clock.h"
+#include "linalg/interrupt.h"
 #include "train/conductor.h"
 
 #include <string.h>
@@ -48,7 +49,13 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
         if (gp_server_version(server) == t->next_eval && t->conductor->evaluates(t))
             st = at_evaluation(t, &stopped, err);
         if (st == ADVGP_OK && !stopped) st = t->conductor->between_turns(t, &stopped, err);
-        if (st == ADVGP_OK && !stopped) st = t->run->ops->turn(t->run, 0.2, err);
+        if (st == ADVGP_OK && !stopped) {
+            gp_interrupt scope; // for a long step of the server
+            gp_interrupt_open(&scope, t->conductor->stop, t);
+            st = t->run->ops->turn(t->run, 0.2, err);
+            if (gp_interrupt_close(&scope) && st == ADVGP_OK && !gp_training_stop_asked(t))
+                st = t->conductor->allow(t, t->next_eval, err); // who asked thought better of it: the step is made
+        }
         if (st == ADVGP_OK && t->conductor->at_checkpoint(t)) return st;
     }
     if (st == ADVGP_ECLUSTER) gp_training_save(t); // too few workers are left: another time, with others

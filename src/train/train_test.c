@@ -217,6 +217,11 @@ static void pilots_choose_and_more_inducing_inputs_than_rows_are_reduced(void **
     free_table();
 }
 
+static int at_once(void *ctx)
+{
+    return ++*(int *)ctx;
+}
+
 static void linear_regression_is_the_least_squares_solution(void **state)
 {
     (void)state;
@@ -226,6 +231,10 @@ static void linear_regression_is_the_least_squares_solution(void **state)
     gp_linear fit;
     double gradient[D + 1] = {0};
     must(gp_reader_new(t.shards, 64, &reader, &err), &err);
+    int times = 0;
+    assert_int_equal(gp_linear_fit(&reader, true, at_once, &times, &fit, &err), ADVGP_ESTOPPED);
+    assert_int_equal(times, 1);
+    assert_null(fit.block); // nothing of it is left
     must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
     gp_batch rows;
     for (size_t i = 0; i < 500; i++) { // normal equations: the residual is orthogonal to every column

@@ -86,7 +86,7 @@ typedef struct mpi_wire {
     gp_wire base;
     gp_mpi_options o;
     gp_launch launch;
-    gp_mpi_place place;
+    gp_ranks place;
     size_t rank, size;
     bool begun, opened; // MPI_Init was done; all of open
     bool broken;        // a call failed that concerns no peer
@@ -695,7 +695,7 @@ static double or_else(double value, double otherwise)
     return value > 0 ? value : otherwise;
 }
 
-advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_mpi_place *place, advgp_error *err)
+advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_ranks *place, advgp_error *err)
 {
     *out = NULL;
     const gp_launch launch = gp_launch_read();
@@ -742,6 +742,11 @@ static void lost_peer(gp_endpoint *endpoint, size_t peer)
     if (peer == 0) gp_mpi_lost(endpoint);
 }
 
+static advgp_status enter(size_t message_max, bool among, gp_endpoint **out, gp_ranks *place, advgp_error *err)
+{
+    return gp_mpi_open(&(gp_mpi_options){.message_max = message_max, .among = among}, out, place, err);
+}
+
 const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .summary = "processes started by mpirun or srun --mpi=pmix",
                                        .available = true,
@@ -752,4 +757,6 @@ const gp_transport gp_transport_mpi = {.name = "mpi",
                                        .wake = gp_courier_wake,
                                        .beat = gp_courier_beat,
                                        .lost = lost_peer,
-                                       .close = gp_courier_close};
+                                       .close = gp_courier_close,
+                                       .enter = enter,
+                                       .must_exit_hard = gp_mpi_must_exit_hard};

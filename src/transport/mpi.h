@@ -4,7 +4,7 @@
 // MPI tells nobody that a peer has died: a send to it never completes, and MPI_Finalize may wait for it for ever. Hence
 // two rules for a program over this transport. Whoever has lost a peer says so by gp_mpi_lost before it closes. And the
 // very last statement of main is
-//     if (gp_mpi_must_exit_hard()) _exit(status);
+//     if (gp_transport_must_exit_hard()) _exit(status);
 // after everything was written and flushed: where a peer was lost there is no end of MPI, only one of the process. The
 // launcher has to allow it: `mpirun --enable-recovery`, or `srun --mpi=pmix --kill-on-bad-exit=0 --wait=0`; with others
 // the loss of one process is the end of all.
@@ -22,17 +22,12 @@ typedef struct gp_mpi_options {
     double patience;    // [60 s] and one whose endpoint is still open after so long, too
 } gp_mpi_options;
 
-typedef struct gp_mpi_place {
-    size_t rank, size;
-    char host[256]; // this process's; the others' are known to themselves
-} gp_mpi_place;
-
 // A launcher of MPI programs has started this process: PMIx, PMI or Open MPI's own variables are there.
 bool gp_mpi_launched(void);
 
 // Once in a process. Fails with EINVAL and the flag that is missing where the launcher speaks of several processes and
 // MPI sees one, where their ranks differ, and where there is one process only. place may be NULL.
-advgp_status gp_mpi_open(const gp_mpi_options *options, gp_endpoint **out, gp_mpi_place *place, advgp_error *err);
+advgp_status gp_mpi_open(const gp_mpi_options *options, gp_endpoint **out, gp_ranks *place, advgp_error *err);
 
 // A peer was lost: close will wait for nobody and leave MPI as it is. From the owner, before close.
 //

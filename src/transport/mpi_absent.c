@@ -9,7 +9,7 @@ bool gp_mpi_launched(void)
     return gp_launch_read().meets;
 }
 
-advgp_status gp_mpi_open(const gp_mpi_options *options, gp_endpoint **out, gp_mpi_place *place, advgp_error *err)
+advgp_status gp_mpi_open(const gp_mpi_options *options, gp_endpoint **out, gp_ranks *place, advgp_error *err)
 {
     (void)options, (void)place;
     *out = NULL;
@@ -26,5 +26,14 @@ bool gp_mpi_must_exit_hard(void)
     return false;
 }
 
-const gp_transport gp_transport_mpi = {
-    .name = "mpi", .summary = "processes started by mpirun or srun --mpi=pmix", .ordered = true, .how = HOW};
+static advgp_status enter(size_t message_max, bool among, gp_endpoint **out, gp_ranks *place, advgp_error *err)
+{
+    (void)message_max, (void)among;
+    return gp_mpi_open(NULL, out, place, err);
+}
+
+const gp_transport gp_transport_mpi = {.name = "mpi",
+                                       .summary = "processes started by mpirun or srun --mpi=pmix",
+                                       .ordered = true,
+                                       .how = HOW,
+                                       .enter = enter};

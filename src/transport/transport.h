@@ -15,6 +15,12 @@
 
 typedef struct gp_endpoint gp_endpoint;
 
+// One of several processes that their launcher has started together. Rank 0 is the server.
+typedef struct gp_ranks {
+    size_t rank, size;
+    char host[256]; // this process's; the others' are known to themselves
+} gp_ranks;
+
 typedef struct gp_transport {
     const char *name;    // what users type: --transport inproc
     const char *summary; // for help and `advgp info`
@@ -34,6 +40,12 @@ typedef struct gp_transport {
     void (*lost)(gp_endpoint *endpoint, size_t peer); // its owner holds that peer for dead; NULL: no matter
     bool (*gone)(gp_endpoint *endpoint, size_t peer); // its connection has ended; NULL: that cannot be known
     void (*close)(gp_endpoint *endpoint);             // NULL is fine
+    // Where the launcher settles who is there, and nobody can join later: joins the others, and says who this one is.
+    // One endpoint reaches them all; `among`: not only the server. NULL: processes come and go, and are found by
+    // address.
+    advgp_status (*enter)(size_t message_max, bool among, gp_endpoint **out, gp_ranks *place, advgp_error *err);
+    // After close: a peer was lost that the end of the process would wait for; it has to be _exit. NULL: never.
+    bool (*must_exit_hard)(void);
 } gp_transport;
 
 struct gp_endpoint {
@@ -43,6 +55,7 @@ struct gp_endpoint {
 extern const gp_transport gp_transport_inproc, gp_transport_zmq, gp_transport_mpi, gp_transport_sim;
 extern const gp_transport *const gp_transports[]; // ends with NULL; the order users see
 const gp_transport *gp_transport_named(const char *name);
+bool gp_transport_must_exit_hard(void); // asked of all of them, as the last statement of main
 
 // ---- inproc: a server and n workers in one process ------------------------------------------------------------------
 // endpoints[0] is the server's, whose peers are 1 .. n; endpoints[k] is worker k's. message_max: bytes of the largest

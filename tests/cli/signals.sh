@@ -53,6 +53,18 @@ for pair in HUP:129 TERM:143; do
   [[ -s out/m && -s out/c ]] && grep -q -- '--resume out/c' said.err || tell "$name: no model or checkpoint: $(cat said.err)"
   rm -f out/m out/c
 done
+# Steps of 1,800 features take seconds each, and are not waited for.
+name='a wide table'
+awk 'BEGIN { srand(3); for (i = 0; i <= 200; i++) { printf i ? rand() : "y"; for (k = 1; k <= 1750; k++) printf i ? ",%.2f" : ",x%d", i ? rand() : k; print "" } }' >in/wide.csv
+begin train in/wide.csv --target y -m 5 --components 1 --patience inf --epochs 100000 --workers 1 -o out/m --checkpoint out/c
+wait_for "grep -q '^advgp: training' said.err"
+sleep 0.5
+kill -TERM $pid
+wait $pid
+code=$?
+[[ $code == 143 && -s out/m && -s out/c ]] && grep -q -- '--resume out/c' said.err || tell "$name: exit $code, no model or no checkpoint: $(cat said.err)"
+n_cases=$((n_cases + 1))
+rm -f out/m out/c in/wide.csv
 name='a checkpoint without a folder, and --quiet'
 mkdir out/gone
 begin train in/rows.csv "${long[@]}" --epochs 100000 -o out/m --checkpoint out/gone/c

@@ -84,6 +84,28 @@ case_second_lead() {
   says third.err 'a lead lives there already'
   ends lead "$lead" 0
 }
+case_at_once() { # of leads that are started at the same instant one wins, and the others say so
+  local of=() won=0
+  for k in 1 2 3 4; do start "lead$k" "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log "log$k"; of[k]=$pid; done
+  settled() { grep -qE 'lead at|a lead lives there already' "$1"; }
+  for k in 1 2 3 4; do until_true "$limit" settled "lead$k.err" || tell "lead $k: $(tail -n 2 "lead$k.err")"; done
+  for k in 1 2 3 4; do
+    if grep -q 'lead at' "lead$k.err"; then won=$((won + 1)); lead=${of[k]}; else ends "lead$k" "${of[k]}" 2 60; fi
+  done
+  [[ $won == 1 ]] || tell "$won of 4 lead"
+  start work "$advgp" work --rendezvous rv
+  ends lead "$lead" 0
+  [[ ! -e rv.lock ]] || tell 'the lock is left behind'
+}
+case_standing_still() { # a lead that is stopped lives
+  start lead "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log log; lead=$pid
+  await lead.err 'lead at' || return
+  kill -STOP "$lead"
+  lives_for
+  kill -CONT "$lead"
+  start work "$advgp" work --rendezvous rv
+  ends lead "$lead" 0
+}
 keys() { "$advgp" keygen "$1" >keygen.out 2>&1 || tell "keygen: $(cat keygen.out)"; }
 lives_for() { # ARGUMENTS: of a second lead, which leaves the first one's file alone
   cp rv before
@@ -200,5 +222,5 @@ case_port_in_use() {
   at=127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+)[ ,].*/\1/p' lead.err)
   refused 1 "cannot listen at tcp://$at: Address already in use; choose another address or port with --listen" "${run[@]}" --workers 1 --listen "$at"
 }
-cases slurm slurm_late kubernetes by_hand stale second_lead keys_of_a_lead keys_no_more refusing_lead alone published refused port_in_use
+cases slurm slurm_late kubernetes by_hand stale second_lead at_once standing_still keys_of_a_lead keys_no_more refusing_lead alone published refused port_in_use
 end_report
