@@ -38,6 +38,10 @@ while IFS=: read -r file line _; do echo "$file:$line: ZeroMQ belongs to transpo
 done < <(grep -nE '#include (<zmq|"transport/zmq_wire)' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/transport/zmq[_.]" || true)
 while IFS=: read -r file line _; do echo "$file:$line: MPI belongs to transport/mpi.c"; bad=1
 done < <(grep -nE '#include [<"](transport/)?mpi' -r "$root/src" --include='*.[ch]' | grep -v "^$root/src/transport/mpi\(_absent\)\?.c" || true)
+# Whoever reads a sentence may type dashes or not: below the command line an option is {max-delay} (gp_options_named). Other
+# programs, other verbs and the summaries of maps are written out.
+while IFS=: read -r file line text; do echo "$file:$line: an option in a sentence is {key}, not --key: $text"; bad=1
+done < <(grep -nE '"[^"]*--[a-z]' -r "$root/src" --include='*.c' | grep -vE "^$root/src/(cli|options|feature)/|_test\.c:|:[0-9]+: *//|--mpi|advgp work" || true)
 # Every room of src/ is in the order; a forgotten one would never be checked.
 for dir in "$root"/src/*/; do
   name=$(basename "$dir")

@@ -152,7 +152,7 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
     for (size_t i = 0; !a->model->sql && data->names && i < data->n_paths; i++)
         if (data->names[i])
-            return gp_fail(err, ADVGP_EINVAL, "--table %s: the model has no query, and so no tables with names",
+            return gp_fail(err, ADVGP_EINVAL, "{table} %s: the model has no query, and so no tables with names",
                            data->names[i]);
     const gp_schema *schema = a->model->schema;
     const char *const unknown[] = {schema->target, schema->weights};

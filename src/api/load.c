@@ -35,9 +35,9 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
                                .log_target = gp_options_flag(o, "log-target")};
     if (!out->weights && gp_options_given(o, "weights-are"))
         return gp_fail(err, ADVGP_EINVAL,
-                       "--weights-are says what the weights mean, and there are none: name their "
-                       "column with --weights COL");
-    if (!out->target) return gp_fail(err, ADVGP_EINVAL, "which column is to be predicted? Name it with --target COL");
+                       "{weights-are} says what the weights mean, and there are none: name their "
+                       "column with {weights} COL");
+    if (!out->target) return gp_fail(err, ADVGP_EINVAL, "which column is to be predicted? Name it with {target} COL");
     out->features = texts(o, "features", &out->n_features);
     if (!out->n_features) out->features = NULL;
     out->exclude = texts(o, "exclude", &out->n_exclude);
@@ -202,7 +202,7 @@ static advgp_status try_cache(const char *cache, const char *dir, advgp_error *e
     const bool made = mkdir(cache, 0777) == 0;
     const advgp_status st = gp_pack_try(dir, err);
     if (made) (void)rmdir(cache);
-    return st == ADVGP_OK ? st : gp_wrap(err, st, "--cache");
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "{cache}");
 }
 
 static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, const gp_host *host, gp_loaded *out,
@@ -234,11 +234,11 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
                                         "encode",   "log-target", "sql",     "validation"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
-        return gp_fail(err, ADVGP_EINVAL, "--target %s: %s was packed with the target %s; pack again to change it",
+        return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (gp_options_given(o, fixed[i]))
-            return gp_fail(err, ADVGP_EINVAL, "--%s was settled when %s was packed; pack again to change it", fixed[i],
+            return gp_fail(err, ADVGP_EINVAL, "{%s} was settled when %s was packed; pack again to change it", fixed[i],
                            o->operands[0]);
     return ADVGP_OK;
 }
@@ -269,7 +269,7 @@ advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loade
         st = gp_fail(
             err, ADVGP_EINVAL,
             "%zu rows of %zu encoded columns take %.2f GB, more than half of the %.2f GB of memory there is: name a "
-            "folder with --cache DIR, where they are packed once, or use advgp pack",
+            "folder with {cache} DIR, where they are packed once, or use advgp pack",
             x.schema->n_rows, x.schema->d, bytes / 1e9, gp_memory_bytes() / 1e9);
     } else if (cache) {
         st = by_cache(o, dir, &x, host, out, err);
@@ -318,6 +318,26 @@ advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t
     return st;
 }
 
+// Before the training: a slip in its name must not cost the run.
+advgp_status gp_load_test(const gp_options *o, const gp_host *host, gp_loaded *data, gp_shards **rows, advgp_error *err)
+{
+    const char *path = gp_options_text(o, "test");
+    *rows = NULL;
+    if (!path) return ADVGP_OK;
+    // A query over several files: the test file stands for the first, the others are those of training.
+    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
+    const size_t n = joined ? o->n_operands : 1;
+    const char **paths = gp_alloc(n, sizeof *paths);
+    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
+    paths[0] = path;
+    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
+    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, host, &data->notes, rows, err);
+    gp_free(paths);
+    if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
+        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
+    return st == ADVGP_OK ? st : gp_wrap(err, st, "{test}");
+}
+
 void gp_loaded_fini(gp_loaded *loaded)
 {
     gp_shards_free(loaded->shards);
@@ -339,10 +359,10 @@ advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *no
     advgp_status st = gp_split_parse(validation, 0, &asked, err);
     if (st == ADVGP_OK && asked.kind == GP_SPLIT_FILE)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "--validation %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
+                     "{validation} %s: packed data hold out rows of their own; give a fraction, last:F or group:COL",
                      asked.name);
     const gp_reads reads = {.paths = o->operands, .n = o->n_operands};
-    if (st == ADVGP_OK) st = gp_place_check_folder(dir, "--output", reads, err);
+    if (st == ADVGP_OK) st = gp_place_check_folder(dir, "{output}", reads, err);
     if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
     if (st == ADVGP_OK) st = open_and_fit(o, host, notes, &x, err);
     if (st != ADVGP_OK) return st;

@@ -23,6 +23,9 @@ advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err);
 advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t n_paths, const char *sql,
                            const gp_schema *schema, const gp_host *host, gp_notes *notes, gp_shards **out,
                            advgp_error *err);
+// The rows of --test, to be scored by what was loaded (all GP_STOP); NULL without the option.
+advgp_status gp_load_test(const gp_options *o, const gp_host *host, gp_loaded *data, gp_shards **rows,
+                          advgp_error *err);
 void gp_loaded_fini(gp_loaded *loaded); // schema too, unless set to NULL
 
 // A name for what operands and options give, from what decides it: files, data options, seed, and the version of advgp,

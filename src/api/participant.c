@@ -243,13 +243,13 @@ static advgp_status check_counts(const gp_participant *e, size_t max, advgp_erro
 {
     const size_t min = (size_t)gp_options_int(e->o, "min-workers");
     if (min > e->workers)
-        return gp_fail(err, ADVGP_EINVAL, "--min-workers %zu is more than the %zu workers of the run", min, e->workers);
+        return gp_fail(err, ADVGP_EINVAL, "{min-workers} %zu is more than the %zu workers of the run", min, e->workers);
     if (max < e->workers)
-        return gp_fail(err, ADVGP_EINVAL, "--max-workers %zu leaves no place for the %zu workers of the run", max,
+        return gp_fail(err, ADVGP_EINVAL, "{max-workers} %zu leaves no place for the %zu workers of the run", max,
                        e->workers);
     if (gp_options_real(e->o, "lost-after") < 2 * gp_options_real(e->o, "heartbeat"))
         return gp_fail(err, ADVGP_EINVAL,
-                       "--lost-after %g: a worker gives a sign of life every %g seconds (--heartbeat); allow for two "
+                       "{lost-after} %g: a worker gives a sign of life every %g seconds ({heartbeat}); allow for two "
                        "of them at least",
                        gp_options_real(e->o, "lost-after"), gp_options_real(e->o, "heartbeat"));
     return ADVGP_OK;
@@ -327,7 +327,7 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
     gp_endpoint *endpoint = NULL;
     if (!listen && e->several) (void)gethostname(host, sizeof host - 1);
     advgp_status st = gp_address_listen(listen ? listen : host, &at, err);
-    if (st != ADVGP_OK) return gp_wrap(err, st, "--listen");
+    if (st != ADVGP_OK) return gp_wrap(err, st, "{listen}");
     const bool named = e->rendezvous[0], by_port = !named && at.loopback && !gp_options_text(o, "keys");
     if (by_port && at.port) { // of one that was killed
         gp_rendezvous r;
@@ -546,7 +546,7 @@ advgp_status gp_participant_open(const gp_options *o, const gp_host *host, gp_pa
     e->message_max = gp_cluster_message_max((size_t)gp_options_int(o, "inducing"), INPUTS_MAX, GP_SHARDS_MAX);
     if (gp_options_int(o, "servers") > 1) e->servers = (size_t)gp_options_int(o, "servers");
     if (e->servers && !gp_options_is(o, "optimizer", "prox")) {
-        st = gp_fail(err, ADVGP_EINVAL, "--servers %zu: parameters are split for --optimizer prox alone", e->servers);
+        st = gp_fail(err, ADVGP_EINVAL, "{servers} %zu: parameters are split for {optimizer} prox alone", e->servers);
         gp_participant_close(e, NULL);
         *out = NULL;
         return st;
@@ -574,8 +574,8 @@ advgp_status gp_participant_open_worker(const gp_options *o, const gp_host *host
     find_rendezvous(e);
     if (!gp_options_text(o, "server") && !e->rendezvous[0])
         st = gp_fail(err, ADVGP_EINVAL,
-                     "where is the lead? Name it with --server HOST:PORT, or the file of its "
-                     "--rendezvous");
+                     "where is the lead? Name it with {server} HOST:PORT, or the file of its "
+                     "{rendezvous}");
     e->serves = gp_options_text(o, "serve") != NULL;
     if (st == ADVGP_OK) st = read_worker_keys(e, err);
     if (st == ADVGP_OK) st = connect_zmq(e, err);
@@ -610,7 +610,7 @@ advgp_status gp_participant_data(gp_participant *e, const gp_shards *shards, siz
     if (!dir)
         return gp_fail(err, ADVGP_EINVAL,
                        "workers in other processes read packed rows: pack the table with advgp pack, or name a folder "
-                       "that all can reach with --cache DIR, where it is packed first");
+                       "that all can reach with {cache} DIR, where it is packed first");
     const size_t largest = gp_cluster_message_max(m, shards->d, shards->n_train);
     if (largest > e->message_max)
         return gp_fail(err, ADVGP_EINVAL, "%zu inputs: a cluster is made for %d at most", shards->d, INPUTS_MAX);

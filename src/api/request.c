@@ -29,12 +29,12 @@ advgp_status gp_request_check(const gp_options *o, advgp_error *err)
         const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
         if (its && !general && v->origin != GP_FROM_DEFAULT &&
             !gp_method_takes(method, cluster ? "workers" : v->option->name))
-            return gp_fail(err, ADVGP_EINVAL, "--%s has no meaning for --method %s: leave it out, or use --method %s",
+            return gp_fail(err, ADVGP_EINVAL, "{%s} has no meaning for {method} %s: leave it out, or use {method} %s",
                            v->option->name, method->name, gp_methods[0]->name);
     }
     if (gp_options_given(o, "step") && gp_options_is(o, "optimizer", "prox"))
         return gp_fail(err, ADVGP_EINVAL,
-                       "--step is of the natural optimizer, --optimizer prox finds its own: leave one out");
+                       "{step} is of the natural optimizer, {optimizer} prox finds its own: leave one out");
     if (!gp_method_takes(method, "map")) return ADVGP_OK;
     const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
                                   .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
@@ -101,7 +101,7 @@ const char *gp_request_start(const gp_options *o)
 static advgp_status contradicts(const gp_options *o, const char *key, const char *has, advgp_error *err)
 {
     return gp_fail(err, ADVGP_EINVAL,
-                   "--%s %s: the model of --start %.200s has %s; leave the option out, or start another way", key,
+                   "{%s} %s: the model of {start} %.200s has %s; leave the option out, or start another way", key,
                    gp_options_text(o, key), gp_request_start(o), has);
 }
 
@@ -117,7 +117,7 @@ advgp_status gp_request_adopt(const gp_options *o, const gp_model *model, gp_tra
     if (!usual) // the features of other maps are eigenvectors, which change with any number
         return gp_fail(
             err, ADVGP_EINVAL,
-            "--start %.200s: only a model of the method advgp with the map cholesky can be gone on from; start "
+            "{start} %.200s: only a model of the method advgp with the map cholesky can be gone on from; start "
             "another way",
             gp_request_start(o));
     char has[64];
@@ -146,7 +146,7 @@ advgp_status gp_request_delays(const gp_options *o, size_t workers, double **del
         if (worker >= *n_delays) *n_delays = worker + 1;
     }
     if (*n_delays > workers)
-        return gp_fail(err, ADVGP_EINVAL, "--delay-worker names worker %zu, there are %zu, counted from 0",
+        return gp_fail(err, ADVGP_EINVAL, "{delay-worker} names worker %zu, there are %zu, counted from 0",
                        *n_delays - 1, workers);
     *delays = gp_alloc(*n_delays, sizeof **delays);
     if (!*delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for the delays");

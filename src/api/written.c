@@ -36,7 +36,7 @@ advgp_status gp_check_written(const gp_options *o, const char *option, const cha
     for (size_t i = 0; i < o->n_values; i++)
         for (size_t k = 0; is_table(&o->values[i]) && k < o->values[i].n_items; k++)
             paths[n++] = strchr(o->values[i].items[k], '=') + 1;
-    snprintf(shown, sizeof shown, "--%s", option);
+    snprintf(shown, sizeof shown, "{%s}", option);
     const advgp_status st = gp_place_check(path, shown, kind, gp_options_flag(o, "force"),
                                            (gp_reads){.paths = paths, .n = n}, err);
     gp_free(paths);

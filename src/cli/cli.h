@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "data/notes.h"
 #include "options/option.h"
+#include "run/replay.h"
+#include "train/train.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -53,3 +55,11 @@ const gp_host *gp_cli_host(const gp_options *options);
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err);
 __attribute__((format(printf, 1, 2))) void gp_cli_print(const char *format, ...); // a line or two of a longer result
 advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err);            // on one line, numbers with 17 digits
+
+// train_verb.c: a training with its progress and result, for the verbs that do it again.
+advgp_status gp_cli_training(const gp_options *train, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err);
+// Which rows the figures of a result are of, and how many.
+typedef struct gp_scored_text {
+    char p[80];
+} gp_scored_text;
+gp_scored_text gp_cli_scored(const gp_train_result *result);

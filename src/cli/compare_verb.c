@@ -1,431 +1,36 @@
-// compare_verb.c: `advgp compare`: several methods on the same rows, with the same scales, split and start, in one
-// table and one log.
-#include "api/load.h"
-#include "api/request.h"
-#include "api/written.h"
-#include "base/alloc.h"
+// compare_verb.c: `advgp compare`: several methods side by side, as a table.
+#include "api/comparison.h"
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/training.h"
-#include "linalg/blas.h"
-#include "linalg/dense.h"
-#include "method/method.h"
-#include "run/pslog.h"
-#include "store/runlog.h"
-#include "train/inducing.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-// The paper's candidates for the delay.
-static const size_t delays[] = {0, 8, 16, 24, 32, 40};
-enum { N_DELAYS = sizeof delays / sizeof *delays };
-// A budget of time becomes a number of versions by what this many cost: a run that is cut off has not let its steps
-// become small.
-enum { TRIAL_VERSIONS = 20, RUN_EVALUATIONS = 40 };
-
-typedef struct comparison {
+typedef struct progress {
     const gp_options *o;
-    gp_options *train; // the options of one run, as `train` has them
-    gp_loaded data;
-    gp_shards *test;
-    gp_runlog *log;
-    advgp_status log_status; // of the first line that could not be written
-    advgp_error log_error;
-    json_t *rows;        // of the table
-    size_t n_done;       // of them, those with figures
-    advgp_error failure; // of the last method that could not
-    gp_notes told;       // notes of the runs that the user has seen
-    const char *label;
-    const gp_method *method;
-    size_t m;         // of this run; 0: the method has no inducing inputs
-    double *inducing; // the start of all methods at this m
-    size_t n_inducing;
-    double next_line;
-    bool silent;           // a trial
-    gp_scored_text scored; // which rows the figures are of: the same for all methods
-} comparison;
+    double next_line; // wall clock
+} progress;
 
-// "svigp, m = 50", or "linear".
-typedef struct run_name {
-    char text[80];
-} run_name;
-
-static run_name name_of(const comparison *c)
+static void on_eval(void *ctx, const char *run, const gp_train_eval *e)
 {
-    run_name name;
-    const int n = snprintf(name.text, sizeof name.text, "%.40s", c->label);
-    if (c->m) snprintf(name.text + n, sizeof name.text - (size_t)n, ", m = %zu", c->m);
-    return name;
-}
-
-// ---- events ---------------------------------------------------------------------------------------------------------
-
-static void log_take(comparison *c, const char *event, json_t *fields)
-{
-    if (fields) json_object_set_new(fields, "method", json_string(c->label));
-    if (fields) json_object_set_new(fields, "inducing", json_integer((json_int_t)c->m));
-    if (!c->log || c->silent) {
-        json_decref(fields);
-        return;
-    }
-    advgp_error err;
-    const advgp_status st = gp_runlog_event_take(c->log, event, fields, &err);
-    if (st != ADVGP_OK && c->log_status == ADVGP_OK) c->log_status = st, c->log_error = err;
-}
-
-static void on_eval(void *ctx, const gp_train_eval *e)
-{
-    comparison *c = ctx;
-    log_take(c, "eval", gp_cli_eval_json(e));
+    progress *p = ctx;
     const double now = gp_clock_wall();
-    if (c->silent || now < c->next_line) return;
-    c->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
+    if (now < p->next_line) return;
+    p->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
     char held_out[48] = "";
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, ", held-out RMSE %.5g", e->rmse);
-    gp_cli_say(c->o, "%s: version %zu, %.0f CPU seconds%s", name_of(c).text, e->version, e->cpu, held_out);
+    gp_cli_say(p->o, "%s: version %zu, %.0f CPU seconds%s", run, e->version, e->cpu, held_out);
 }
 
-static int on_stop(void *ctx)
+static void print_table(const gp_comparison *c)
 {
-    (void)ctx;
-    return gp_cli_stopped();
-}
-
-// ---- one run --------------------------------------------------------------------------------------------------------
-
-// The schema belongs to the model that is made with it, so every run has its own.
-static advgp_status copy_schema(const gp_schema *schema, gp_schema **out, advgp_error *err)
-{
-    char *json = gp_schema_to_json(schema);
-    if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
-    const advgp_status st = gp_schema_from_json(json, strlen(json), out, err);
-    gp_free(json);
-    return st;
-}
-
-// Every run of a method would say the same again.
-static advgp_status tell_once(comparison *c, const gp_notes *notes, advgp_error *err)
-{
-    advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < notes->n; i++) {
-        const gp_note *note = &notes->items[i];
-        bool told = false;
-        for (size_t k = 0; k < c->told.n; k++) told |= !strcmp(c->told.items[k].text, note->text);
-        if (told) continue;
-        gp_cli_say(c->o, "note: %s", note->text);
-        st = gp_notes_add(&c->told, err, note->count, "%s", note->text);
-    }
-    return st;
-}
-
-// ESTOPPED where someone asked to stop before it was finished: what there is by then is no figure of the method.
-static advgp_status fit(comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
-                        advgp_error *err)
-{
-    const gp_train_events events = {.ctx = c, .eval = on_eval, .stop = on_stop};
-    gp_schema *schema = NULL;
-    gp_model *model = NULL;
-    gp_notes notes = {0};
-    gp_train_options with_test = *options;
-    if (on_test) with_test.test = c->test;
-    advgp_status st = copy_schema(c->data.schema, &schema, err);
-    if (st == ADVGP_OK) {
-        const gp_train_request request = {.shards = c->data.shards,
-                                          .schema = schema,
-                                          .sql = c->data.sql,
-                                          .options = &with_test,
-                                          .events = &events,
-                                          .notes = &notes};
-        st = c->method->train(&request, &model, result, err);
-        if (st != ADVGP_OK) gp_schema_free(schema);
-    }
-    if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");
-    if (st == ADVGP_OK) st = tell_once(c, &notes, err);
-    gp_notes_fini(&notes);
-    gp_model_free(model);
-    return st;
-}
-
-// Versions that fit into a budget, where a trial of TRIAL_VERSIONS took `few` seconds with one evaluation and `many`
-// with one a version, and all but the steps takes `rest`.
-static double versions_in(double budget, double few, double many, double rest)
-{
-    const double evaluation = fmax(0, many - few) / (TRIAL_VERSIONS - 1);
-    const double version = fmax(few - evaluation, 1e-6) / TRIAL_VERSIONS;
-    return (budget - rest - RUN_EVALUATIONS * evaluation) / version;
-}
-
-// How many versions fit into the budget, by two short trials.
-static advgp_status fit_schedule(comparison *c, gp_train_options *options, advgp_error *err)
-{
-    gp_train_options trial = *options;
-    gp_train_result few, many;
-    const double cpu = options->cpu_seconds, wall = options->seconds;
-    trial.steps = TRIAL_VERSIONS;
-    trial.seconds = trial.cpu_seconds = 0;
-    trial.patience = SIZE_MAX;
-    trial.evaluations = 1;
-    c->silent = true;
-    advgp_status st = fit(c, &trial, false, &few, err);
-    trial.evaluations = TRIAL_VERSIONS;
-    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, err);
-    c->silent = false;
-    if (st != ADVGP_OK) return st;
-    double steps = 1e9;
-    if (cpu > 0) steps = fmin(steps, versions_in(cpu, few.step_cpu, many.step_cpu, few.cpu - few.step_cpu));
-    if (wall > 0)
-        steps = fmin(steps, versions_in(wall, few.step_seconds, many.step_seconds, few.wall - few.step_seconds));
-    options->steps = (size_t)fmax(TRIAL_VERSIONS, steps);
-    return ADVGP_OK;
-}
-
-static advgp_status settle_options(comparison *c, gp_train_options *options, advgp_error *err)
-{
-    *options = gp_request_train(c->train);
-    if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
-    options->cpu_seconds = gp_options_real(c->o, "cpu-time");
-    options->checkpoint = options->resume = NULL;
-    if (c->inducing) options->m = c->n_inducing, options->inducing = c->inducing;
-    const bool budget = options->cpu_seconds > 0 || options->seconds > 0;
-    return budget && c->method->schedule && !(options->epochs > 0) ? fit_schedule(c, options, err) : ADVGP_OK;
-}
-
-// The delay with the least held-out error; the test rows are not looked at.
-static advgp_status tune_delay(comparison *c, gp_train_options *options, advgp_error *err)
-{
-    double best = INFINITY;
-    size_t chosen = options->max_delay;
-    for (size_t i = 0; i < N_DELAYS; i++) {
-        gp_train_options trial = *options;
-        gp_train_result r;
-        trial.max_delay = delays[i];
-        trial.steps = 0; // an asynchronous version sees fewer rows, so there are more of them
-        if (options->steps) trial.epochs = 0;
-        c->silent = true;
-        advgp_status st = ADVGP_OK;
-        if (options->cpu_seconds > 0 || options->seconds > 0) st = fit_schedule(c, &trial, err);
-        c->silent = true;
-        if (st == ADVGP_OK) st = fit(c, &trial, false, &r, err);
-        c->silent = false;
-        if (st != ADVGP_OK) return st;
-        gp_cli_say(c->o, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i], r.assessment.rmse);
-        if (r.assessment.rmse < best) best = r.assessment.rmse, chosen = delays[i], options->steps = trial.steps;
-    }
-    options->max_delay = chosen;
-    return ADVGP_OK;
-}
-
-static bool has_delay(const comparison *c)
-{
-    return gp_method_takes(c->method, "max-delay");
-}
-
-static json_t *row_of(const comparison *c, const gp_train_options *o, const gp_train_result *r)
-{
-    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method", c->label,
-                     "inducing", (json_int_t)c->m, "max_delay",
-                     has_delay(c) ? gp_cli_delay_json(o->max_delay) : json_null(), "cpu_seconds", r->cpu,
-                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
-                     gp_json_real(r->assessment.rmse), "mnlp", gp_json_real(r->assessment.mnlp), "coverage_90",
-                     gp_json_real(r->assessment.coverage[2]), "stopped", gp_stop_reason_words(r->stopped), "versions",
-                     (json_int_t)r->versions, "held_out", r->assessment.scored != GP_SCORED_TRAINING, "scored_on",
-                     gp_cli_scored_word(r), "scored_rows", (json_int_t)r->assessment.n_scored);
-}
-
-static bool has_inducing(const comparison *c)
-{
-    return gp_method_takes(c->method, "inducing");
-}
-
-static advgp_status add_row(comparison *c, const char *event, json_t *row, advgp_error *err)
-{
-    if (!row || json_array_append(c->rows, row) != 0) {
-        json_decref(row);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
-    }
-    log_take(c, event, row);
-    return ADVGP_OK;
-}
-
-// A method that cannot do these rows is a line of the table; the others go on.
-static advgp_status note_failure(comparison *c, const advgp_error *why, advgp_error *err)
-{
-    c->failure = *why;
-    gp_cli_say(c->o, "%s cannot do this: %s", c->label, why->text);
-    return add_row(c, "failed",
-                   json_pack("{s:s, s:I, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
-                             gp_json_text(why->text)),
-                   err);
-}
-
-static advgp_status run_one(comparison *c, advgp_error *err)
-{
-    gp_train_options options = {0};
-    gp_train_result r = {0};
-    advgp_error why = {0};
-    const bool tune = gp_options_flag(c->o, "tune-delay") && has_delay(c);
-    gp_cli_say(c->o, "%s%s", c->label, has_inducing(c) ? "" : " (no inducing points)");
-    advgp_status st = gp_cli_stopped() ? ADVGP_ESTOPPED : settle_options(c, &options, &why);
-    if (st == ADVGP_OK && tune) st = tune_delay(c, &options, &why);
-    if (st == ADVGP_OK) {
-        log_take(c, "run",
-                 json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
-        st = fit(c, &options, true, &r, &why);
-    }
-    if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, &why, err);
-    if (st == ADVGP_ESTOPPED) {
-        log_take(c, "interrupted", json_object());
-        return gp_fail(err, st, "interrupted during %s: %s", name_of(c).text,
-                       c->n_done ? "the table has what was finished before" : "no method was finished");
-    }
-    if (st != ADVGP_OK) return gp_fail(err, st, "%s: %.400s", name_of(c).text, why.text);
-    if (!c->n_done++) c->scored = gp_cli_scored(&r);
-    return add_row(c, "done", row_of(c, &options, &r), err);
-}
-
-// ---- the grid -------------------------------------------------------------------------------------------------------
-
-// "advgp-prox" is advgp with --optimizer prox.
-static const char *optimizer_of(const char *label)
-{
-    return !strcmp(label, "advgp-prox") ? "prox" : !strcmp(label, "advgp-natural") ? "natural" : NULL;
-}
-
-static const gp_method *method_of(const char *label)
-{
-    return optimizer_of(label) ? &gp_method_advgp : gp_method_named(label);
-}
-
-static advgp_status check_methods(const gp_options *o, advgp_error *err)
-{
-    char *const *labels, words[128];
-    const size_t n = gp_options_list(o, "methods", &labels);
-    for (size_t k = 0, at = 0; k < n; k++) {
-        if (method_of(labels[k])) continue;
-        for (size_t i = 0; gp_methods[i] && at < sizeof words; i++)
-            at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "", gp_methods[i]->name);
-        return gp_fail(err, ADVGP_EINVAL, "--methods: there is no '%s'; there are %s, advgp-natural, advgp-prox",
-                       labels[k], words);
-    }
-    return ADVGP_OK;
-}
-
-static advgp_status set_method(comparison *c, const char *label, advgp_error *err)
-{
-    const char *optimizer = optimizer_of(label);
-    c->label = label;
-    c->method = method_of(label);
-    advgp_status st = gp_options_set(c->train, "method", c->method->name, err);
-    if (st == ADVGP_OK) // another method's optimizer is its own
-        st = gp_options_set(c->train, "optimizer", optimizer ? optimizer : gp_options_text(c->o, "optimizer"), err);
-    return st;
-}
-
-// Chosen once for every m: no method begins with an advantage, and none pays for it.
-static advgp_status choose_start(comparison *c, const char *m, advgp_error *err)
-{
-    advgp_status st = gp_options_set(c->train, "inducing", m, err);
-    const gp_train_options o = gp_request_train(c->train);
-    gp_free(c->inducing);
-    c->inducing = NULL;
-    if (st == ADVGP_OK)
-        st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel, gp_train_start_length,
-                                &c->inducing, &c->n_inducing, err);
-    if (st == ADVGP_OK && c->n_inducing < o.m)
-        gp_cli_say(c->o, "note: inducing inputs reduced from %zu to %zu: there are no more distinct rows", o.m,
-                   c->n_inducing);
-    return st;
-}
-
-static advgp_status run_all(comparison *c, advgp_error *err)
-{
-    char *const *methods, *const *sizes;
-    const size_t n_methods = gp_options_list(c->o, "methods", &methods),
-                 n_sizes = gp_options_list(c->o, "inducing", &sizes);
-    advgp_status st = ADVGP_OK;
-    bool sparse = false;
-    for (size_t i = 0; i < n_methods; i++) sparse |= gp_method_takes(method_of(methods[i]), "inducing");
-    for (size_t k = 0; st == ADVGP_OK && k < n_sizes; k++) {
-        if (sparse) st = choose_start(c, sizes[k], err);
-        for (size_t i = 0; st == ADVGP_OK && i < n_methods; i++) {
-            st = set_method(c, methods[i], err);
-            if (st != ADVGP_OK || (!has_inducing(c) && k > 0)) continue; // the same for every m
-            c->m = has_inducing(c) ? c->n_inducing : 0;
-            st = run_one(c, err);
-        }
-    }
-    if (st == ADVGP_OK && !c->n_done)
-        st = gp_fail(err, c->failure.status, "no method could do this; the last, %s: %.400s", c->label,
-                     c->failure.text);
-    return st;
-}
-
-// ---- the verb -------------------------------------------------------------------------------------------------------
-
-// A default that is the one of `train` too was given by nobody.
-static bool is_default_of(const gp_options *train, const gp_option_value *v)
-{
-    for (size_t i = 0; v->origin == GP_FROM_DEFAULT && i < train->n_values; i++)
-        if (train->values[i].option == v->option) return true;
-    return false;
-}
-
-// What `train` knows too, as it was given.
-static advgp_status share_options(comparison *c, advgp_error *err)
-{
-    advgp_status st = gp_options_new("train", &c->train, err);
-    for (size_t i = 0; st == ADVGP_OK && i < c->o->n_values; i++) {
-        const gp_option_value *v = &c->o->values[i];
-        const char *name = v->option->name;
-        const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
-                         !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
-                         v->option->command_line_only;
-        if (!v->present || own || is_default_of(c->train, v)) continue;
-        st = gp_options_set(c->train, name, v->text, err);
-    }
-    if (st != ADVGP_OK) return st;
-    c->train->operands = gp_alloc(c->o->n_operands, sizeof *c->train->operands); // freed with the options
-    if (!c->train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of the inputs");
-    c->train->n_operands = c->o->n_operands;
-    memcpy(c->train->operands, c->o->operands, c->o->n_operands * sizeof *c->train->operands);
-    return ADVGP_OK;
-}
-
-static advgp_status load(comparison *c, advgp_error *err)
-{
-    advgp_status st = gp_load_training(c->train, gp_cli_host(c->o), &c->data, err);
-    if (st == ADVGP_OK) st = gp_cli_load_test(c->o, &c->data, &c->test, err);
-    if (st == ADVGP_OK) gp_cli_notes(c->o, &c->data.notes);
-    if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))
-        st = gp_fail(err, ADVGP_EDATA,
-                     "--tune-delay chooses by held-out rows, and there are none: give --validation a fraction or a "
-                     "file, or choose by --max-delay");
-    return st;
-}
-
-static advgp_status open_log(comparison *c, advgp_error *err)
-{
-    const char *path = gp_options_text(c->o, "log");
-    if (!path) return ADVGP_OK;
-    json_t *manifest = gp_cli_manifest(c->o, "compare");
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
-    const advgp_status st = gp_runlog_create(path, manifest, &c->log, err);
-    json_decref(manifest);
-    return st;
-}
-
-static void print_table(const comparison *c)
-{
-    size_t i;
-    json_t *row;
-    if (c->n_done)
-        printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n", c->scored.p, "method", "m", "delay",
-               "CPU s", "wall s", "-ELBO", "RMSE", "MNLP", "90 % in");
-    json_array_foreach(c->rows, i, row)
-    {
+    const json_t *row;
+    const gp_train_result *first = gp_comparison_first(c);
+    if (first)
+        printf("figures on %s\n\n%-14s %6s %6s %10s %10s %14s %12s %9s %8s\n", gp_cli_scored(first).p, "method", "m",
+               "delay", "CPU s", "wall s", "-ELBO", "RMSE", "MNLP", "90 % in");
+    for (size_t i = 0; (row = json_array_get(gp_comparison_rows(c), i)); i++) {
         const json_t *delay = json_object_get(row, "max_delay"), *elbo = json_object_get(row, "neg_elbo");
         if (json_object_get(row, "failed")) {
             gp_cli_print("%-14s cannot do this: %s\n", json_string_value(json_object_get(row, "method")),
@@ -447,45 +52,26 @@ static void print_table(const comparison *c)
 }
 
 // Also of a comparison that did not come to its end: st is how it ended.
-static advgp_status show(const comparison *c, advgp_status st, advgp_error *err)
+static advgp_status show(const gp_options *o, const gp_comparison *c, advgp_status st, advgp_error *err)
 {
-    if (!json_array_size(c->rows)) return st;
-    if (!gp_options_flag(c->o, "json")) {
+    if (!json_array_size(gp_comparison_rows(c))) return st;
+    if (!gp_options_flag(o, "json")) {
         print_table(c);
         return st;
     }
-    const advgp_status shown = gp_cli_print_json_take(json_pack("{s:O, s:I, s:b}", "rows", c->rows, "training_rows",
-                                                                (json_int_t)gp_shards_rows(c->data.shards, GP_TRAIN),
-                                                                "interrupted", st == ADVGP_ESTOPPED),
+    const advgp_status shown = gp_cli_print_json_take(gp_comparison_json(c, st == ADVGP_ESTOPPED),
                                                       st == ADVGP_OK ? err : NULL);
     return st == ADVGP_OK ? shown : st;
 }
 
 advgp_status gp_cli_compare(const gp_options *o, advgp_error *err)
 {
-    const char *log = gp_options_text(o, "log");
-    comparison c = {.o = o, .rows = json_array()};
-    advgp_status st = c.rows ? share_options(&c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
-    if (st == ADVGP_OK) st = check_methods(o, err);
-    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
-    if (st == ADVGP_OK) {
-        gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-        st = load(&c, err);
-    }
-    if (st == ADVGP_OK) st = open_log(&c, err);
-    if (st == ADVGP_OK) st = run_all(&c, err);
-    st = show(&c, st, err);
-    if (st == ADVGP_OK && c.log_status != ADVGP_OK) {
-        st = c.log_status;
-        if (err) *err = c.log_error;
-    }
-    gp_notes_fini(&c.told);
-    json_decref(c.rows);
-    gp_free(c.inducing);
-    gp_runlog_close(c.log);
-    gp_shards_free(c.test);
-    gp_loaded_fini(&c.data);
-    gp_options_free(c.train);
+    progress p = {.o = o};
+    gp_comparison *c = NULL;
+    advgp_status st = gp_comparison_new(o, gp_cli_host(o), &(gp_compare_events){.ctx = &p, .eval = on_eval}, &c, err);
+    if (st != ADVGP_OK) return st;
+    st = show(o, c, gp_comparison_run(c, err), err);
+    if (st == ADVGP_OK) st = gp_comparison_logged(c, err);
+    gp_comparison_free(c);
     return st;
 }

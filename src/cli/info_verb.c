@@ -1,6 +1,6 @@
 // info_verb.c: advgp info: what this program is made of and what it found on this machine.
+#include "api/record.h"
 #include "cli/cli.h"
-#include "cli/training.h"
 #include "feature/map.h"
 #include "files/files.h"
 #include "kernel/kernel.h"
@@ -10,20 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-json_t *gp_cli_cpu_json(void)
-{
-    json_t *list = json_array();
-#if defined(__x86_64__)
-    __builtin_cpu_init(); // its argument must be a literal, so there is no loop over names
-    if (__builtin_cpu_supports("sse4.2")) json_array_append_new(list, json_string("sse4.2"));
-    if (__builtin_cpu_supports("avx")) json_array_append_new(list, json_string("avx"));
-    if (__builtin_cpu_supports("avx2")) json_array_append_new(list, json_string("avx2"));
-    if (__builtin_cpu_supports("fma")) json_array_append_new(list, json_string("fma"));
-    if (__builtin_cpu_supports("avx512f")) json_array_append_new(list, json_string("avx512f"));
-#endif
-    return list;
-}
 
 // Which version of our own loops the loader picked (simd.h).
 static const char *loops_in_use(void)
@@ -106,7 +92,7 @@ advgp_status gp_cli_info(const gp_options *options, advgp_error *err)
 #endif
     json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "version", advgp_version(),
                           "compiler", compiler, "blas", gp_blas_name(), "tables", gp_files_reader(), "json",
-                          "Jansson " JANSSON_VERSION, "cpu", gp_cli_cpu_json(), "loops", loops_in_use(), "kernels",
+                          "Jansson " JANSSON_VERSION, "cpu", gp_record_cpu(), "loops", loops_in_use(), "kernels",
                           kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports",
                           transports_json());
     if (gp_options_flag(options, "json")) return gp_cli_print_json_take(o, err);

@@ -11,12 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-// Names and values in it come from files, hence gp_text_printable.
+// The one door for sentences of all rooms: options get their dashes here. Names and values in it come from files, hence
+// gp_text_printable.
 void gp_cli_complain(const char *text)
 {
     char line[4096] = "advgp: "; // at once: several processes may share the terminal
+    char said[2048];
+    snprintf(said, sizeof said, "%s", text);
+    gp_options_named(said, true);
     const size_t head = strlen(line);
-    const size_t n = head + gp_text_printable(line + head, sizeof line - head - 1, text, strlen(text));
+    const size_t n = head + gp_text_printable(line + head, sizeof line - head - 1, said, strlen(said));
     line[n] = '\n';
     fwrite(line, 1, n + 1, stderr);
 }

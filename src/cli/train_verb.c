@@ -1,221 +1,39 @@
-// train_verb.c: `advgp train`: data in, model file out, and an account of how good it is.
-#include "api/load.h"
-#include "api/participant.h"
+// train_verb.c: `advgp train`: how a training goes on, line by line, and an account of what came of it.
+#include "api/record.h"
 #include "api/request.h"
-#include "api/written.h"
-#include "base/alloc.h"
+#include "api/training.h"
 #include "base/clock.h"
-#include "base/machine.h"
 #include "cli/cli.h"
-#include "cli/training.h"
-#include "data/packed.h"
-#include "linalg/blas.h"
-#include "linalg/dense.h"
 #include "method/method.h"
-#include "options/option_json.h"
-#include "run/pslog.h"
-#include "score/calibrate.h"
 #include "store/form.h"
-#include "store/rescue.h"
-#include "store/runlog.h"
-#include "train/learner.h"
-#include "train/map_choice.h"
-#include "train/warmstart.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-typedef struct report {
+typedef struct view {
     const gp_options *o;
-    bool quiet;
-    gp_runlog *log;
-    advgp_status log_status; // of the first line that could not be written
-    advgp_error log_error;
     double next_line; // wall clock of the next line of progress
-    double peak;      // bytes of anonymous memory, the most seen at an evaluation or the end
-    const gp_replay_feed *replay;
-    uint64_t bits;  // of the model
-    double *delays; // --delay-worker
-    size_t n_delays;
-    gp_participant *part; // NULL: all workers are threads of this process
-    char resume[4096];    // checkpoint to go on from; empty: none
-    bool saved;           // this run has written one
-} report;
+} view;
 
-// ---- log ------------------------------------------------------------------------------------------------------------
-
-static void add_read(json_t *files, const char *path)
-{
-    char manifest[4096];
-    json_array_append_new(files, gp_json_file(path));
-    if (!gp_packed_is(path)) return;
-    snprintf(manifest, sizeof manifest, "%s/manifest.json", path); // has the hash of every shard's head
-    json_array_append_new(files, gp_json_file(manifest));
-}
-
-// Files that are read beside the operands, and what tells a packed operand from another.
-static json_t *read_files(const gp_options *o)
-{
-    json_t *files = json_array();
-    gp_split split;
-    for (size_t i = 0; i < o->n_operands; i++)
-        if (gp_packed_is(o->operands[i])) add_read(files, o->operands[i]);
-    const char *validation = gp_options_text(o, "validation"), *test = gp_options_text(o, "test");
-    if (validation && gp_split_parse(validation, 0, &split, NULL) == ADVGP_OK && split.kind == GP_SPLIT_FILE)
-        add_read(files, validation);
-    if (test) add_read(files, test);
-    if (gp_request_start(o)) add_read(files, gp_request_start(o));
-    return files;
-}
-
-// Names of the options that someone gave: the others may have another default one day, or no meaning for the method.
-static json_t *given_options(const gp_options *o)
-{
-    json_t *names = json_array();
-    for (size_t i = 0; i < o->n_values; i++)
-        if (o->values[i].origin != GP_FROM_DEFAULT && !o->values[i].option->command_line_only)
-            json_array_append_new(names, json_string(o->values[i].option->name));
-    return names;
-}
-
-json_t *gp_cli_manifest(const gp_options *o, const char *command)
-{
-    json_t *files = json_array();
-    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
-                     "blas", gp_blas_name(), "cpu", gp_cli_cpu_json(), "precision", "double", "inputs", files, "read",
-                     read_files(o), "options", gp_options_json(o), "given", given_options(o));
-}
-
-static advgp_status open_log(report *r, advgp_error *err)
-{
-    const char *path = gp_options_text(r->o, "log");
-    if (!path) return ADVGP_OK;
-    json_t *manifest = gp_cli_manifest(r->o, "train");
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
-    const advgp_status st = r->resume[0] ? gp_runlog_append(path, &r->log, err)
-                                         : gp_runlog_create(path, manifest, &r->log, err);
-    json_decref(manifest);
-    return st;
-}
-
-// A log that was there is replaced when the training begins: whatever was wrong with data and options has been said by
-// then.
-static void start_log(report *r)
-{
-    if (!r->log && r->log_status == ADVGP_OK) r->log_status = open_log(r, &r->log_error);
-}
-
-static void log_event(report *r, const char *event, json_t *fields)
-{
-    start_log(r);
-    if (!r->log) {
-        json_decref(fields);
-        return;
-    }
-    advgp_error err;
-    const advgp_status st = gp_runlog_event_take(r->log, event, fields, &err);
-    if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
-}
-
-// ---- progress -------------------------------------------------------------------------------------------------------
-
-static void on_phase(void *ctx, const char *what)
-{
-    report *r = ctx;
-    start_log(r);
-    gp_cli_say(r->o, "%s", what);
-}
-
-static double anonymous_memory(void)
-{
-    char line[256];
-    double kilobytes = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "RssAnon:", 8)) kilobytes = strtod(line + 8, NULL);
-    if (f) fclose(f);
-    return 1024 * kilobytes;
-}
-
-static void note_memory(report *r)
-{
-    r->peak = fmax(r->peak, anonymous_memory());
-}
-
-static void on_ps(void *ctx, const gp_ps_event *event)
-{
-    report *r = ctx;
-    if (r->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
-}
-
-json_t *gp_cli_delay_json(size_t max_delay)
-{
-    return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
-}
-
-static json_t *id_json(uint64_t id)
-{
-    char text[20];
-    snprintf(text, sizeof text, "%016" PRIx64, id);
-    return json_string(text);
-}
+// ---- progress
+// --------------------------------------------------------------------------------------------------------
 
 static void on_begin(void *ctx, const gp_train_plan *p)
 {
-    report *r = ctx;
-    json_t *fields = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m,
-                               "components", (json_int_t)p->components, "workers", (json_int_t)p->workers,
-                               "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps",
-                               (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
-                               gp_cli_delay_json(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
-    if (fields && p->checkpoint) { // a line before tells of it, and its id
-        json_object_set_new(fields, "checkpoint", id_json(p->checkpoint));
-        json_object_set_new(fields, "judged", json_integer((json_int_t)p->evaluated));
-        json_object_set_new(fields, "judging", json_boolean(p->evaluating));
-    }
-    log_event(r, "begin", fields);
+    const view *r = ctx;
     char delay[24] = "any";
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
                p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
 }
 
-static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
+static void on_unsaved(void *ctx, const char *why)
 {
-    report *r = ctx;
-    log_event(r, "checkpoint",
-              json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
-                        id_json(id), "failed", failed ? gp_json_text(failed) : json_null()));
-    r->saved |= !failed;
-    if (!failed) return;
+    (void)ctx;
     char text[700]; // an error, so --quiet does not hide it
-    snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", failed);
+    snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", why);
     gp_cli_complain(text);
-}
-
-static json_t *workers_json(const gp_train_eval *e)
-{
-    json_t *list = json_array();
-    for (size_t k = 0; list && k < e->n_workers; k++)
-        json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f}", "live", e->workers[k].live, "rows_per_second",
-                                              e->workers[k].rows_per_second, "age", e->workers[k].age, "waited",
-                                              e->workers[k].waited));
-    return list;
-}
-
-json_t *gp_cli_eval_json(const gp_train_eval *e)
-{
-    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                     "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
-                     gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
 // "[0: 51000 rows/s, age 0, waits 1 %]" of each, where they are up to eight; of more, the slowest, and how many there
@@ -244,11 +62,9 @@ static void describe_workers(const gp_train_eval *e, double seconds, char *text,
 
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
-    report *r = ctx;
-    note_memory(r);
-    log_event(r, "eval", gp_cli_eval_json(e));
+    view *r = ctx;
     const double now = gp_clock_wall();
-    if (r->quiet || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
+    if (gp_options_flag(r->o, "quiet") || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
     r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
     char held_out[64] = "", bound[48] = "", of[64] = "", speed[48] = "", left[48] = "", workers[512] = "";
     const bool moved = e->rows_per_second > 0; // not at once after a resumption
@@ -261,48 +77,8 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     gp_cli_say(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
-static int on_stop(void *ctx)
-{
-    (void)ctx;
-    return gp_cli_stopped();
-}
-
-// ---- results --------------------------------------------------------------------------------------------------------
-
-static json_t *coverage_json(const double *coverage)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < 5; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%g", gp_levels[i]);
-        json_object_set_new(object, key, gp_json_real(coverage[i]));
-    }
-    return object;
-}
-
-static json_t *result_json(const report *r, const char *path, const gp_train_result *t)
-{
-    const gp_server_counts *c = &t->counts;
-    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
-                     "s:I, s:I, s:I, s:I}",
-                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
-                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
-                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
-                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
-                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
-                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)r->peak, "held_out",
-                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_cli_scored_word(t), "scored_rows",
-                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
-                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
-                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
-}
-
-const char *gp_cli_scored_word(const gp_train_result *r)
-{
-    static const char *const words[] = {
-        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
-    return words[r->assessment.scored];
-}
+// ---- results
+// ---------------------------------------------------------------------------------------------------------
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
@@ -316,8 +92,11 @@ gp_scored_text gp_cli_scored(const gp_train_result *r)
     return text;
 }
 
-static void print_result(const report *r, const char *path, const gp_model *model, const gp_train_result *t)
+static void print_result(const gp_training_made *made)
 {
+    const char *path = made->path;
+    const gp_model *model = made->model;
+    const gp_train_result *t = made->result;
     char what[48];
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
     printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
@@ -331,7 +110,7 @@ static void print_result(const report *r, const char *path, const gp_model *mode
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
-    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, r->part ? " of the lead" : "");
+    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
                t->step_seconds, t->finish_seconds, t->last_seconds);
@@ -343,36 +122,14 @@ static void print_result(const report *r, const char *path, const gp_model *mode
     printf("\n");
 }
 
-// ---- the run --------------------------------------------------------------------------------------------------------
-
-static json_t *plan_json(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
+static advgp_status on_made(void *ctx, const gp_training_made *made, advgp_error *err)
 {
-    const gp_schema *s = data->schema;
-    const gp_method *method = gp_request_method(o);
-    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
-    json_t *inputs = json_array(), *settings = json_object();
-    for (size_t j = 0; j < s->d; j++)
-        json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
-                                                gp_json_real(s->x_mean[j]), "scale", gp_json_real(s->x_scale[j])));
-    const struct {
-        const char *name;
-        json_t *value;
-    } said[] = {{"inducing", json_integer((json_int_t)t->m)},
-                {"components", t->components ? json_integer((json_int_t)t->components) : json_string("auto")},
-                {"kernel", json_string(t->kernel->name)},
-                {"map", json_string(gp_options_text(o, "map"))},
-                {"trend", json_string(gp_trend_name(t->trend))},
-                {"start", gp_json_text(gp_options_text(o, "start"))}};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
-        json_decref(said[i].value);
-    }
-    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
-                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
-                     "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
-                     gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
-                     "inputs", inputs, "method", method->name, "settings", settings, "model",
-                     gp_json_text(gp_options_text(o, "output")));
+    const view *r = ctx;
+    if (gp_options_flag(r->o, "json"))
+        return gp_cli_print_json_take(gp_record_result(made->path, made->result, made->peak), err);
+    print_result(made);
+    (void)fflush(stdout); // a launcher may end this process when its workers have ended
+    return ADVGP_OK;
 }
 
 static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
@@ -402,250 +159,26 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     printf("; model to %s\n", gp_options_text(o, "output"));
 }
 
-// Before the training: a slip in its name must not cost the run.
-advgp_status gp_cli_load_test(const gp_options *o, gp_loaded *data, gp_shards **rows, advgp_error *err)
+static advgp_status on_plan(void *ctx, const gp_train_options *options, const gp_loaded *data, advgp_error *err)
 {
-    const char *path = gp_options_text(o, "test");
-    *rows = NULL;
-    if (!path) return ADVGP_OK;
-    // A query over several files: the test file stands for the first, the others are those of training.
-    const bool joined = data->sql && !gp_packed_is(o->operands[0]);
-    const size_t n = joined ? o->n_operands : 1;
-    const char **paths = gp_alloc(n, sizeof *paths);
-    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
-    paths[0] = path;
-    for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
-    advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, gp_cli_host(o), &data->notes, rows, err);
-    gp_free(paths);
-    if (st == ADVGP_OK && gp_shards_rows(*rows, GP_STOP) == 0)
-        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s'", path, data->schema->target);
-    return st == ADVGP_OK ? st : gp_wrap(err, st, "--test");
+    const view *r = ctx;
+    if (gp_options_flag(r->o, "json")) return gp_cli_print_json_take(gp_record_plan(r->o, options, data), err);
+    print_plan(r->o, options, data);
+    return ADVGP_OK;
 }
 
-static advgp_status show(const report *r, const char *path, const gp_model *model, const gp_train_result *result,
-                         advgp_error *err)
-{
-    if (!gp_options_flag(r->o, "json")) {
-        print_result(r, path, model, result);
-        return ADVGP_OK;
-    }
-    return gp_cli_print_json_take(result_json(r, path, result), err);
-}
+// ---- the verb
+// --------------------------------------------------------------------------------------------------------
 
-// Where the state is saved: interrupted or killed, a run can always go on.
-static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)
+advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {
-    const char *given = gp_options_text(o, "checkpoint");
-    snprintf(beside, n, "%s.checkpoint", gp_options_text(o, "output"));
-    return given ? given : beside;
-}
-
-static advgp_status check_outputs(const gp_options *o, bool replay, advgp_error *err)
-{
-    if (replay) return gp_check_written(o, "output", gp_options_text(o, "output"), GP_WRITTEN_MODEL, err);
-    char beside[4096];
-    const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
-               *log = gp_options_text(o, "log");
-    if (gp_place_same(path, checkpoint) || (log && (gp_place_same(log, path) || gp_place_same(log, checkpoint))))
-        return gp_fail(err, ADVGP_EINVAL,
-                       "model, checkpoint and log need three different files, and two of them are %s",
-                       log && !gp_place_same(path, checkpoint) ? log : path);
-    advgp_status st = gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err);
-    if (st == ADVGP_OK) st = gp_check_written(o, "checkpoint", checkpoint, GP_WRITTEN_CHECKPOINT, err);
-    if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
-    return st;
-}
-
-// What two runs that are the same have in common: a hash of parameters, statistics and calibration.
-static uint64_t bits_of(const gp_model *m)
-{
-    if (!m->spec.n_components) return 0; // nothing that steps have made
-    uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
-    h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
-    h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
-    return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
-}
-
-// How an interrupted run is gone on with.
-static advgp_status tell_interrupted(const report *r, const char *path, const char *checkpoint,
-                                     const gp_train_result *result, advgp_error *err)
-{
-    if (!gp_request_method(r->o)->resumes)
-        return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
-    if (result->unsaved[0])
-        return gp_fail(err, ADVGP_ESTOPPED,
-                       "interrupted: the model so far is in %s; the state to go on from is lost: %s", path,
-                       result->unsaved);
-    return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s; go on with --resume %s", path,
-                   checkpoint);
-}
-
-// The model is written before anything else is tried, and nothing that fails afterwards, least of all a reader of
-// standard output that has gone, keeps the log from its last line.
-static advgp_status conclude(report *r, const gp_model *model, const gp_train_result *result, const char *checkpoint,
-                             bool checkpoint_ends, advgp_error *err)
-{
-    char kept[4096];
-    advgp_error unsaved = {0}, unshown = {0};
-    const advgp_status saved = gp_model_save_or_rescue(model, gp_options_text(r->o, "output"), checkpoint, kept,
-                                                       sizeof kept, &unsaved);
-    note_memory(r);
-    if (!kept[0]) {
-        if (err) *err = unsaved;
-        return saved;
-    }
-    advgp_status st = ADVGP_OK;
-    const advgp_status shown = show(r, kept, model, result, &unshown);
-    json_t *done = result_json(r, kept, result);
-    if (done) json_object_set_new(done, "bits", id_json(r->bits));
-    log_event(r, "done", done);
-    const bool interrupted = result->interrupted && !r->replay; // a replay repeats a run that was
-    if (saved != ADVGP_OK || shown != ADVGP_OK) {
-        if (err) *err = saved != ADVGP_OK ? unsaved : unshown;
-        st = saved != ADVGP_OK ? saved : shown;
-    }
-    if (interrupted && saved == ADVGP_OK) return tell_interrupted(r, kept, checkpoint, result, err);
-    if (saved == ADVGP_OK && checkpoint_ends) (void)unlink(checkpoint);
-    return st;
-}
-
-static advgp_status train(report *r, gp_loaded *data, const gp_shards *test, gp_train_options options, advgp_error *err)
-{
-    const gp_options *o = r->o;
-    char checkpoint[4096];
-    options.checkpoint = r->replay ? NULL : checkpoint_path(o, checkpoint, sizeof checkpoint);
-    const gp_train_events events = {.ctx = r,
-                                    .eval = on_eval,
-                                    .phase = on_phase,
-                                    .stop = on_stop,
-                                    .ps = on_ps,
-                                    .begin = on_begin,
-                                    .checkpoint = on_checkpoint};
-    options.delays = r->delays, options.n_delays = r->n_delays;
-    options.replay = r->replay;
-    options.test = test;
-    options.resume = r->resume[0] ? r->resume : NULL;
-    if (r->part) options.cluster = gp_participant_cluster(r->part);
-    if (r->part && gp_options_is(o, "max-delay", "auto")) options.max_delay = options.rule->max_delay;
-    gp_model *model = NULL;
-    gp_train_result result;
-    gp_notes notes = {0};
-    const gp_train_request request = {.shards = data->shards,
-                                      .schema = data->schema,
-                                      .sql = data->sql,
-                                      .options = &options,
-                                      .events = &events,
-                                      .notes = &notes};
-    advgp_status st = gp_request_method(o)->train(&request, &model, &result, err);
-    if (st != ADVGP_OK) {
-        gp_notes_fini(&notes);
-        if (st != ADVGP_ECLUSTER || !r->saved) return st; // what lies there may be of another run
-        const advgp_error why = *err;
-        return gp_fail(err, st, "%.400s; go on with --resume %s", why.text, options.checkpoint);
-    }
-    data->schema = NULL; // the model has it
-    json_t *used = gp_options_json(o);
-    if (used) json_object_update(model->options, used);
-    json_decref(used);
-    r->bits = bits_of(model);
-    st = conclude(r, model, &result, options.checkpoint, options.checkpoint == checkpoint, err);
-    gp_cli_notes(o, &notes);
-    gp_model_free(model);
-    gp_notes_fini(&notes);
-    return st;
-}
-
-// Everything that is read, and the options that follow from it. *theta is where a model of --start says to begin.
-static advgp_status prepare(const gp_options *o, gp_loaded *data, gp_shards **test, gp_train_options *options,
-                            double **theta, advgp_error *err)
-{
-    gp_model *start = NULL;
-    advgp_status st = gp_request_start(o) ? gp_model_load(gp_request_start(o), &start, err) : ADVGP_OK;
-    if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start is neither kmeans, greedy nor random, and as a model");
-    *options = gp_request_train(o);
-    if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
-    if (st == ADVGP_OK) st = gp_load_training(o, gp_cli_host(o), data, err);
-    if (st == ADVGP_OK) st = gp_cli_load_test(o, data, test, err);
-    if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
-    if (st == ADVGP_OK && start) {
-        st = gp_warmstart(start, gp_request_start(o), data->schema, theta, err);
-        options->theta = *theta;
-        if (st != ADVGP_OK) (void)gp_wrap(err, st, "--start");
-    }
-    gp_model_free(start);
-    return st;
+    view v = {.o = o};
+    const gp_training_events events = {
+        .ctx = &v, .begin = on_begin, .eval = on_eval, .unsaved = on_unsaved, .plan = on_plan, .made = on_made};
+    return gp_training(o, replay, gp_cli_host(o), &events, bits, err);
 }
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)
 {
     return gp_cli_training(o, NULL, NULL, err);
-}
-
-// The checkpoint of --resume; of auto the one that is there, if there is one.
-static void find_resume(report *r)
-{
-    char beside[4096];
-    const char *path = gp_options_text(r->o, "resume");
-    if (gp_options_is(r->o, "resume", "auto")) {
-        path = checkpoint_path(r->o, beside, sizeof beside);
-        if (access(path, F_OK) != 0) path = NULL;
-    }
-    snprintf(r->resume, sizeof r->resume, "%s", path ? path : "");
-}
-
-static advgp_status lead(report *r, uint64_t *bits, advgp_error *err)
-{
-    const gp_options *o = r->o;
-    gp_loaded data = {0};
-    gp_train_options options;
-    double *theta = NULL;
-    gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-    gp_shards *test = NULL;
-    const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = check_outputs(o, r->replay != NULL, err);
-    const size_t workers = r->part                               ? gp_participant_workers(r->part)
-                           : gp_options_is(o, "workers", "auto") ? gp_cores()
-                                                                 : (size_t)gp_options_int(o, "workers");
-    if (st == ADVGP_OK) st = gp_request_delays(o, workers, &r->delays, &r->n_delays, err);
-    if (st == ADVGP_OK) st = prepare(o, &data, &test, &options, &theta, err);
-    if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
-    if (st == ADVGP_OK) gp_cli_notes(o, &data.notes);
-    if (st == ADVGP_OK && dry) {
-        if (gp_options_flag(o, "json"))
-            st = gp_cli_print_json_take(plan_json(o, &options, &data), err);
-        else
-            print_plan(o, &options, &data);
-    } else {
-        if (st == ADVGP_OK && r->resume[0]) st = open_log(r, err); // goes on with the log that is there
-        if (st == ADVGP_OK) st = train(r, &data, test, options, err);
-        if (st == ADVGP_OK && r->log_status != ADVGP_OK) {
-            st = r->log_status;
-            if (err) *err = r->log_error;
-        }
-    }
-    if (bits) *bits = r->bits;
-    gp_runlog_close(r->log);
-    gp_free(theta);
-    gp_free(r->delays);
-    gp_shards_free(test);
-    gp_loaded_fini(&data);
-    return st;
-}
-
-advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
-{
-    report r = {.o = o, .quiet = gp_options_flag(o, "quiet"), .replay = replay};
-    advgp_status st = gp_request_check(o, err);
-    if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run"))
-        st = gp_participant_open(o, gp_cli_host(o), &r.part, err);
-    if (st != ADVGP_OK) return st;
-    if (!replay) find_resume(&r);
-    if (r.part && gp_participant_is_worker(r.part))
-        st = gp_participant_work(r.part, err);
-    else
-        st = lead(&r, bits, err);
-    (void)fflush(stdout); // a launcher may end this process when its workers have ended
-    gp_participant_close(r.part, st == ADVGP_OK || !err ? NULL : err->text);
-    return st;
 }

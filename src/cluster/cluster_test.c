@@ -476,7 +476,7 @@ static void a_slow_worker_is_not_lost_for_ever(void **state)
     while (!gp_server_collected(run->server) && gp_clock_wall() - began < 20)
         must(run->ops->turn(run, 0.1, &err), &err);
     CHECK(gp_server_collected(run->server), "a pass", "%s", w.said);
-    CHECK(gp_server_count(run->server).lost > 0 && strstr(w.said, "(--stuck-after)"), "a pass", "%s", w.said);
+    CHECK(gp_server_count(run->server).lost > 0 && strstr(w.said, "({stuck-after})"), "a pass", "%s", w.said);
     gp_run_free(run);
     assert_int_equal(pthread_join(s.thread, NULL), 0);
     assert_int_equal(s.status, ADVGP_OK);

@@ -303,7 +303,7 @@ static void look_around(gp_follower *f)
                      f->o.give_up);
         else
             snprintf(text, sizeof text,
-                     "no word from the lead for %.0f s: it is gone, or cannot be reached; start it again with --resume "
+                     "no word from the lead for %.0f s: it is gone, or cannot be reached; start it again with {resume} "
                      "and its workers after it",
                      silent);
         if (f->o.lost) f->o.lost(f->o.ctx, 0);

@@ -160,7 +160,7 @@ static advgp_status open_shards(joining *j, const gp_job *job, advgp_error *err)
     memcpy(j->dir, dir, strlen(dir));
     const advgp_status st = gp_packed_open(dir, &j->shards, NULL, NULL, err);
     if (st != ADVGP_OK)
-        return gp_wrap(err, st, "the shards of the run (a folder that all can open is needed, or --data DIR)");
+        return gp_wrap(err, st, "the shards of the run (a folder that all can open is needed, or {data} DIR)");
     j->fingerprint = gp_packed_fingerprint(j->shards);
     if (j->fingerprint != job->fingerprint || j->shards->d != job->claims.spec.d)
         return gp_fail(err, ADVGP_ECLUSTER, "%s holds other rows than the lead's: use the same packed folder", dir);

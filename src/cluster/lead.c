@@ -444,7 +444,7 @@ static advgp_status look_for_the_lost(gp_lead *l, advgp_error *err)
         if (!p || !p->has_work || l->now - p->given <= allowance(l, k, p)) continue;
         const double took = l->now - p->given;
         gp_lead_tell(l,
-                     "worker %u (%s) lives, but has not answered for %.0f s (--stuck-after): it is lost, and should it "
+                     "worker %u (%s) lives, but has not answered for %.0f s ({stuck-after}): it is lost, and should it "
                      "come back, it has twice the time",
                      k, gp_lead_name(l, m.peer), took);
         p->stuck_seconds = took / fmax(1, rows_of(l, k));
@@ -477,7 +477,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
                  left = wait - waited;
     if (left <= 0 && soon && l->run.on_loss == GP_LOSS_STOP)
         return gp_fail(err, ADVGP_ECLUSTER,
-                       "%zu of the %zu workers of the run before are here after %.0f s, and --on-loss is stop", live,
+                       "%zu of the %zu workers of the run before are here after %.0f s, and {on-loss} is stop", live,
                        l->workers, waited);
     if (left <= 0 && live >= o->workers_min && live > 0) {
         gp_lead_tell(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
@@ -487,7 +487,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
     if (left <= 0)
         return gp_fail(err, ADVGP_ECLUSTER,
                        "%zu workers have come in %.0f s, at least %zu are needed: look why the others did not start, "
-                       "or give them more time with --wait",
+                       "or give them more time with {wait}",
                        live, o->wait, o->workers_min);
     if (l->now - l->told >= gp_lead_told_again && waited >= 1) {
         gp_lead_tell(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);

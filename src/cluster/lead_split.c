@@ -34,7 +34,7 @@ advgp_status gp_lead_split_begin(gp_lead *l, advgp_error *err)
     const size_t n = l->o.servers;
     l->collects = l->active = false;
     l->interval_began = l->now;
-    if (n > whole.count) return gp_fail(err, ADVGP_EINVAL, "--servers %zu: there are %zu parameters", n, whole.count);
+    if (n > whole.count) return gp_fail(err, ADVGP_EINVAL, "{servers} %zu: there are %zu parameters", n, whole.count);
     l->posts = gp_alloc(n, sizeof *l->posts);
     if (!l->posts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
     for (size_t i = 0; i < n; i++) {

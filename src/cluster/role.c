@@ -26,13 +26,13 @@ advgp_status gp_role_decide(const gp_role_facts *f, gp_role *out, advgp_error *e
     if (!wants_to_lead(f)) {
         if (!f->server_named && f->meeting == GP_MEETING_NONE)
             return gp_fail(err, ADVGP_EINVAL,
-                           "a worker must find its lead: name it with --server HOST:PORT, or a file on a "
-                           "shared disk with --rendezvous FILE");
+                           "a worker must find its lead: name it with {server} HOST:PORT, or a file on a "
+                           "shared disk with {rendezvous} FILE");
         if (f->launched && f->rank > 0) *out = gp_role_of_rank((size_t)f->rank, f->servers);
         return ADVGP_OK;
     }
     if (f->server_named)
-        return gp_fail(err, ADVGP_EINVAL, "--server is for workers: a server says with --listen where it is");
+        return gp_fail(err, ADVGP_EINVAL, "{server} is for workers: a server says with {listen} where it is");
     if (f->meeting != GP_MEETING_TAKEN) {
         out->kind = GP_IS_LEAD;
         return ADVGP_OK;

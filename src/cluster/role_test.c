@@ -35,14 +35,14 @@ static void who_names_a_server_works_for_it(void **state)
     const gp_role role = decide((gp_role_facts){.rank = -1, .server_named = true});
     assert_int_equal(role.kind, GP_IS_WORKER);
     assert_true(role.place == GP_ANY_WORKER && !role.yields && !role.late);
-    refused((gp_role_facts){.wish = GP_ROLE_LEAD, .rank = -1, .server_named = true}, "--listen");
+    refused((gp_role_facts){.wish = GP_ROLE_LEAD, .rank = -1, .server_named = true}, "{listen}");
 }
 
 static void a_worker_must_know_where_its_lead_is(void **state)
 {
     (void)state;
-    refused((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1}, "--rendezvous");
-    refused((gp_role_facts){.launched = true, .rank = 3}, "--server");
+    refused((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1}, "{rendezvous}");
+    refused((gp_role_facts){.launched = true, .rank = 3}, "{server}");
     for (gp_meeting m = GP_MEETING_OPEN; m <= GP_MEETING_TAKEN; m++) // it waits for one that is not there yet
         assert_int_equal(decide((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1, .meeting = m}).kind, GP_IS_WORKER);
 }

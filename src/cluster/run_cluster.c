@@ -119,12 +119,12 @@ static advgp_status check_split(const cluster_run *r, advgp_error *err)
     if (!r->split) return ADVGP_OK;
     if (!rule->element_wise)
         return gp_fail(err, ADVGP_EINVAL,
-                       "--servers: the optimizer %s needs all parameters in one place; use --optimizer prox",
+                       "{servers}: the optimizer %s needs all parameters in one place; use {optimizer} prox",
                        rule->name);
     if (r->base.rotation)
         return gp_fail(err, ADVGP_EINVAL,
-                       "--servers: features of eigenvectors turn with every step and need all parameters in one place; "
-                       "use --map cholesky");
+                       "{servers}: features of eigenvectors turn with every step and need all parameters in one place; "
+                       "use {map} cholesky");
     return ADVGP_OK;
 }
 

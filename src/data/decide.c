@@ -42,13 +42,13 @@ static advgp_status check_rows(const gp_fit *f, advgp_error *err)
     if (!gp_scale_is_usable(f->y.weight / (double)n))
         return gp_fail(err, ADVGP_EDATA,
                        "the weights in column '%s' add up to %g over %zu rows, which double precision cannot compute "
-                       "with: multiply them by a power of ten (--sql)",
+                       "with: multiply them by a power of ten ({sql})",
                        f->options->weights, f->y.weight, n);
     if (!isfinite(f->y.mean) || !gp_scale_is_usable(sqrt(f->y.m2 / f->y.weight)))
         return gp_fail(err, ADVGP_EDATA,
-                       "the target '%s' goes from %g to %g: %s; multiply it by a power of ten (--sql)%s", target,
+                       "the target '%s' goes from %g to %g: %s; multiply it by a power of ten ({sql})%s", target,
                        f->y.least, f->y.most, spread_is_unusable,
-                       f->y.least > 0 && !f->options->log_target ? ", or fit its logarithm with --log-target" : "");
+                       f->y.least > 0 && !f->options->log_target ? ", or fit its logarithm with {log-target}" : "");
     return ADVGP_OK;
 }
 
@@ -61,12 +61,12 @@ static advgp_status note_weights(const gp_fit *f, advgp_error *err)
     if (o->weights_are == GP_WEIGHTS_IMPORTANCE && (mean < 0.5 || mean > 2))
         return gp_notes_add(f->notes, err, 1,
                             "the weights in '%s' have a mean of %.4g and are scaled to 1: they say how much a row "
-                            "matters. Where they count rows, say --weights-are counts",
+                            "matters. Where they count rows, say {weights-are} counts",
                             o->weights, mean);
     if (o->weights_are == GP_WEIGHTS_COUNTS && mean < 0.5)
         return gp_notes_add(f->notes, err, 1,
                             "the weights in '%s' add up to %.4g for %zu rows, so these count as %.4g rows and little "
-                            "is learned from them. Where they say how much a row matters, leave out --weights-are",
+                            "is learned from them. Where they say how much a row matters, leave out {weights-are}",
                             o->weights, f->y.weight, f->y.n, f->y.weight);
     return ADVGP_OK;
 }
@@ -81,7 +81,7 @@ static advgp_status note_rows(const gp_fit *f, advgp_error *err)
     if (st == ADVGP_OK && u->n_no_weight)
         st = gp_notes_add(f->notes, err, u->n_no_weight, "%zu rows of weight 0 are left out", u->n_no_weight);
     if (st == ADVGP_OK && u->n_gaps)
-        st = gp_notes_add(f->notes, err, u->n_gaps, "%zu rows with a missing input are left out (--missing drop)",
+        st = gp_notes_add(f->notes, err, u->n_gaps, "%zu rows with a missing input are left out ({missing} drop)",
                           u->n_gaps);
     return st;
 }
@@ -128,7 +128,7 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
     return gp_fail(err, ADVGP_EDATA,
                    "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty if "
                    "it is missing, or decide "
-                   "with --encode %s=onehot|target or --exclude %s",
+                   "with {encode} %s=onehot|target or {exclude} %s",
                    f->source->label, slip->first_row + 1, column_name(f, c),
                    gp_show_text(shown, sizeof shown, slip->text, slip->n), others, column_name(f, c),
                    column_name(f, c));
@@ -144,7 +144,7 @@ static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp
         return gp_notes_add(f->notes, err, n, "column '%s' is left out: more than %zu different texts in %zu rows",
                             name, n, rows_of(f));
     return gp_notes_add(f->notes, err, n,
-                        "column '%s' is left out: %zu different texts in %zu rows (--encode %s=target keeps it)", name,
+                        "column '%s' is left out: %zu different texts in %zu rows ({encode} %s=target keeps it)", name,
                         n, rows_of(f), name);
 }
 
@@ -156,11 +156,11 @@ static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, adv
     if (c->forced) {
         if (c->encoding == GP_ENCODING_ONEHOT && n > GP_ONEHOT_FORCED_MAX)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has %zu values, and one-hot takes %d at most; use --encode %s=target",
+                           "column '%s' has %zu values, and one-hot takes %d at most; use {encode} %s=target",
                            column_name(f, c), n, GP_ONEHOT_FORCED_MAX, column_name(f, c));
         if (c->categories.overflowed)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has more than %zu values: too many to encode; use --exclude %s",
+                           "column '%s' has more than %zu values: too many to encode; use {exclude} %s",
                            column_name(f, c), n, column_name(f, c));
         return ADVGP_OK;
     }
@@ -274,8 +274,8 @@ static advgp_status scale_input(gp_schema *s, const gp_input *input, const gp_ca
     case GP_ENCODING_NUMBER:
         if (!isfinite(c->moments[0].mean) || !gp_scale_is_usable(sqrt(c->moments[0].m2 / s->n_weight)))
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' goes from %g to %g: %s; multiply it by a power of ten (--sql), or leave it out "
-                           "with --exclude %s",
+                           "column '%s' goes from %g to %g: %s; multiply it by a power of ten ({sql}), or leave it out "
+                           "with {exclude} %s",
                            input->name, c->moments[0].least, c->moments[0].most, spread_is_unusable, input->name);
         set_scale(s, j++, c->moments[0].mean, c->moments[0].m2 / s->n_weight);
         break;
@@ -337,7 +337,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     }
     if (st == ADVGP_OK && s->n_inputs == 0)
         st = gp_fail(err, ADVGP_EDATA,
-                     "no column is left to predict from: all are constant, missing or free text (--encode "
+                     "no column is left to predict from: all are constant, missing or free text ({encode} "
                      "COLUMN=target keeps one)");
     if (st == ADVGP_OK) st = gp_schema_layout(s, err);
     for (size_t i = 0; st == ADVGP_OK && i < s->n_inputs; i++)

@@ -158,7 +158,7 @@ static advgp_status refuse_missing(const gp_encoder *e, const bound_input *b, co
                                    advgp_error *err)
 {
     if (e->schema->missing != GP_MISSING_ERROR) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' is missing; fill it, or allow --missing impute or drop",
+    return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' is missing; fill it, or allow {missing} impute or drop",
                    e->source->label, chunk->first_row + e->usable.rows[k] + 1, b->input->name);
 }
 

@@ -27,10 +27,10 @@ static advgp_status check_lists(const gp_fit *f, advgp_error *err)
         st = gp_source_require(f->source, o->exclude[i], "exclude", &index, err);
     if (st != ADVGP_OK) return st;
     if (is_listed(o->features, o->n_features, o->target))
-        return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be a feature; take it out of --features",
+        return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be a feature; take it out of {features}",
                        o->target);
     if (o->weights && is_listed(o->features, o->n_features, o->weights))
-        return gp_fail(err, ADVGP_EINVAL, "'%s' holds the weights and cannot be a feature; take it out of --features",
+        return gp_fail(err, ADVGP_EINVAL, "'%s' holds the weights and cannot be a feature; take it out of {features}",
                        o->weights);
     if (o->weights && strcmp(o->weights, o->target) == 0)
         return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be both target and weights", o->target);
@@ -38,7 +38,7 @@ static advgp_status check_lists(const gp_fit *f, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be excluded", o->target);
     for (size_t i = 0; i < o->n_features; i++)
         if (is_listed(o->exclude, o->n_exclude, o->features[i]))
-            return gp_fail(err, ADVGP_EINVAL, "'%s' is in both --features and --exclude; take it out of one of them",
+            return gp_fail(err, ADVGP_EINVAL, "'%s' is in both {features} and {exclude}; take it out of one of them",
                            o->features[i]);
     return ADVGP_OK;
 }
@@ -52,7 +52,7 @@ static advgp_status find_roles(gp_fit *f, advgp_error *err)
     advgp_status st = gp_source_require(f->source, o->target, "the target", &index, err);
     if (st == ADVGP_OK) f->roles.target = (long)index;
     if (st == ADVGP_OK && f->source->columns[index].type == GP_TIME)
-        st = gp_fail(err, ADVGP_EDATA, "the target '%s' holds dates; a number is needed (compute one with --sql)",
+        st = gp_fail(err, ADVGP_EDATA, "the target '%s' holds dates; a number is needed (compute one with {sql})",
                      o->target);
     if (st == ADVGP_OK && o->weights) {
         st = gp_source_require(f->source, o->weights, "the weights", &index, err);
@@ -127,7 +127,7 @@ static advgp_status count_missing(gp_fit *f, gp_candidate *c, const gp_chunk *ch
 {
     if (f->options->missing == GP_MISSING_ERROR)
         return gp_fail(err, ADVGP_EDATA,
-                       "%s, row %zu: column '%s' is missing; fill it, or allow --missing impute or drop",
+                       "%s, row %zu: column '%s' is missing; fill it, or allow {missing} impute or drop",
                        f->source->label, chunk->first_row + f->usable.rows[k] + 1, f->source->columns[c->column].name);
     c->n_missing++;
     c->missing_weight += f->usable.w[k];

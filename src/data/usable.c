@@ -90,7 +90,7 @@ advgp_status gp_usable_chunk(gp_usable *u, const gp_source *source, const gp_rol
             if (roles->log_target && target <= 0)
                 return gp_fail(
                     err, ADVGP_EDATA,
-                    "%s, row %zu: the target '%s' is %g, and a logarithm needs it above 0; leave out --log-target",
+                    "%s, row %zu: the target '%s' is %g, and a logarithm needs it above 0; leave out {log-target}",
                     source->label, row + 1, source->columns[roles->target].name, target);
         }
         size_t k = u->n++;

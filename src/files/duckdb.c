@@ -615,7 +615,7 @@ const gp_source_ops gp_source_duckdb = {.name = "duckdb", .next = file_next, .re
 static advgp_status make_label(const file_source *s, gp_buffer *label, advgp_error *err)
 {
     if (s->user_sql)
-        gp_buffer_add(label, "the result of --sql");
+        gp_buffer_add(label, "the result of {sql}");
     else if (s->inputs.n_files == 1)
         gp_buffer_add(label, "%s", s->inputs.files[0].shown);
     else

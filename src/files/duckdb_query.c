@@ -22,7 +22,7 @@ static advgp_status ask(gp_duckdb *d, const char *sql, const char *text, char **
     char *answer = ok ? duckdb_value_varchar(&result, 0, 0) : NULL;
     advgp_status st = ADVGP_OK;
     if (!answer)
-        st = gp_fail(err, ADVGP_EINVAL, "--sql: the query cannot be read: %.200s", why ? why : "no reason given");
+        st = gp_fail(err, ADVGP_EINVAL, "{sql}: the query cannot be read: %.200s", why ? why : "no reason given");
     else if (!(*out = gp_copy_text(answer)))
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     duckdb_free(answer);
@@ -36,7 +36,7 @@ advgp_status gp_duckdb_query_read(gp_duckdb *d, const char *sql, gp_query *out, 
     char *json = NULL;
     *out = (gp_query){0};
     if (strlen(sql) > GP_QUERY_BYTES_MAX)
-        return gp_fail(err, ADVGP_EINVAL, "--sql: a query of more than %d bytes", GP_QUERY_BYTES_MAX);
+        return gp_fail(err, ADVGP_EINVAL, "{sql}: a query of more than %d bytes", GP_QUERY_BYTES_MAX);
     advgp_status st = ask(d, "SELECT json_serialize_sql($1::VARCHAR)", sql, &json, err);
     if (st == ADVGP_OK) st = gp_query_init(json, out, err);
     gp_free(json);
@@ -47,7 +47,7 @@ advgp_status gp_duckdb_query_text(gp_duckdb *d, const gp_query *query, char **ou
 {
     *out = NULL;
     if (!query->exact)
-        return gp_fail(err, ADVGP_EINVAL, "--sql: the query has a number that is too large to rewrite it");
+        return gp_fail(err, ADVGP_EINVAL, "{sql}: the query has a number that is too large to rewrite it");
     char *json = json_dumps(query->tree, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     const advgp_status st = ask(d, "SELECT json_deserialize_sql($1::JSON)", json, out, err);

@@ -87,7 +87,7 @@ static advgp_status csv_error(const char *shown, const char *message, advgp_erro
         return gp_fail(err, ADVGP_EDATA,
                        "%s, line %s: column '%s' holds '%s', which is no %s as in the rows before; correct it, leave "
                        "it empty if it is "
-                       "missing, or leave the column out (--exclude %s)",
+                       "missing, or leave the column out ({exclude} %s)",
                        shown, line, a, between(b, message, "Could not convert string \"", "\" to"),
                        strcmp(between(c, message, "\" to '", "'"), "DOUBLE") == 0 ? "number" : c, a);
     if (strstr(message, "Maximum line size")) return line_too_long(shown, line, err);
@@ -154,8 +154,8 @@ advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *m
         return gp_fail(err, ADVGP_EDATA, "%s is not JSON lines: %s", shown, first_line(line, message));
     bool about_sql = strncmp(message, "Parser", 6) == 0 || strncmp(message, "Binder", 6) == 0 ||
                      strncmp(message, "Catalog", 7) == 0;
-    if (user_sql && about_sql) return gp_fail(err, ADVGP_EINVAL, "--sql: %s", first_line(line, message));
+    if (user_sql && about_sql) return gp_fail(err, ADVGP_EINVAL, "{sql}: %s", first_line(line, message));
     if (strncmp(message, "IO Error", 8) == 0)
         return gp_fail(err, ADVGP_EIO, "cannot read %s: %s", shown, first_line(line, message));
-    return gp_fail(err, ADVGP_EDATA, "%s: %s", user_sql ? "--sql" : shown, first_line(line, message));
+    return gp_fail(err, ADVGP_EDATA, "%s: %s", user_sql ? "{sql}" : shown, first_line(line, message));
 }

@@ -295,9 +295,9 @@ static void sql_joins_files_by_their_stems(void **state)
     assert_true(chunk->columns[1].number[0] == 6);
     gp_source_free(source);
     expect_row(paths[0], "SELECT y * 2 AS z FROM data", 1, "z", 40, NULL);
-    ASSERT_FAILS(read_all(paths[0], "SELEC y FROM data", NULL, err), ADVGP_EINVAL, "--sql");
+    ASSERT_FAILS(read_all(paths[0], "SELEC y FROM data", NULL, err), ADVGP_EINVAL, "{sql}");
     ASSERT_FAILS(read_all(paths[0], "SELECT yy FROM data", NULL, err), ADVGP_EINVAL, "yy");
-    ASSERT_FAILS(read_all(paths[0], "COPY data TO 'x.csv'", NULL, err), ADVGP_EINVAL, "--sql");
+    ASSERT_FAILS(read_all(paths[0], "COPY data TO 'x.csv'", NULL, err), ADVGP_EINVAL, "{sql}");
 }
 
 static void an_unwanted_column_is_not_read(void **state)

@@ -256,7 +256,7 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
         table->n_files = out->n_files - table->first;
         for (size_t k = 0; options->sql && !options->stored && st == ADVGP_OK && k < i; k++)
             if (strcmp(out->tables[k].name, table->name) == 0)
-                st = gp_fail(err, ADVGP_EINVAL, "%s and %s would both be the table '%s' in --sql; rename one",
+                st = gp_fail(err, ADVGP_EINVAL, "%s and %s would both be the table '%s' in {sql}; rename one",
                              options->paths[k], options->paths[i], table->name);
     }
     if (st != ADVGP_OK) gp_inputs_fini(out);

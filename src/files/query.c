@@ -171,12 +171,12 @@ static advgp_status look_at(gp_query *query, advgp_error *err)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
     else if (s.function)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "--sql: a query reads the files named on the command line, as tables named by their stems, and "
+                     "{sql}: a query reads the files named on the command line, as tables named by their stems, and "
                      "nothing else: it may not call %.80s()",
                      s.function);
     else if (s.schema)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "--sql: a query reads the files named on the command line, as tables named by their stems: there "
+                     "{sql}: a query reads the files named on the command line, as tables named by their stems: there "
                      "is no schema '%.80s'",
                      s.schema);
     else
@@ -193,11 +193,11 @@ advgp_status gp_query_init(const char *json, gp_query *out, advgp_error *err)
     const json_t *tree = out->tree, *statements = json_object_get(tree, "statements");
     advgp_status st;
     if (!tree)
-        st = gp_fail(err, ADVGP_EINVAL, "--sql: the query is nested too deeply");
+        st = gp_fail(err, ADVGP_EINVAL, "{sql}: the query is nested too deeply");
     else if (json_is_true(json_object_get(tree, "error")) && strcmp(text_of(tree, "error_type"), "parser") == 0)
-        st = gp_fail(err, ADVGP_EINVAL, "--sql: %.400s", text_of(tree, "error_message"));
+        st = gp_fail(err, ADVGP_EINVAL, "{sql}: %.400s", text_of(tree, "error_message"));
     else if (json_is_true(json_object_get(tree, "error")) || json_array_size(statements) != 1)
-        st = gp_fail(err, ADVGP_EINVAL, "--sql: a query is one SELECT, and no other statement");
+        st = gp_fail(err, ADVGP_EINVAL, "{sql}: a query is one SELECT, and no other statement");
     else
         st = look_at(out, err);
     if (st != ADVGP_OK) gp_query_fini(out);

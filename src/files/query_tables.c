@@ -29,7 +29,7 @@ static advgp_status check_names(const gp_query *query, const gp_inputs *inputs, 
         for (size_t i = 0; i < inputs->n_tables && i < 8; i++) names[i] = inputs->tables[i].name;
         add_list(&there, names, inputs->n_tables < 8 ? inputs->n_tables : 8);
         const advgp_status st = gp_fail(err, ADVGP_EINVAL,
-                                        "--sql: there is no table '%.80s'; files are tables named by their stems: %s",
+                                        "{sql}: there is no table '%.80s'; files are tables named by their stems: %s",
                                         name, there.p ? there.p : "there are none");
         gp_buffer_fini(&there);
         return st;
@@ -49,7 +49,7 @@ static advgp_status does_not_fit(const gp_query *query, size_t n_files, size_t n
                       "or a glob in quotes",
                       list)
             : gp_fail(err, ADVGP_EDATA,
-                      "the query reads %s: name a file for each, in this order or by its name (--table NAME=FILE)",
+                      "the query reads %s: name a file for each, in this order or by its name ({table} NAME=FILE)",
                       list);
     gp_buffer_fini(&tables);
     return st;
@@ -80,9 +80,9 @@ static advgp_status match(const gp_query *query, gp_inputs *inputs, bool *taken,
         size_t k = 0;
         while (k < query->n_tables && strcasecmp(query->tables[k], table->name) != 0) k++;
         if (k == query->n_tables && table->named)
-            return gp_fail(err, ADVGP_EINVAL, "--table %.80s: the query has no table of that name", table->name);
+            return gp_fail(err, ADVGP_EINVAL, "{table} %.80s: the query has no table of that name", table->name);
         if (k < query->n_tables && taken[k] && table->named)
-            return gp_fail(err, ADVGP_EINVAL, "--table %.80s: another file is that table", table->name);
+            return gp_fail(err, ADVGP_EINVAL, "{table} %.80s: another file is that table", table->name);
         bound[i] = k < query->n_tables && !taken[k];
         if (bound[i]) taken[k] = true;
         files_left += !bound[i];

@@ -103,7 +103,7 @@ static void files_are_the_tables_of_a_stored_query_by_name_then_by_place(void **
     ASSERT_FAILS(one("SELECT * FROM a, b, c", in_folder("new.csv"), &n, err), ADVGP_EDATA, "name a file for each");
     ASSERT_FAILS(stored("SELECT * FROM trips", by_place, NULL, 2, NULL, &n, &first, err), ADVGP_EDATA, "more files");
     names[0] = "place";
-    ASSERT_FAILS(stored(sql, turned, names, 2, NULL, &n, &first, err), ADVGP_EINVAL, "--table place");
+    ASSERT_FAILS(stored(sql, turned, names, 2, NULL, &n, &first, err), ADVGP_EINVAL, "{table} place");
 }
 
 static void a_target_that_no_file_has_is_null(void **state)

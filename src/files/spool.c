@@ -91,7 +91,7 @@ static advgp_status check_room(spooling *s, size_t n, advgp_error *err)
     if ((double)s->taken > limit)
         return gp_fail(err, ADVGP_EDATA,
                        "%s gives more than %g GB, the limit of its temporary copy; is it endless? Otherwise raise "
-                       "--spool-limit, or name a file",
+                       "{spool-limit}, or name a file",
                        s->from->shown, limit / 1e9);
     if (s->taken < s->look_at) return ADVGP_OK;
     const double spare = free_bytes(s->copy) - s->reserve - (double)n;

@@ -220,8 +220,8 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
     if (!n) return gp_fail(err, ADVGP_EDATA, "there are no training rows");
     if (n > GP_MODEL_EXACT_ROWS_MAX)
         return gp_fail(err, ADVGP_EDATA,
-                       "%zu training rows are too many for --method exact, which takes %d: its memory grows with their "
-                       "square and its time with their cube. Use --method advgp, or take a sample with --sql",
+                       "%zu training rows are too many for {method} exact, which takes %d: its memory grows with their "
+                       "square and its time with their cube. Use {method} advgp, or take a sample with {sql}",
                        n, GP_MODEL_EXACT_ROWS_MAX);
     return ADVGP_OK;
 }

@@ -53,7 +53,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
     const double p = slopes ? (double)shards->d + 1 : 1;
     char what[80];
     snprintf(what, sizeof what, "linear regression on %zu encoded columns", shards->d);
-    advgp_status st = gp_memory_check(17 * sizeof(double) * p * p, what, "use fewer columns (--features, --exclude)",
+    advgp_status st = gp_memory_check(17 * sizeof(double) * p * p, what, "use fewer columns ({features}, {exclude})",
                                       err);
     if (st == ADVGP_OK) st = gp_reader_new(shards, READ_ROWS, &reader, err);
     if (st == ADVGP_OK)

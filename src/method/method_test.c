@@ -347,7 +347,7 @@ static void too_many_rows_for_exact_are_refused(void **state)
     const advgp_status st = gp_method_exact.train(&request, &model, NULL, &err);
     assert_int_equal(st, ADVGP_EDATA);
     assert_null(model);
-    if (!strstr(err.text, "5001 training rows") || !strstr(err.text, "--method advgp")) fail_msg("%s", err.text);
+    if (!strstr(err.text, "5001 training rows") || !strstr(err.text, "{method} advgp")) fail_msg("%s", err.text);
     unload();
 }
 

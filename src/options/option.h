@@ -94,6 +94,10 @@ void gp_option_form(const gp_option *option, gp_buffer *out);
 void gp_option_describe(const gp_option *option, gp_buffer *out);
 void gp_option_note(const gp_option *option, gp_buffer *out);
 
+// Rooms below write an option into a sentence as {max-delay}, whoever reads it. In place: --max-delay where they type
+// dashes, else max-delay. Braces around anything else, or inside of a longer word, stay.
+void gp_options_named(char *text, bool dashes);
+
 // ---- a set of options for one verb ----------------------------------------------------------------------------------
 
 typedef enum gp_option_origin { GP_FROM_DEFAULT, GP_FROM_CONFIG, GP_FROM_USER } gp_option_origin; // later ones win

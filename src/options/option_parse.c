@@ -130,7 +130,7 @@ static advgp_status check_required(const gp_options *options, advgp_error *err)
     for (size_t i = 0; i < options->n_values; i++) {
         const gp_option *option = options->values[i].option;
         if (option->required && !options->values[i].present)
-            return gp_fail(err, ADVGP_EINVAL, "%s needs --%s %s: %s", options->verb->name, option->name, option->value,
+            return gp_fail(err, ADVGP_EINVAL, "%s needs {%s} %s: %s", options->verb->name, option->name, option->value,
                            option->help);
     }
     return ADVGP_OK;

@@ -315,7 +315,7 @@ static void bad_command_lines_say_what_is_wrong(void **state)
          "counted"},
         {"inspect a b", "inspect takes only MODEL; 'b' is one too many"},
         {"info x", "info takes nothing but options; 'x' is one too many"},
-        {"pack a.csv --target y", "pack needs --output DIR: the folder of the shards"},
+        {"pack a.csv --target y", "pack needs {output} DIR: the folder of the shards"},
         {"train a.csv --zebra", "unknown option --zebra of train (see advgp train --help)"},
         {"zebra a.csv", "unknown verb 'zebra' (see advgp --help)"},
     };
@@ -532,6 +532,32 @@ static void help_shows_every_option_of_its_verb_and_no_other(void **state)
     gp_buffer_fini(&help);
 }
 
+static void sentences_name_options_for_who_reads_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *dashes, *plain;
+    } cases[] = {
+        {"{sql}: no SELECT", "--sql: no SELECT", "sql: no SELECT"},
+        {"raise {max-delay}, or lower {workers}", "raise --max-delay, or lower --workers",
+         "raise max-delay, or lower workers"},
+        {"leave it out ({features}, {exclude})", "leave it out (--features, --exclude)",
+         "leave it out (features, exclude)"},
+        {"start without {resume}.", "start without --resume.", "start without resume."},
+        {"{output}.csv and /a/{time}/{} {no-key} {", NULL, NULL}, // names of files, not of options
+        {"", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s", cases[i].said);
+        gp_options_named(text, true);
+        assert_string_equal(text, cases[i].dashes ? cases[i].dashes : cases[i].said);
+        snprintf(text, sizeof text, "%s", cases[i].said);
+        gp_options_named(text, false);
+        assert_string_equal(text, cases[i].plain ? cases[i].plain : cases[i].said);
+    }
+}
+
 // One failure at every allocation in turn: a status, nothing leaked, and success once memory suffices.
 static void memory_may_end_at_any_call(void **state)
 {
@@ -581,6 +607,7 @@ int main(void)
         cmocka_unit_test(a_config_file_is_read_from_disk),
         cmocka_unit_test(keys_are_set_replaced_and_refused),
         cmocka_unit_test(help_shows_every_option_of_its_verb_and_no_other),
+        cmocka_unit_test(sentences_name_options_for_who_reads_them),
         cmocka_unit_test(memory_may_end_at_any_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     const gp_theta_layout l = o->layout;
     *out = NULL;
     if (o->range.first != 0 || o->range.count != l.size)
-        return gp_fail(err, ADVGP_EINVAL, "the natural rule needs all parameters on one server: use --optimizer prox");
+        return gp_fail(err, ADVGP_EINVAL, "the natural rule needs all parameters on one server: use {optimizer} prox");
     natural *r = gp_alloc(1, sizeof *r);
     if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for the natural rule");
     r->base = (gp_rule){.ops = &gp_rule_natural, .options = *o};

@@ -311,7 +311,7 @@ static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, boo
             .kind = GP_EVENT_LOST, .worker = worker, .incarnation = m->seen.incarnation, .why = why, .flags = flags});
     if (!s->begun) return ADVGP_OK;
     if (on_loss == GP_LOSS_STOP)
-        return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and --on-loss is stop", worker,
+        return gp_fail(err, ADVGP_ECLUSTER, "worker %u was lost at version %llu, and {on-loss} is stop", worker,
                        (unsigned long long)s->version);
     if (on_loss == GP_LOSS_DROP) give_up_rows(s, worker);
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s);

@@ -149,7 +149,7 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
         worker_thread *m = &t->threads[k];
         m->started = pthread_create(&m->thread, NULL, work, m) == 0;
         if (!m->started)
-            return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer --workers", k + 1,
+            return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer {workers}", k + 1,
                            run->o.workers);
     }
     return ADVGP_OK;

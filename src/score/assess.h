@@ -1,5 +1,5 @@
-// assess.h: how good a model is on rows it was not fitted to, for every method the same: intervals that cover what they
-// say, errors, and two baselines beside them.
+// assess.h: how good a model is on rows whose target is known, for every method and for `evaluate` the same: intervals
+// that cover what they say, errors, and two baselines beside them.
 #pragma once
 #include "score/linear_fit.h"
 #include "score/score.h"
@@ -14,9 +14,25 @@ extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
 typedef struct gp_assessment {
     gp_scored scored;
     size_t n_scored;
-    double rmse, mnlp, baseline_mean, baseline_linear;        // the baselines' RMSE
+    double rmse, mae, mnlp, r2;                               // r2 is not finite where the target is constant
+    double baseline_mean, baseline_linear;                    // RMSE; NaN where there is no such baseline
     double coverage[GP_LEVELS], coverage_gaussian[GP_LEVELS]; // at gp_levels
+    double width[GP_LEVELS];                                  // of calibrated intervals, on average
 } gp_assessment;
+
+// The sums of an assessment: rows are added one by one, standardised, as score.h has them.
+typedef struct gp_tally {
+    const gp_schema *schema;
+    const gp_linear *line; // may be NULL: no such baseline
+    size_t n;
+    gp_score model, mean, linear;
+    double y_first, y, yy;                             // the target about its first value
+    double calibrated[GP_LEVELS], gaussian[GP_LEVELS]; // half intervals, in standard deviations
+    double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];
+} gp_tally;
+void gp_tally_init(gp_tally *tally, const gp_model *model, const gp_linear *line); // both are borrowed
+void gp_tally_add(gp_tally *tally, double w, const double *x, double y, double mean, double var_y);
+void gp_tally_end(const gp_tally *tally, gp_assessment *out); // all but `scored`
 
 // What answers: the model and its baselines. All of it is borrowed but predictor and fit.
 typedef struct gp_assessor {

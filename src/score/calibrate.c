@@ -13,9 +13,6 @@ typedef struct walk {
     double *residual; // [capacity], leave-one-out only
     double *scores;   // sink
     size_t n;
-    size_t n_levels; // coverage
-    const double *calibrated, *gaussian;
-    double *in_calibrated, *in_gaussian, weight;
 } walk;
 
 static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, advgp_error *err)
@@ -79,47 +76,6 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
     if (st == ADVGP_OK) st = gp_reader_visit(reader, part, most, held_out ? held_out_scores : left_out_scores, &w, err);
     if (st == ADVGP_OK) st = gp_model_calibrate(model, w.scores, w.n, err);
     gp_free(w.scores);
-    walk_fini(&w);
-    return st;
-}
-
-static advgp_status count_inside(void *ctx, gp_batch rows, advgp_error *err)
-{
-    walk *w = ctx;
-    advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
-    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
-        const double score = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]), weight = rows.w ? rows.w[i] : 1;
-        w->weight += weight;
-        for (size_t l = 0; l < w->n_levels; l++) {
-            w->in_calibrated[l] += weight * (score <= w->calibrated[l]);
-            w->in_gaussian[l] += weight * (score <= w->gaussian[l]);
-        }
-    }
-    return st;
-}
-
-enum { MAX_LEVELS = 16 };
-
-advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part, size_t n_levels, const double *levels,
-                         double *calibrated, double *gaussian, advgp_error *err)
-{
-    double s_calibrated[MAX_LEVELS], s_gaussian[MAX_LEVELS];
-    walk w;
-    if (n_levels > MAX_LEVELS) return gp_fail(err, ADVGP_EINVAL, "at most %d levels at a time", MAX_LEVELS);
-    advgp_status st = walk_init(&w, model, reader->capacity, err);
-    for (size_t l = 0; l < n_levels; l++) {
-        s_calibrated[l] = gp_model_interval(model, levels[l]);
-        s_gaussian[l] = gp_gaussian_interval(levels[l]);
-        calibrated[l] = gaussian[l] = 0;
-    }
-    w.n_levels = n_levels;
-    w.calibrated = s_calibrated, w.gaussian = s_gaussian;
-    w.in_calibrated = calibrated, w.in_gaussian = gaussian;
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, 0, count_inside, &w, err);
-    for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) {
-        calibrated[l] = w.weight > 0 ? calibrated[l] / w.weight : NAN;
-        gaussian[l] = w.weight > 0 ? gaussian[l] / w.weight : NAN;
-    }
     walk_fini(&w);
     return st;
 }

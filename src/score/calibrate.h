@@ -9,7 +9,3 @@ enum { GP_CALIBRATION_ROWS_MIN = 100 };
 // Sets model->calibration from the rows of part CALIBRATE, or, if they are fewer than that, too few to tell the levels
 // apart, from leave-one-out scores of the training rows in closed form. Model parameters and q(w) are final.
 advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err);
-
-// Share of the rows of a part within the interval at each level, calibrated and plain Gaussian.
-advgp_status gp_coverage(const gp_model *model, gp_reader *reader, gp_part part, size_t n_levels, const double *levels,
-                         double *calibrated, double *gaussian, advgp_error *err);

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { CHUNK = 256 };
 // Eigenvalues below this share of the largest say nothing: rounding of sums over many rows, or of float32 shards.
@@ -229,4 +230,39 @@ void gp_linear_fini(gp_linear *fit)
 double gp_linear_predict(const gp_linear *fit, const double *x)
 {
     return fit->coef[0] + gp_dot(fit->p - 1, fit->coef + 1, x);
+}
+
+// ---- from a model ---------------------------------------------------------------------------------------------------
+
+// Among the features of a linear trend are 1 and x, so the statistics hold the normal equations of least squares. A and
+// R are scratch (p x p); false where the equations have no solution.
+static bool solve_statistics(const gp_model *m, double *A, double *R, gp_linear *out)
+{
+    const size_t p = out->p, first = m->layout.M - p;
+    const double *b = m->stats.b + first, *ln_scales = m->theta + m->layout.n_rest - 2; // ln s_c, ln s_l
+    double scale = 0;
+    gp_rung rung = {.jitter = 1e-12}; // one-hot columns add up to one: the least bit of ridge
+    gp_mat_copy(gp_cmat_part(gp_ro(m->stats.A), first, first, p, p), gp_mat_of(A, p, p));
+    for (size_t i = 0; i < p; i++) scale += A[i * p + i] / (double)p;
+    memcpy(out->coef, b, p * sizeof *b);
+    if (!gp_cholesky_ladder(gp_cmat_of(A, p, p), scale, &rung, gp_mat_of(R, p, p))) return false;
+    gp_trsm_left(GP_UPPER, GP_AS_IS, gp_cmat_of(R, p, p), gp_mat_of(out->coef, p, 1));
+    gp_trsm_left(GP_UPPER, GP_TRANSPOSED, gp_cmat_of(R, p, p), gp_mat_of(out->coef, p, 1));
+    out->variance = fmax(0, (m->stats.yy - gp_dot(p, b, out->coef)) / m->stats.n);
+    for (size_t i = 0; i < p; i++) out->coef[i] *= exp(ln_scales[i > 0]);
+    return true;
+}
+
+advgp_status gp_linear_of_model(const gp_model *m, gp_linear *out, bool *found, advgp_error *err)
+{
+    const size_t p = m->spec.d + 1;
+    *out = (gp_linear){.p = p, .yy = m->stats.yy, .n = m->stats.n};
+    *found = false;
+    if (m->spec.trend != GP_TREND_LINEAR || m->layout.M < p || !(m->stats.n > 0)) return ADVGP_OK;
+    double *scratch = gp_alloc(2 * p, p * sizeof *scratch);
+    out->coef = out->block = gp_alloc(p, sizeof(double));
+    const bool memory = scratch && out->block;
+    if (memory) *found = solve_statistics(m, scratch, scratch + p * p, out);
+    gp_free(scratch);
+    return memory ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");
 }

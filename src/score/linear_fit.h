@@ -2,6 +2,7 @@
 // alone the method `mean`, and the baselines of every other.
 #pragma once
 #include "data/reader.h"
+#include "store/modelfile.h"
 
 // y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
 // the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm.
@@ -24,5 +25,8 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
 // columns, whichever are fewer.
 advgp_status gp_linear_line(gp_reader *reader, gp_linear *out, advgp_error *err);
 double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
+// The line of a model's training rows, from its statistics: p, coef, yy, n and variance. Not found where it has none of
+// a linear trend.
+advgp_status gp_linear_of_model(const gp_model *model, gp_linear *out, bool *found, advgp_error *err);
 void gp_linear_fini(gp_linear *fit);
 double gp_linear_predict(const gp_linear *fit, const double *x);

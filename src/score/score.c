@@ -39,34 +39,53 @@ double gp_score_mnlp(const gp_score *score)
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-typedef struct scoring {
+typedef struct predicting {
     const gp_predictor *predictor;
     gp_predict_work *work;
     double *mean, *var;
+    gp_predicted_row each;
+    void *ctx;
+} predicting;
+
+static advgp_status predict_block(void *ctx, gp_batch rows, advgp_error *err)
+{
+    predicting *p = ctx;
+    advgp_status st = gp_predict(p->predictor, p->work, rows.X, p->mean, NULL, p->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
+        p->each(p->ctx, rows.w ? rows.w[i] : 1, rows.X.p + i * rows.X.ld, rows.y[i], p->mean[i], p->var[i]);
+    return st;
+}
+
+advgp_status gp_predict_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
+                             gp_predicted_row each, void *ctx, advgp_error *err)
+{
+    predicting p = {.predictor = predictor, .each = each, .ctx = ctx};
+    advgp_status st = gp_predict_work_new(predictor, 0, &p.work, err);
+    p.mean = gp_alloc(2 * reader->capacity, sizeof(double));
+    p.var = p.mean ? p.mean + reader->capacity : NULL;
+    if (st == ADVGP_OK && !p.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, predict_block, &p, err);
+    gp_free(p.mean);
+    gp_predict_work_free(p.work);
+    return st;
+}
+
+typedef struct scoring {
     const gp_schema *schema;
     gp_score *score;
 } scoring;
 
-static advgp_status score_block(void *ctx, gp_batch rows, advgp_error *err)
+static void score_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
 {
-    scoring *s = ctx;
-    advgp_status st = gp_predict(s->predictor, s->work, rows.X, s->mean, NULL, s->var, err);
-    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
-        gp_score_add(s->score, s->schema, rows.w ? rows.w[i] : 1, rows.y[i], s->mean[i], s->var[i]);
-    return st;
+    (void)x;
+    const scoring *s = ctx;
+    gp_score_add(s->score, s->schema, w, y, mean, var_y);
 }
 
 advgp_status gp_score_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
                            const gp_schema *schema, gp_score *score, advgp_error *err)
 {
-    scoring s = {.predictor = predictor, .schema = schema, .score = score};
+    scoring s = {.schema = schema, .score = score};
     *score = (gp_score){0};
-    advgp_status st = gp_predict_work_new(predictor, 0, &s.work, err);
-    s.mean = gp_alloc(2 * reader->capacity, sizeof(double));
-    s.var = s.mean ? s.mean + reader->capacity : NULL;
-    if (st == ADVGP_OK && !s.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, score_block, &s, err);
-    gp_free(s.mean);
-    gp_predict_work_free(s.work);
-    return st;
+    return gp_predict_rows(predictor, reader, part, max_rows, score_row, &s, err);
 }

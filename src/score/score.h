@@ -17,6 +17,11 @@ double gp_score_rmse(const gp_score *score);
 double gp_score_mae(const gp_score *score);
 double gp_score_mnlp(const gp_score *score);
 
+// Every row of a part, at most max_rows of it (0: all), with what a predictor says about it: weight, inputs, target,
+// mean and variance of the target, all standardised.
+typedef void (*gp_predicted_row)(void *ctx, double w, const double *x, double y, double mean, double var_y);
+advgp_status gp_predict_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
+                             gp_predicted_row each, void *ctx, advgp_error *err);
 // Score of a predictor on a part, at most max_rows of it (0: all).
 advgp_status gp_score_rows(const gp_predictor *predictor, gp_reader *reader, gp_part part, size_t max_rows,
                            const gp_schema *schema, gp_score *score, advgp_error *err);

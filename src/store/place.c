@@ -171,7 +171,7 @@ advgp_status gp_place_check(const char *path, const char *shown, gp_written kind
     if (output) return ADVGP_OK;
     if (there && s.written.st_size > 0 && !force && !is_kind(path, kind))
         return gp_fail(err, ADVGP_EINVAL,
-                       "%s %.300s: a file is there that is no %s; name another, or replace it with --force", shown,
+                       "%s %.300s: a file is there that is no %s; name another, or replace it with {force}", shown,
                        path, kinds[kind]);
     return gp_atomicfile_try(path, err);
 }

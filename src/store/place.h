@@ -15,7 +15,7 @@ typedef struct gp_reads {
     size_t n;
 } gp_reads;
 
-// `shown` is how messages call it: "--output". A path of "-" is standard output. EINVAL for what is read or of another
+// `shown` is how messages call it: "{output}". A path of "-" is standard output. EINVAL for what is read or of another
 // kind, else what gp_atomicfile_try says. Nothing changes.
 advgp_status gp_place_check(const char *path, const char *shown, gp_written kind, bool force, gp_reads reads,
                             advgp_error *err);

@@ -12,7 +12,7 @@ static const char checkpoint[] = "\x40\0\0\0\0\0\0\0{\"__metadata__\":{\"advgp\"
 
 static advgp_status check(const char *path, gp_written kind, bool force, const char *read, advgp_error *err)
 {
-    return gp_place_check(path, "--output", kind, force, (gp_reads){.paths = &read, .n = 1}, err);
+    return gp_place_check(path, "{output}", kind, force, (gp_reads){.paths = &read, .n = 1}, err);
 }
 
 static void the_same_file_is_known_under_any_name(void **state)
@@ -72,7 +72,7 @@ static void what_is_there_is_replaced_by_its_like_or_by_force(void **state)
             if (i == (int)kind)
                 ASSERT_OK(check(in_folder(files[i]), kind, false, NULL, err));
             else
-                ASSERT_FAILS(check(in_folder(files[i]), kind, false, NULL, err), ADVGP_EINVAL, "--force");
+                ASSERT_FAILS(check(in_folder(files[i]), kind, false, NULL, err), ADVGP_EINVAL, "{force}");
             ASSERT_OK(check(in_folder(files[i]), kind, true, NULL, err));
         }
         ASSERT_OK(check(write_text("empty", ""), kind, false, NULL, err));
@@ -89,12 +89,12 @@ static void a_packed_folder_is_read_as_a_whole(void **state)
     const char *manifest = write_text("packed/manifest.json", "{\"format\":\"advgp-packed\"}");
     const char *other = in_folder("other");
     assert_int_equal(mkdir(other, 0700), 0);
-    ASSERT_FAILS(gp_place_check_folder(dir, "--output", (gp_reads){.paths = &dir, .n = 1}, err), ADVGP_EINVAL,
+    ASSERT_FAILS(gp_place_check_folder(dir, "{output}", (gp_reads){.paths = &dir, .n = 1}, err), ADVGP_EINVAL,
                  "what is read");
-    ASSERT_FAILS(gp_place_check_folder(dir, "--output", (gp_reads){.paths = &manifest, .n = 1}, err), ADVGP_EINVAL,
+    ASSERT_FAILS(gp_place_check_folder(dir, "{output}", (gp_reads){.paths = &manifest, .n = 1}, err), ADVGP_EINVAL,
                  "what is read");
-    ASSERT_OK(gp_place_check_folder(other, "--output", (gp_reads){.paths = &manifest, .n = 1}, err));
-    ASSERT_OK(gp_place_check_folder(in_folder("new"), "--output", (gp_reads){.paths = &dir, .n = 1}, err));
+    ASSERT_OK(gp_place_check_folder(other, "{output}", (gp_reads){.paths = &manifest, .n = 1}, err));
+    ASSERT_OK(gp_place_check_folder(in_folder("new"), "{output}", (gp_reads){.paths = &dir, .n = 1}, err));
 }
 
 static void two_names_of_one_file_are_one(void **state)

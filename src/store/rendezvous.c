@@ -201,7 +201,7 @@ advgp_status gp_rendezvous_target(const gp_rendezvous *r, const gp_worker_keys *
     if (!own && r->lead_key[0] && !r->worker.secret_key[0])
         return gp_fail(err, ADVGP_EINVAL,
                        "the lead on %.100s lets in only workers with keys: give this one the keys that `advgp keygen` "
-                       "made for the lead (--keys DIR)",
+                       "made for the lead ({keys} DIR)",
                        r->host);
     memcpy(out->address, r->endpoint, sizeof r->endpoint);
     memcpy(out->lead_key, own ? own->lead_key : r->lead_key, GP_ZMQ_KEY);

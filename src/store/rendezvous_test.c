@@ -221,7 +221,7 @@ static void a_worker_connects_with_its_own_keys_or_those_of_the_rendezvous(void 
     assert_string_equal(t.keys.secret_key, "secret");
     r = example(true, false);
     assert_int_equal(gp_rendezvous_target(&r, NULL, &t, &said), ADVGP_EINVAL);
-    assert_non_null(strstr(said.text, "--keys DIR"));
+    assert_non_null(strstr(said.text, "{keys} DIR"));
     assert_int_equal(gp_rendezvous_target(&r, &own, &t, &said), ADVGP_OK);
     r = example(false, false);
     assert_int_equal(gp_rendezvous_target(&r, NULL, &t, &said), ADVGP_OK);

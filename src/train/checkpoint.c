@@ -135,12 +135,12 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
     if (st != ADVGP_OK) return st;
     snprintf(metadata, sizeof metadata, metadata_format, (*file)->xxh3);
     if (!(*file)->metadata || strcmp((*file)->metadata, metadata) != 0)
-        st = gp_fail(err, ADVGP_EFILE, "%s is no checkpoint of this version, or was damaged: start without --resume",
+        st = gp_fail(err, ADVGP_EFILE, "%s is no checkpoint of this version, or was damaged: start without {resume}",
                      path);
     if (st == ADVGP_OK) st = gp_tensorfile_need(*file, "counts", GP_U64, 1, (size_t[]){N_COUNTS}, &t, err);
     if (st == ADVGP_OK) *counts = t->data;
     const char *wrong = st == ADVGP_OK ? wrong_count(*counts) : NULL;
-    if (wrong) st = gp_fail(err, ADVGP_EFILE, "%s: its %s cannot be: start without --resume", path, wrong);
+    if (wrong) st = gp_fail(err, ADVGP_EFILE, "%s: its %s cannot be: start without {resume}", path, wrong);
     if (st != ADVGP_OK) {
         gp_tensorfile_free(*file);
         *file = NULL;
@@ -190,7 +190,7 @@ static advgp_status same_run(const char *path, const uint64_t *counts, const gp_
     advgp_status st = same(path, "seed", (size_t)counts[SEED], (size_t)state->seed, err); // it decides the others
     if (st == ADVGP_OK) st = same(path, "training rows", (size_t)counts[ROWS], state->n_rows, err);
     if (st == ADVGP_OK && counts[WORKERS] != state->workers)
-        st = gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu workers, this one has %zu: give it --workers %zu",
+        st = gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu workers, this one has %zu: give it {workers} %zu",
                      path, (size_t)counts[WORKERS], state->workers, (size_t)counts[WORKERS]);
     if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[BATCH], state->batch, err);
     if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[STEPS], state->steps, err);
@@ -299,13 +299,13 @@ advgp_status gp_checkpoint_load(const char *path, const gp_run_parts *parts, gp_
         counts[VERSION] > gp_run_next_eval(state, (size_t)counts[EVALUATED]))
         st = gp_fail(err, ADVGP_EFILE,
                      "%s: its version, %" PRIu64 ", is beyond the evaluation that was due after %" PRIu64
-                     ": start without --resume",
+                     ": start without {resume}",
                      path, counts[VERSION], counts[EVALUATED]);
     if (st == ADVGP_OK && counts[COMPONENTS] != 0) { // else nothing but the run's identity is of use
         if (theta && theta->rank == 1)
             st = same(path, "number of parameters", theta->shape[0], gp_server_look(parts->server).size, err);
         if (st == ADVGP_OK) st = load(file, counts, parts, state, err);
-        if (st == ADVGP_EFILE) st = gp_wrap(err, st, "%s cannot be gone on from; start without --resume", path);
+        if (st == ADVGP_EFILE) st = gp_wrap(err, st, "%s cannot be gone on from; start without {resume}", path);
     }
     gp_tensorfile_free(file);
     return st;

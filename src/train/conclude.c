@@ -34,7 +34,7 @@ advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_trai
     if (st == ADVGP_OK) st = write_record(model, r, err); // of rows that every training has, with --test or without
     if (st == ADVGP_OK && test) {
         st = gp_assess_test(&assessor, test, reader->capacity, &r->assessment, err);
-        if (st != ADVGP_OK) st = gp_wrap(err, st, "--test");
+        if (st != ADVGP_OK) st = gp_wrap(err, st, "{test}");
     }
     gp_assessor_fini(&assessor);
     return st;

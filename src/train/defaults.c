@@ -51,9 +51,9 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
     const advgp_status st = gp_memory_check(
         bytes, what,
         lines
-            ? "use fewer columns (--features, --exclude), --trend constant, under which columns are no features, fewer "
-              "--workers or a smaller --inducing"
-            : "use fewer columns (--features, --exclude), fewer --workers or a smaller --inducing",
+            ? "use fewer columns ({features}, {exclude}), {trend} constant, under which columns are no features, fewer "
+              "{workers} or a smaller {inducing}"
+            : "use fewer columns ({features}, {exclude}), fewer {workers} or a smaller {inducing}",
         err);
     if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes()) {
         snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);

@@ -12,27 +12,27 @@ advgp_status gp_map_choice_check(gp_map_choice c, size_t m, size_t components, a
 {
     const size_t J = components ? components : 1;
     if (c.rank && !c.map->has_rank)
-        return gp_fail(err, ADVGP_EINVAL, "--rank %zu has no meaning for --map %s: leave it out, or use --map nystrom",
+        return gp_fail(err, ADVGP_EINVAL, "{rank} %zu has no meaning for {map} %s: leave it out, or use {map} nystrom",
                        c.rank, c.map->name);
     if (c.groups && !c.map->has_groups)
         return gp_fail(err, ADVGP_EINVAL,
-                       "--groups %zu has no meaning for --map %s: leave it out, or use --map ensemble", c.groups,
+                       "{groups} %zu has no meaning for {map} %s: leave it out, or use {map} ensemble", c.groups,
                        c.map->name);
     if (c.rank > m)
         return gp_fail(err, ADVGP_EINVAL,
-                       "--rank %zu: %zu inducing inputs have no more than %zu eigenvectors; lower it, or raise "
-                       "--inducing",
+                       "{rank} %zu: %zu inducing inputs have no more than %zu eigenvectors; lower it, or raise "
+                       "{inducing}",
                        c.rank, m, m);
     if (c.rank && c.rank < J)
         return gp_fail(
             err, ADVGP_EINVAL,
-            "--rank %zu: it is shared by %zu components, and each needs one; raise it, or lower --components", c.rank,
+            "{rank} %zu: it is shared by %zu components, and each needs one; raise it, or lower {components}", c.rank,
             J);
     if (c.groups && (c.groups > m || c.groups * J > m))
         return gp_fail(
             err, ADVGP_EINVAL,
-            "--groups %zu in each of %zu component%s: %zu inducing inputs are too few for that; lower it, or "
-            "raise --inducing",
+            "{groups} %zu in each of %zu component%s: %zu inducing inputs are too few for that; lower it, or "
+            "raise {inducing}",
             c.groups, J, J == 1 ? "" : "s", m);
     return ADVGP_OK;
 }

@@ -215,7 +215,7 @@ static void what_does_not_fit_is_named(void **state)
     refuse(model, make_schema("abx", 1), "'x'");
     gp_schema *other = make_schema("abc", 1);
     other->log_target = true;
-    refuse(model, other, "without --log-target");
+    refuse(model, other, "without {log-target}");
     other = make_schema("abc", 1);
     other->target[0] = 'z';
     refuse(model, other, "it predicts 'y', and the target here is 'z'");

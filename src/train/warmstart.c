@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char way_out[] = "start with --start kmeans";
+static const char way_out[] = "start with {start} kmeans";
 
 // ---- what must fit --------------------------------------------------------------------------------------------------
 
@@ -29,11 +29,11 @@ static advgp_status compare(const gp_schema *a, const gp_schema *b, const char *
         if (!other)
             return gp_fail(
                 err, ADVGP_EDATA,
-                "%.200s does not fit: %s a column '%.80s', %s; choose the same columns with --features, or %s", path,
+                "%.200s does not fit: %s a column '%.80s', %s; choose the same columns with {features}, or %s", path,
                 a_has, one->name, b_has_not, way_out);
         if (one->encoding != other->encoding)
             return gp_fail(err, ADVGP_EDATA,
-                           "%.200s does not fit: %s the column '%.80s' as %s, %s; decide with --encode, or %s", path,
+                           "%.200s does not fit: %s the column '%.80s' as %s, %s; decide with {encode}, or %s", path,
                            a_has, one->name, gp_encoding_name(one->encoding), b_has_not, way_out);
     }
     return ADVGP_OK;
@@ -45,7 +45,7 @@ static advgp_status check_columns(const gp_schema *old, const gp_schema *new, co
         return gp_fail(err, ADVGP_EDATA, "%.200s does not fit: it predicts '%.80s', and the target here is '%.80s'; %s",
                        path, old->target, new->target, way_out);
     if (old->log_target != new->log_target)
-        return gp_fail(err, ADVGP_EDATA, "%.200s does not fit: it was trained %s --log-target; do the same, or %s",
+        return gp_fail(err, ADVGP_EDATA, "%.200s does not fit: it was trained %s {log-target}; do the same, or %s",
                        path, old->log_target ? "with" : "without", way_out);
     advgp_status st = compare(new, old, "the data have", "and the model has not", path, err);
     return st == ADVGP_OK ? compare(old, new, "the model has", "and the data have not", path, err) : st;

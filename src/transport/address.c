@@ -297,7 +297,7 @@ advgp_status gp_address_reach(const char *bound, gp_address *out, advgp_error *e
         if (!a || is_loopback(a) || !is_of_this_machine(all, a)) a = best_of_interface(all, NULL);
         if (!a || !fill(a, port, out))
             st = gp_fail(err, ADVGP_ECLUSTER,
-                         "this machine has no address at which others could reach it: use --listen");
+                         "this machine has no address at which others could reach it: use {listen}");
     }
     if (found) freeaddrinfo(found);
     if (all) freeifaddrs(all);

@@ -306,7 +306,7 @@ static advgp_status lead_open(gp_wire *wire, advgp_error *err)
                                     ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED);
     if (!l->monitor) return gp_zmq_failed("cannot watch a socket", err);
     if (zmq_bind(l->router, l->at.endpoint) != 0)
-        return gp_fail(err, ADVGP_EIO, "cannot listen at %s: %s; choose another address or port with --listen",
+        return gp_fail(err, ADVGP_EIO, "cannot listen at %s: %s; choose another address or port with {listen}",
                        l->at.endpoint, zmq_strerror(zmq_errno()));
     size_t size = sizeof l->bound;
     if (zmq_getsockopt(l->router, ZMQ_LAST_ENDPOINT, l->bound, &size) != 0)
@@ -364,7 +364,7 @@ static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_e
     if (st == ADVGP_OK && !o->keys && !l->at.loopback)
         st = gp_fail(err, ADVGP_EINVAL,
                      "%s is open to other machines, so workers need keys: make them with `advgp keygen DIR` and give "
-                     "them with --keys DIR",
+                     "them with {keys} DIR",
                      l->at.endpoint);
     if (st == ADVGP_OK && o->keys) {
         l->secure = true;

@@ -269,7 +269,7 @@ static void a_worker_that_is_not_wanted_is_told_so_in_time(void **state)
     } cases[] = {
         {"a key that is not on the list", gp_zmq_address(secure), lead_keys.public_key, &stranger_keys,
          "refuses this worker's key"},
-        {"another lead's key", gp_zmq_address(secure), other_lead_keys.public_key, &worker_keys, "--keys DIR"},
+        {"another lead's key", gp_zmq_address(secure), other_lead_keys.public_key, &worker_keys, "{keys} DIR"},
         {"no key", gp_zmq_address(secure), NULL, NULL, "it asks for a key, and the worker has none"},
         {"a key where none is used", gp_zmq_address(plain), lead_keys.public_key, &worker_keys,
          "it uses no keys, and the worker does"},
@@ -807,7 +807,7 @@ static void what_cannot_be_opened_says_why(void **state)
         const char *said;
     } cases[] = {
         {{.address = "*:0"}, ADVGP_EINVAL, "advgp keygen DIR"},
-        {{.address = "0.0.0.0"}, ADVGP_EINVAL, "--keys DIR"},
+        {{.address = "0.0.0.0"}, ADVGP_EINVAL, "{keys} DIR"},
         {{.address = "eth-none9"}, ADVGP_EINVAL, "eth-none9"},
         {{.address = gp_zmq_address(lead)}, ADVGP_EIO, "cannot listen at tcp://127.0.0.1"},
         {{.address = "127.0.0.1", .keys = &lead_keys, .allowed = bad, .n_allowed = 1}, ADVGP_EINVAL, "this is no key"},
@@ -827,7 +827,7 @@ static void what_cannot_be_opened_says_why(void **state)
 
     static const struct {
         const char *address, *said;
-    } targets[] = {{"198.51.100.1:5555", "--keys DIR"}, {"127.0.0.1", "no address"}, {"", "no address"}};
+    } targets[] = {{"198.51.100.1:5555", "{keys} DIR"}, {"127.0.0.1", "no address"}, {"", "no address"}};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         place *p = place_new(targets[i].address, NULL, NULL);
         const gp_zmq_connect_options o = {.find = find, .ctx = p, .message_max = LARGEST};

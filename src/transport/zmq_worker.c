@@ -101,7 +101,7 @@ static advgp_status turn_to(worker *w, const gp_address *at, advgp_error *err)
     if (!t->lead_key[0] && !at->loopback)
         return gp_fail(err, ADVGP_EINVAL,
                        "the lead at %s is on another machine, so this worker needs keys: those that `advgp keygen DIR` "
-                       "made for the lead, given with --keys DIR",
+                       "made for the lead, given with {keys} DIR",
                        at->endpoint);
     w->found = *t;
     memset(t->address, 0, sizeof t->address); // names may come to stand for other machines
@@ -196,17 +196,17 @@ static advgp_status judge(const worker *w, advgp_error *err)
     if (w->last == REFUSED)
         return gp_fail(err, ADVGP_ECLUSTER,
                        "the lead at %s refuses this worker's key: use the keys that `advgp keygen` made for this run "
-                       "(--keys DIR); the lead lets in those whose public key stands in its file `allow`",
+                       "({keys} DIR); the lead lets in those whose public key stands in its file `allow`",
                        at);
     if (w->last == OTHER_MECHANISM)
         return gp_fail(err, ADVGP_ECLUSTER,
-                       "the lead at %s refuses this worker: %s; start both with the same --keys DIR, or the same "
-                       "--rendezvous FILE",
+                       "the lead at %s refuses this worker: %s; start both with the same {keys} DIR, or the same "
+                       "{rendezvous} FILE",
                        at,
                        secure ? "it uses no keys, and the worker does" : "it asks for a key, and the worker has none");
     return gp_fail(err, ADVGP_ECLUSTER,
                    secure ? "the lead at %s ends every connection: the key expected of it is not its own; use the keys "
-                            "that `advgp keygen` made for this run (--keys DIR), or see what else listens there"
+                            "that `advgp keygen` made for this run ({keys} DIR), or see what else listens there"
                           : "what listens at %s ends every connection: is it a lead of advgp, and does it use no keys?",
                    at);
 }

@@ -1,0 +1,178 @@
+// record.c: a run as JSON.
+#include "api/record.h"
+#include "api/request.h"
+#include "data/packed.h"
+#include "data/split.h"
+#include "linalg/blas.h"
+#include "method/method.h"
+#include "options/option_json.h"
+#include "store/form.h"
+#include "store/runlog.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+// ---- how it was begun -----------------------------------------------------------------------------------------------
+
+json_t *gp_record_cpu(void)
+{
+    json_t *list = json_array();
+#if defined(__x86_64__)
+    __builtin_cpu_init(); // its argument must be a literal, so there is no loop over names
+    if (__builtin_cpu_supports("sse4.2")) json_array_append_new(list, json_string("sse4.2"));
+    if (__builtin_cpu_supports("avx")) json_array_append_new(list, json_string("avx"));
+    if (__builtin_cpu_supports("avx2")) json_array_append_new(list, json_string("avx2"));
+    if (__builtin_cpu_supports("fma")) json_array_append_new(list, json_string("fma"));
+    if (__builtin_cpu_supports("avx512f")) json_array_append_new(list, json_string("avx512f"));
+#endif
+    return list;
+}
+
+static void add_read(json_t *files, const char *path)
+{
+    char manifest[4096];
+    json_array_append_new(files, gp_json_file(path));
+    if (!gp_packed_is(path)) return;
+    snprintf(manifest, sizeof manifest, "%s/manifest.json", path); // has the hash of every shard's head
+    json_array_append_new(files, gp_json_file(manifest));
+}
+
+// Files that are read beside the operands, and what tells a packed operand from another.
+static json_t *read_files(const gp_options *o)
+{
+    json_t *files = json_array();
+    gp_split split;
+    for (size_t i = 0; i < o->n_operands; i++)
+        if (gp_packed_is(o->operands[i])) add_read(files, o->operands[i]);
+    const char *validation = gp_options_text(o, "validation"), *test = gp_options_text(o, "test");
+    if (validation && gp_split_parse(validation, 0, &split, NULL) == ADVGP_OK && split.kind == GP_SPLIT_FILE)
+        add_read(files, validation);
+    if (test) add_read(files, test);
+    if (gp_request_start(o)) add_read(files, gp_request_start(o));
+    return files;
+}
+
+// Names of the options that someone gave: the others may have another default one day, or no meaning for the method.
+static json_t *given_options(const gp_options *o)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < o->n_values; i++)
+        if (o->values[i].origin != GP_FROM_DEFAULT && !o->values[i].option->command_line_only)
+            json_array_append_new(names, json_string(o->values[i].option->name));
+    return names;
+}
+
+json_t *gp_record_manifest(const gp_options *o, const char *command)
+{
+    json_t *files = json_array();
+    for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
+                     "blas", gp_blas_name(), "cpu", gp_record_cpu(), "precision", "double", "inputs", files, "read",
+                     read_files(o), "options", gp_options_json(o), "given", given_options(o));
+}
+
+json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
+{
+    const gp_schema *s = data->schema;
+    const gp_method *method = gp_request_method(o);
+    const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
+    json_t *inputs = json_array(), *settings = json_object();
+    for (size_t j = 0; j < s->d; j++)
+        json_array_append_new(inputs, json_pack("{s:o, s:o, s:o}", "name", gp_json_text(s->x_names[j]), "mean",
+                                                gp_json_real(s->x_mean[j]), "scale", gp_json_real(s->x_scale[j])));
+    const struct {
+        const char *name;
+        json_t *value;
+    } said[] = {{"inducing", json_integer((json_int_t)t->m)},
+                {"components", t->components ? json_integer((json_int_t)t->components) : json_string("auto")},
+                {"kernel", json_string(t->kernel->name)},
+                {"map", json_string(gp_options_text(o, "map"))},
+                {"trend", json_string(gp_trend_name(t->trend))},
+                {"start", gp_json_text(gp_options_text(o, "start"))}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
+        json_decref(said[i].value);
+    }
+    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
+                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
+                     "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
+                     gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
+                     "inputs", inputs, "method", method->name, "settings", settings, "model",
+                     gp_json_text(gp_options_text(o, "output")));
+}
+
+// ---- how it went ----------------------------------------------------------------------------------------------------
+
+json_t *gp_record_text(const char *text)
+{
+    char said[1024];
+    snprintf(said, sizeof said, "%s", text);
+    gp_options_named(said, true);
+    return gp_json_text(said);
+}
+
+json_t *gp_record_delay(size_t max_delay)
+{
+    return max_delay == GP_DELAY_ANY ? json_string("inf") : json_integer((json_int_t)max_delay);
+}
+
+json_t *gp_record_id(uint64_t id)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, id);
+    return json_string(text);
+}
+
+static json_t *workers_json(const gp_train_eval *e)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; list && k < e->n_workers; k++)
+        json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f}", "live", e->workers[k].live, "rows_per_second",
+                                              e->workers[k].rows_per_second, "age", e->workers[k].age, "waited",
+                                              e->workers[k].waited));
+    return list;
+}
+
+json_t *gp_record_eval(const gp_train_eval *e)
+{
+    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
+                     "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
+                     gp_json_real(e->mnlp), "workers", workers_json(e));
+}
+
+// ---- how it ended ---------------------------------------------------------------------------------------------------
+
+const char *gp_record_scored(const gp_train_result *r)
+{
+    static const char *const words[] = {
+        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
+    return words[r->assessment.scored];
+}
+
+static json_t *coverage_json(const double *coverage)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < 5; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%g", gp_levels[i]);
+        json_object_set_new(object, key, gp_json_real(coverage[i]));
+    }
+    return object;
+}
+
+json_t *gp_record_result(const char *path, const gp_train_result *t, double peak)
+{
+    const gp_server_counts *c = &t->counts;
+    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
+                     "s:I, s:I, s:I, s:I}",
+                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
+                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
+                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
+                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
+                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
+                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)peak, "held_out",
+                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_record_scored(t), "scored_rows",
+                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
+                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
+                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
+}

@@ -1,0 +1,24 @@
+// record.h: a run as JSON, as its log and its result have it.
+#pragma once
+#include "api/load.h"
+#include "options/option.h"
+#include "train/train.h"
+
+#include <jansson.h>
+
+// The first line of a log: by which command, options and files, and on what.
+json_t *gp_record_manifest(const gp_options *options, const char *command);
+json_t *gp_record_cpu(void); // names of the CPU's features that matter
+
+// What would be trained, for a dry run.
+json_t *gp_record_plan(const gp_options *train, const gp_train_options *request, const gp_loaded *data);
+
+json_t *gp_record_eval(const gp_train_eval *eval); // fields of an "eval" line
+json_t *gp_record_text(const char *text);          // a sentence of any room, options with their dashes
+json_t *gp_record_delay(size_t max_delay);         // a number or "inf"
+json_t *gp_record_id(uint64_t id);                 // 16 hexadecimal digits
+
+// Which rows the figures are of: held-out, training or test.
+const char *gp_record_scored(const gp_train_result *result);
+// path: of the model; peak: the most bytes of memory that were seen.
+json_t *gp_record_result(const char *path, const gp_train_result *result, double peak);
