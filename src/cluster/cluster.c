@@ -12,7 +12,7 @@ size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards)
 {
     const size_t M = m + d + 1, theta = 3 + m * (d + 3) + m * (1 + d) + M + M * (M + 1) / 2,
                  statistics = gp_statistics_size(M);
-    // A portion of several servers (portion.h) is no more than half of five arrays.
+    // Of several servers each has half of the parameters at most, in five arrays (range_state.h).
     const gp_message_limits most = {.values = 3 * theta > statistics ? 3 * theta : statistics,
                                     .masked = theta,
                                     .shards = n_shards,

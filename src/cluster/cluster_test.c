@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cluster/cluster.h"
 #include "cluster/join.h"
-#include "cluster/portion.h"
+#include "cluster/range_state.h"
 #include "data/packed.h"
 #include "fixture.h"
 #include "run/work.h"
@@ -641,7 +641,7 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
 }
 
 // A server's state, cut into ranges, told as messages tell it, and put together again, is the same to the bit.
-static void portions_make_up_the_whole(void **state)
+static void range_states_make_up_the_whole(void **state)
 {
     (void)state;
     make_table(1500, 36, "0.1");
@@ -652,41 +652,48 @@ static void portions_make_up_the_whole(void **state)
     until(run, VERSIONS);
     enum { N = 3 };
     const size_t size = l->layout.size;
-    gp_portion parts[N];
+    gp_range_state parts[N];
+    gp_server_copy copies[N];
     for (size_t i = 0; i < N; i++) {
         const size_t first = i * size / N;
         const gp_range range = {first, (i + 1) * size / N - first};
-        gp_portion cut;
-        must(gp_portion_look(run->server, run->rule, run->range, range, &cut, &err), &err);
+        gp_range_state cut = {0};
+        must(gp_server_copy_take(run->server, run->rule, range, &cut.copy, &err), &err);
         cut.rows = 100 + i, cut.live = i;
-        char *text = gp_portion_text(&cut);
+        char *text = gp_range_state_text(&cut);
         assert_non_null(text);
-        must(gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &parts[i], &err), &err);
+        must(gp_range_state_read(cut.copy.values, cut.copy.n_values, text, strlen(text), &parts[i], &err), &err);
+        copies[i] = parts[i].copy;
         assert_true(parts[i].rows == 100 + i && parts[i].live == i);
         for (size_t n = 0; n < strlen(text); n += 7) { // cut off
-            gp_portion bad;
-            CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, n, &bad, &err), "cut");
-            gp_portion_fini(&bad);
+            gp_range_state bad;
+            CHECK_FAILS(ADVGP_EFILE, gp_range_state_read(cut.copy.values, cut.copy.n_values, text, n, &bad, &err),
+                        "cut");
+            gp_range_state_fini(&bad);
         }
-        gp_portion bad;
-        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, range.count, text, strlen(text), &bad, &err), "too few");
-        gp_portion_fini(&bad);
-        cut.values[3] = NAN;
-        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &bad, &err),
+        gp_range_state bad;
+        CHECK_FAILS(ADVGP_EFILE, gp_range_state_read(cut.copy.values, range.count, text, strlen(text), &bad, &err),
+                    "too few");
+        gp_range_state_fini(&bad);
+        cut.copy.values[3] = NAN;
+        CHECK_FAILS(ADVGP_EFILE,
+                    gp_range_state_read(cut.copy.values, cut.copy.n_values, text, strlen(text), &bad, &err),
                     "not finite");
-        gp_portion_fini(&bad);
+        gp_range_state_fini(&bad);
         free(text);
-        gp_portion_fini(&cut);
+        gp_range_state_fini(&cut);
     }
     must(gp_cluster_run_new(&o, &other, &err), &err);
-    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts, N - 1, other->server, other->rule, &err), "one is missing");
-    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts + 1, N - 1, other->server, other->rule, &err), "the first");
-    must(gp_portions_restore(parts, N, other->server, other->rule, &err), &err);
+    CHECK_FAILS(ADVGP_EINVAL, gp_server_copies_restore(copies, N - 1, other->server, other->rule, &err),
+                "one is missing");
+    CHECK_FAILS(ADVGP_EINVAL, gp_server_copies_restore(copies + 1, N - 1, other->server, other->rule, &err),
+                "the first");
+    must(gp_server_copies_restore(copies, N, other->server, other->rule, &err), &err);
     assert_int_equal(gp_server_version(other->server), VERSIONS);
     CHECK_BITS(size, gp_server_theta(run->server), gp_server_theta(other->server), "theta");
     const gp_rule_state a = run->rule->ops->state(run->rule), b = other->rule->ops->state(other->rule);
     for (size_t i = 0; i < a.n_arrays; i++) CHECK_BITS(size, a.arrays[i].values, b.arrays[i].values, a.arrays[i].name);
-    for (size_t i = 0; i < N; i++) gp_portion_fini(&parts[i]);
+    for (size_t i = 0; i < N; i++) gp_range_state_fini(&parts[i]);
     gp_run_free(run);
     gp_run_free(other);
     gp_learner_free(l);
@@ -710,7 +717,7 @@ int main(void)
         cmocka_unit_test(servers_filter_what_they_send),
         cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
-        cmocka_unit_test(portions_make_up_the_whole),
+        cmocka_unit_test(range_states_make_up_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

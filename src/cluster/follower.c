@@ -41,19 +41,19 @@ static advgp_status make_question(gp_follower *f, gp_message *m, advgp_error *er
         m->n_text = strlen(f->o.name), m->text = f->o.name;
         return ADVGP_OK;
     }
-    const bool brings = f->result.values != NULL;
-    char *portion = brings ? gp_portion_text(&f->result) : NULL;
+    const bool brings = f->result.copy.values != NULL;
+    char *state = brings ? gp_range_state_text(&f->result) : NULL;
     json_t *o = json_pack("{s:s, s:s, s:s, s:s*}", "name", f->o.name, "address", f->o.address, "key", f->o.key,
-                          "portion", portion);
+                          "range_state", state);
     free(f->question);
-    f->question = o && (portion || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
+    f->question = o && (state || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
-    free(portion);
+    free(state);
     if (!f->question) return gp_fail(err, ADVGP_ENOMEM, "no memory for a question");
     m->flags = GP_FLAG_SERVES;
     m->text = f->question, m->n_text = strlen(f->question);
     m->run[0] = f->result_run[0], m->run[1] = f->result_run[1];
-    if (brings) m->values = f->result.values, m->n_values = gp_portion_values(&f->result);
+    if (brings) m->values = f->result.copy.values, m->n_values = f->result.copy.n_values;
     return ADVGP_OK;
 }
 
@@ -93,8 +93,8 @@ void gp_follower_free(gp_follower *f)
     if (!f) return;
     gp_follower_work_end(f, false, 0, NULL);
     gp_lead_free(f->range);
-    gp_portion_fini(&f->begin);
-    gp_portion_fini(&f->result);
+    gp_range_state_fini(&f->begin);
+    gp_range_state_fini(&f->result);
     gp_job_fini(&f->job);
     gp_free(f->early);
     free(f->question);
@@ -181,7 +181,7 @@ const uint64_t *gp_follower_run(const gp_follower *f)
     return f->run;
 }
 
-const gp_portion *gp_follower_portion(const gp_follower *f)
+const gp_range_state *gp_follower_range_state(const gp_follower *f)
 {
     return &f->begin;
 }
@@ -196,9 +196,10 @@ static void take_job(gp_follower *f, const gp_message *m)
     f->run[0] = m->run[0], f->run[1] = m->run[1];
     f->heartbeat = f->job.heartbeat;
     if (st == ADVGP_OK && f->job.serves) {
-        gp_portion_fini(&f->begin);
-        gp_portion_fini(&f->result);
-        st = gp_portion_read(m->values, m->n_values, f->job.portion, strlen(f->job.portion), &f->begin, &err);
+        gp_range_state_fini(&f->begin);
+        gp_range_state_fini(&f->result);
+        st = gp_range_state_read(m->values, m->n_values, f->job.range_state, strlen(f->job.range_state), &f->begin,
+                                 &err);
     }
     f->state = GP_FOLLOWER_OPENS;
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
@@ -240,7 +241,7 @@ static void on_lead(gp_follower *f, const gp_message *m)
     }
     if (f->state == GP_FOLLOWER_ASKS && m->token == f->token) {
         if (m->kind == GP_JOB) take_job(f, m);
-        if (m->kind == GP_TAKEN) gp_portion_fini(&f->result);
+        if (m->kind == GP_TAKEN) gp_range_state_fini(&f->result);
     }
     if (!bye || !is_run(f, m)) return; // the lead gives the interval up
     if (f->state == GP_FOLLOWER_SERVES) {

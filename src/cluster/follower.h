@@ -43,7 +43,7 @@ typedef struct gp_follower_tools {
     // A worker's:
     size_t size, push_size; // of all parameters, and of a push
     uint64_t fingerprint;   // of the rows
-    // A server's, borrowed until gp_follower_release: made for the portion's range, its events go to
+    // A server's, borrowed until gp_follower_release: made for the range of gp_follower_range_state, its events go to
     // gp_follower_on_event.
     gp_server *server;
     gp_rule *rule;
@@ -69,8 +69,8 @@ void gp_follower_on_event(gp_follower *follower, const gp_ps_event *event);
 bool gp_follower_next(gp_follower *follower, double now, size_t *line, gp_message *message);
 
 const gp_job *gp_follower_job(const gp_follower *follower);
-const uint64_t *gp_follower_run(const gp_follower *follower);       // its id
-const gp_portion *gp_follower_portion(const gp_follower *follower); // with which a server begins
+const uint64_t *gp_follower_run(const gp_follower *follower);               // its id
+const gp_range_state *gp_follower_range_state(const gp_follower *follower); // with which a server begins
 void gp_follower_opened(gp_follower *follower, double now, const gp_follower_tools *tools);
 void gp_follower_fail(gp_follower *follower, double now, advgp_status status, const advgp_error *err);
 // It serves no more and all was sent: server and rule of the tools may go.

@@ -1,6 +1,6 @@
 // follower_serve.c: a range of the parameters, kept for the lead from one evaluation to the next (lead_split.c): from
-// its portion the process makes versions with the workers that come to it, up to the one it was told, and gives the
-// portion back.
+// its state (range_state.h) the process makes versions with the workers that come to it, up to the one it was told, and
+// gives the state back.
 #include "base/alloc.h"
 #include "cluster/follower_state.h"
 
@@ -50,8 +50,8 @@ static void end_if_done(gp_follower *f)
 {
     advgp_error err = {0};
     if (f->state != GP_FOLLOWER_SERVES || gp_server_version(f->tools.server) < f->job.service.until) return;
-    const advgp_status st = gp_portion_look(f->tools.server, f->tools.rule, f->begin.range, f->begin.range, &f->result,
-                                            &err);
+    const advgp_status st = gp_server_copy_take(f->tools.server, f->tools.rule, f->begin.copy.range, &f->result.copy,
+                                                &err);
     if (st != ADVGP_OK) {
         gp_follower_end(f, st, err.text);
         return;
@@ -125,7 +125,7 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools)
     f->tools = *tools;
     advgp_status st = make_range(f, &err);
     if (st == ADVGP_OK) gp_lead_expect(f->range, s->workers, s->workers_min, s->known);
-    if (st == ADVGP_OK) st = gp_portions_restore(&f->begin, 1, tools->server, tools->rule, &err);
+    if (st == ADVGP_OK) st = gp_server_copies_restore(&f->begin.copy, 1, tools->server, tools->rule, &err);
     if (st == ADVGP_OK) st = gp_server_allow(tools->server, s->until, &err);
     if (st == ADVGP_OK) st = gp_lead_begin(f->range, f->now, &run, &err);
     if (st != ADVGP_OK) {

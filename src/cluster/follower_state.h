@@ -54,9 +54,9 @@ struct gp_follower {
     double hold;            // its pushes are held back until then, for the delay study
     uint64_t finished[2];   // the interval whose servers have all said BYE
     // A server's:
-    gp_lead *range;    // of its workers; NULL: none has come
-    gp_portion begin;  // what it was given
-    gp_portion result; // to be given back; of no values: there is none
+    gp_lead *range;        // of its workers; NULL: none has come
+    gp_range_state begin;  // what it was given
+    gp_range_state result; // to be given back; of no values: there is none
     uint64_t result_run[2];
     gp_follower_tools tools;
     bool engaged; // the tools are in use

@@ -227,7 +227,7 @@ static void on_event(void *ctx, const gp_ps_event *event)
 static advgp_status open_service(joining *j, const gp_job *job, gp_follower_tools *tools, advgp_error *err)
 {
     const gp_job_service *s = &job->service;
-    const gp_portion *begin = gp_follower_portion(j->follower);
+    const gp_server_copy *begin = &gp_follower_range_state(j->follower)->copy;
     const uint64_t *id = gp_follower_run(j->follower);
     const size_t n_shards = j->shards->n_train;
     const gp_run_options o = {.spec = &job->claims.spec,

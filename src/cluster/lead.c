@@ -89,7 +89,7 @@ void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
     l->notes[l->n_notes++] = (note){at, *m};
 }
 
-void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_portion *portion)
+void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_range_state *state)
 {
     peer *p = &l->peers[at];
     gp_message m = {.kind = GP_JOB,
@@ -98,7 +98,7 @@ void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *t
                     .fingerprint = l->run.job->fingerprint,
                     .n_text = strlen(text),
                     .text = text};
-    if (portion) m.n_values = gp_portion_values(portion), m.values = portion->values;
+    if (state) m.n_values = state->copy.n_values, m.values = state->copy.values;
     p->asks = false;
     gp_lead_send(l, at, &m);
 }
@@ -394,8 +394,8 @@ advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *byt
     if (!p || (!l->running && !l->parting)) return ADVGP_OK;
     p->heard = now;
     if (l->run.split) {
-        const size_t portion = 8 * gp_server_look(l->run.server).size;
-        if (limits.values < portion) limits.values = portion;
+        const size_t most = 8 * gp_server_look(l->run.server).size; // a server's values: seven arrays at most
+        if (limits.values < most) limits.values = most;
         limits.text = GP_JOB_TEXT_MAX;
     }
     if (gp_message_decode(bytes, n, l->parting ? &any : &limits, &m, &why) != ADVGP_OK) {

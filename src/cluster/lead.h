@@ -11,7 +11,7 @@
 // follower.h is the other side.
 #pragma once
 #include "cluster/job.h"
-#include "cluster/portion.h"
+#include "cluster/range_state.h"
 
 enum { GP_LEAD_NAME = 80, GP_LEAD_TEXT = 512 };
 

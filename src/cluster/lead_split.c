@@ -1,5 +1,5 @@
 // lead_split.c: steps on several servers, each a process that keeps a range of the parameters. From one evaluation to
-// the next the lead gives every server its portion, the workers talk to the servers alone, and the portions come back:
+// the next the lead gives every server its range, the workers talk to the servers alone, and the ranges come back:
 // so evaluation, checkpoint and what comes after the steps are as with one server, and a server that is lost costs the
 // interval, not the run. Collections (finish, polish) are the lead's own, by the same workers.
 #include "base/alloc.h"
@@ -48,8 +48,8 @@ static void forget_interval(gp_lead *l)
 {
     for (size_t i = 0; l->posts && i < l->o.servers; i++) {
         post *p = &l->posts[i];
-        gp_portion_fini(&p->begin);
-        gp_portion_fini(&p->result);
+        gp_range_state_fini(&p->begin);
+        gp_range_state_fini(&p->result);
         free(p->job);
         p->job = NULL, p->done = false;
     }
@@ -114,10 +114,10 @@ static void answer_all(gp_lead *l)
 static advgp_status prepare_post(gp_lead *l, post *p, advgp_error *err)
 {
     gp_job job = *l->run.job;
-    advgp_status st = gp_portion_look(l->run.server, l->run.rule, l->run.rule->options.range, p->range, &p->begin, err);
-    char *begin = st == ADVGP_OK ? gp_portion_text(&p->begin) : NULL;
+    advgp_status st = gp_server_copy_take(l->run.server, l->run.rule, p->range, &p->begin.copy, err);
+    char *begin = st == ADVGP_OK ? gp_range_state_text(&p->begin) : NULL;
     if (begin) {
-        job.serves = true, job.portion = begin;
+        job.serves = true, job.range_state = begin;
         job.service = l->run.service;
         job.service.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
         job.service.workers_min = l->o.workers_min;
@@ -163,7 +163,7 @@ void gp_lead_split_abandon(gp_lead *l)
 {
     const gp_message bye = {.kind = GP_BYE, .run = {l->id[0], l->id[1]}, .worker = GP_ANY_WORKER};
     size_t kept = 0;
-    for (size_t i = 0; i < l->n_notes; i++) { // jobs of it, whose portions go
+    for (size_t i = 0; i < l->n_notes; i++) { // jobs of it, whose values go
         const note *n = &l->notes[l->first_note + i];
         if (n->message.kind != GP_JOB || !same(n->message.run, l->id)) l->notes[l->first_note + kept++] = *n;
     }
@@ -179,16 +179,16 @@ static advgp_status end_interval(gp_lead *l, advgp_error *err)
     const size_t n = l->o.servers;
     for (size_t i = 0; i < n; i++)
         if (!l->posts[i].done) return ADVGP_OK;
-    gp_portion *portions = gp_alloc(n, sizeof *portions);
-    if (!portions) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu portions", n);
-    for (size_t i = 0; i < n; i++) portions[i] = l->posts[i].result;
-    const advgp_status st = gp_portions_restore(portions, n, l->run.server, l->run.rule, err);
-    l->rows_elsewhere += portions[0].rows;
+    gp_server_copy *copies = gp_alloc(n, sizeof *copies);
+    if (!copies) return gp_fail(err, ADVGP_ENOMEM, "no memory for the states of %zu ranges", n);
+    for (size_t i = 0; i < n; i++) copies[i] = l->posts[i].result.copy;
+    const advgp_status st = gp_server_copies_restore(copies, n, l->run.server, l->run.rule, err);
+    gp_free(copies);
+    l->rows_elsewhere += l->posts[0].result.rows;
     uint64_t live = l->o.workers; // who was lost is not waited for
     for (size_t i = 0; i < n; i++)
-        if (portions[i].live < live) live = portions[i].live;
+        if (l->posts[i].result.live < live) live = l->posts[i].result.live;
     gp_lead_note_there(l, (size_t)live);
-    gp_free(portions);
     l->active = false;
     l->interval_began = l->now;
     return st;
@@ -213,24 +213,24 @@ static bool read_server(const json_t *o, gp_job_server *out, char *name, size_t 
     return good;
 }
 
-// What it has made of the interval. Whoever gives back what is no portion will not do better the next time, but
+// A server gives its range back at the end of the interval. One that sends what cannot be used would do so again, but
 // another may come in its place: the interval begins again.
-static advgp_status take_portion(gp_lead *l, post *p, const gp_message *m, const json_t *o, advgp_error *err)
+static advgp_status take_range_back(gp_lead *l, post *p, const gp_message *m, const json_t *o, advgp_error *err)
 {
     const gp_message taken = {.kind = GP_TAKEN, .token = m->token, .worker = GP_ANY_WORKER};
-    const char *text = json_string_value(json_object_get(o, "portion"));
+    const char *text = json_string_value(json_object_get(o, "range_state"));
     advgp_error why = {0};
     gp_lead_send(l, p->peer, &taken);
     if (p->done || !l->active) return ADVGP_OK; // it had not heard it
-    gp_portion_fini(&p->result);
-    advgp_status st = text ? gp_portion_read(m->values, m->n_values, text, strlen(text), &p->result, &why)
-                           : gp_metadata_bad(&why, "no portion");
-    if (st == ADVGP_OK && (p->result.range.first != p->range.first || p->result.range.count != p->range.count ||
-                           p->result.image.version != l->until))
+    gp_range_state_fini(&p->result);
+    advgp_status st = text ? gp_range_state_read(m->values, m->n_values, text, strlen(text), &p->result, &why)
+                           : gp_metadata_bad(&why, "no state of a range");
+    if (st == ADVGP_OK && (p->result.copy.range.first != p->range.first ||
+                           p->result.copy.range.count != p->range.count || p->result.copy.image.version != l->until))
         st = gp_metadata_bad(&why, "another range or version");
     p->done = st == ADVGP_OK;
     if (p->done) return end_interval(l, err);
-    gp_lead_tell(l, "server %s gave back what is no portion: %s", gp_lead_name(l, p->peer), why.text);
+    gp_lead_tell(l, "server %s gave back what cannot be used: %s", gp_lead_name(l, p->peer), why.text);
     p->taken = false;
     l->peers[p->peer].gone = true;
     gp_lead_split_abandon(l);
@@ -262,7 +262,7 @@ static advgp_status server_asks(gp_lead *l, size_t at, const gp_message *m, advg
         reached.range = p->range;
         p->reached = reached;
         if (m->n_values && same(m->run, l->id))
-            st = take_portion(l, p, m, o, err);
+            st = take_range_back(l, p, m, o, err);
         else if (l->active)
             answer_all(l);
     }

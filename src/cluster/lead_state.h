@@ -30,9 +30,9 @@ typedef struct post { // a server's place
     bool taken;
     size_t peer;
     gp_job_server reached; // how workers reach it
-    gp_portion begin;      // what it is given in this interval
+    gp_range_state begin;  // what it is given in this interval
     char *job;             // and its text; free
-    gp_portion result;
+    gp_range_state result;
     bool done;
 } post;
 
@@ -81,7 +81,7 @@ struct gp_lead {
 
 __attribute__((format(printf, 2, 3))) void gp_lead_tell(const gp_lead *lead, const char *format, ...);
 void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
-void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_portion *portion);
+void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_range_state *state);
 void gp_lead_hold_for_lost(gp_lead *lead, size_t peer);
 // Who was not heard is silent: the lead itself was not away.
 bool gp_lead_knows_the_lost(const gp_lead *lead);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "cluster/follower.h"
+#include "ps/server_copy.h"
 #include "sim/events.h"
 
 #include <inttypes.h>
@@ -66,11 +67,7 @@ typedef struct process {
 
 typedef struct checkpoint {
     size_t stage;
-    gp_server_image image; // its arrays are ours
-    double *numbers;
-    uint64_t *integers;
-    const double **copies;
-    uint64_t counter;
+    gp_server_copy server;
 } checkpoint;
 
 typedef enum act { DEAD, RUNS, EVALUATES, COLLECTS, PARTS, GONE } act;
@@ -432,7 +429,7 @@ static void process_opened(theatre *t, process *p)
     p->opening = false;
     if (gp_follower_state_of(p->machine) != GP_FOLLOWER_OPENS) return;
     if (p->serves) {
-        const gp_portion *begin = gp_follower_portion(p->machine);
+        const gp_server_copy *begin = &gp_follower_range_state(p->machine)->copy;
         const advgp_status st = keep(&p->keeps, begin->range, begin->image.theta, job->service.workers,
                                      gp_follower_run(p->machine));
         fail_with(t, st);
@@ -501,35 +498,9 @@ static void process_signs(theatre *t, process *p)
 static void keep_checkpoint(theatre *t)
 {
     checkpoint *c = &t->kept;
-    const gp_server_image image = gp_server_look(t->keeps.server);
-    const gp_rule_state state = t->keeps.rule->ops->state(t->keeps.rule);
-    double *at = c->numbers;
-    uint64_t *to = c->integers;
     c->stage = t->stage;
-    c->image = image;
-    c->image.theta = memcpy(at, image.theta, image.size * sizeof(double)), at += image.size;
-    c->image.kept = memcpy(at, image.kept, image.size * sizeof(double)), at += image.size;
-    c->image.candidate = memcpy(at, image.candidate, image.size * sizeof(double)), at += image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(at, state.arrays[i].values, state.arrays[i].n * sizeof(double));
-    for (size_t k = 0; image.sent && k < image.n_workers; k++, at += image.size)
-        c->copies[k] = memcpy(at, image.sent[k], image.size * sizeof(double));
-    if (image.sent) c->image.sent = c->copies;
-    if (state.counter) c->counter = *state.counter;
-    c->image.owner = memcpy(to, image.owner, image.n_shards * sizeof *to), to += image.n_shards;
-    c->image.sequence = memcpy(to, image.sequence, image.n_workers * sizeof *to), to += image.n_workers;
-    c->image.incarnation = memcpy(to, image.incarnation, image.n_workers * sizeof *to);
-}
-
-static advgp_status go_on_from_checkpoint(theatre *t)
-{
-    const checkpoint *c = &t->kept;
-    const gp_rule_state state = t->keeps.rule->ops->state(t->keeps.rule);
-    const double *at = c->numbers + 3 * c->image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(state.arrays[i].values, at, state.arrays[i].n * sizeof(double));
-    if (state.counter) *state.counter = c->counter;
-    return gp_server_restore(t->keeps.server, &c->image, t->err);
+    gp_server_copy_fini(&c->server);
+    fail_with(t, gp_server_copy_take(t->keeps.server, t->keeps.rule, t->o->rule_options.range, &c->server, t->err));
 }
 
 static void lead_goes_on(theatre *t);
@@ -574,7 +545,8 @@ static void begin_stage(theatre *t, bool again)
     uint64_t id[2];
     gp_lead_next_id(t->lead, id);
     advgp_status st = keep(&t->keeps, o->rule_options.range, t->out->theta, gp_lead_workers(t->lead), id);
-    if (st == ADVGP_OK && again) st = go_on_from_checkpoint(t);
+    if (st == ADVGP_OK && again)
+        st = gp_server_copies_restore(&t->kept.server, 1, t->keeps.server, t->keeps.rule, t->err);
     const uint64_t version = st == ADVGP_OK ? gp_server_version(t->keeps.server) : 0;
     const uint64_t next = version - version % s->every + s->every;
     t->allowed = next < s->versions ? next : s->versions;
@@ -641,7 +613,7 @@ static void lead_starts(theatre *t, bool again)
         t->stage = t->kept.stage;
         t->made = 0;
         for (size_t i = 0; i < t->stage; i++) t->made += t->o->stages[i].versions;
-        memcpy(t->out->theta, t->kept.image.theta, t->out->size * sizeof(double));
+        memcpy(t->out->theta, t->kept.server.image.theta, t->out->size * sizeof(double));
     }
     t->met = t->now;
     plan(t, t->now + tick, TICK, 0, t->life);
@@ -973,14 +945,10 @@ static void run(theatre *t)
 static advgp_status open_theatre(theatre *t, advgp_error *err)
 {
     const gp_sim_training_options *o = t->o;
-    const size_t size = t->out->size, workers_max = o->lead.workers_max;
+    const size_t size = t->out->size;
     t->n = o->n_workers + o->lead.servers;
     t->processes = gp_alloc(t->n, sizeof *t->processes);
-    t->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? workers_max : 0)) * size, sizeof(double));
-    t->kept.copies = gp_alloc(workers_max, sizeof *t->kept.copies);
-    t->kept.integers = gp_alloc(o->server.n_shards + 2 * workers_max, sizeof(uint64_t));
-    if (!t->processes || !t->kept.numbers || !t->kept.copies || !t->kept.integers)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu processes", t->n);
+    if (!t->processes) return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu processes", t->n);
     t->rng = gp_rng_seeded(o->seed, 2);
     t->keeps.t = t;
     memcpy(t->out->theta, o->server.theta, size * sizeof(double));
@@ -1006,9 +974,7 @@ static void close_theatre(theatre *t)
         for (size_t s = 0; s <= SLOTS; s++) gp_transport_sim.close(t->hubs[i].ends[s]);
     gp_events_fini(&t->events);
     gp_free(t->processes);
-    gp_free(t->kept.numbers);
-    gp_free(t->kept.integers);
-    gp_free((void *)t->kept.copies);
+    gp_server_copy_fini(&t->kept.server);
     gp_free(t->bytes);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/world.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "ps/server_copy.h"
 #include "sim/events.h"
 
 #include <inttypes.h>
@@ -27,14 +28,6 @@ typedef struct player {
     bool faithful;
 } player;
 
-typedef struct checkpoint {
-    gp_server_image image; // its arrays are ours
-    double *numbers;       // theta, kept, candidate, the rule's arrays, the workers' copies
-    uint64_t *integers;    // owner, sequence, incarnation
-    const double **copies; // [workers_max], into the numbers
-    uint64_t counter;
-} checkpoint;
-
 typedef struct world {
     const gp_world_options *o;
     gp_world_outcome *out;
@@ -56,7 +49,7 @@ typedef struct world {
     double server_free;
     bool server_planned;
     gp_rng checkpoint_rng;
-    checkpoint kept;
+    gp_server_copy checkpoint;
     gp_watch *watch; // NULL: lawless
     size_t n_used;   // in the last step's sum
     double *history; // [versions + 2 x size], with check_copies
@@ -311,35 +304,8 @@ static void server_dies(world *w)
 
 static void keep_checkpoint(world *w)
 {
-    checkpoint *c = &w->kept;
-    const gp_server_image image = gp_server_look(w->server);
-    const gp_rule_state state = w->rule->ops->state(w->rule);
-    double *at = c->numbers;
-    uint64_t *to = c->integers;
-    c->image = image;
-    c->image.theta = memcpy(at, image.theta, image.size * sizeof(double)), at += image.size;
-    c->image.kept = memcpy(at, image.kept, image.size * sizeof(double)), at += image.size;
-    c->image.candidate = memcpy(at, image.candidate, image.size * sizeof(double)), at += image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(at, state.arrays[i].values, state.arrays[i].n * sizeof(double));
-    for (size_t k = 0; image.sent && k < image.n_workers; k++, at += image.size)
-        c->copies[k] = memcpy(at, image.sent[k], image.size * sizeof(double));
-    if (image.sent) c->image.sent = c->copies;
-    if (state.counter) c->counter = *state.counter;
-    c->image.owner = memcpy(to, image.owner, image.n_shards * sizeof *to), to += image.n_shards;
-    c->image.sequence = memcpy(to, image.sequence, image.n_workers * sizeof *to), to += image.n_workers;
-    c->image.incarnation = memcpy(to, image.incarnation, image.n_workers * sizeof *to);
-}
-
-static advgp_status go_on_from_checkpoint(world *w)
-{
-    const checkpoint *c = &w->kept;
-    const gp_rule_state state = w->rule->ops->state(w->rule);
-    const double *at = c->numbers + 3 * c->image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(state.arrays[i].values, at, state.arrays[i].n * sizeof(double));
-    if (state.counter) *state.counter = c->counter;
-    return gp_server_restore(w->server, &c->image, w->err);
+    gp_server_copy_fini(&w->checkpoint);
+    fail_with(w, gp_server_copy_take(w->server, w->rule, w->rule->options.range, &w->checkpoint, w->err));
 }
 
 static double server_tick_of(const gp_world_options *o)
@@ -357,7 +323,7 @@ static advgp_status server_starts(world *w, bool again)
     o.rule = w->rule;
     o.event = on_event, o.event_ctx = w;
     st = gp_server_new(&o, &w->server, w->err);
-    if (st == ADVGP_OK && again) st = go_on_from_checkpoint(w);
+    if (st == ADVGP_OK && again) st = gp_server_copies_restore(&w->checkpoint, 1, w->server, w->rule, w->err);
     if (st == ADVGP_OK) st = gp_server_allow(w->server, w->o->versions, w->err);
     if (st != ADVGP_OK) return st;
     w->newest = w->out->version = gp_server_version(w->server);
@@ -589,13 +555,8 @@ static bool allocate(world *w)
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
     w->players = gp_alloc(o->n_workers, sizeof *w->players);
     w->bytes = gp_alloc(1, gp_message_size_max(&w->limits));
-    // A rule keeps at most four arrays of the size of theta.
-    w->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? o->server.workers_max : 0)) * w->size, sizeof(double));
-    w->kept.copies = gp_alloc(o->server.workers_max, sizeof *w->kept.copies);
-    w->kept.integers = gp_alloc(shards + 2 * o->server.workers_max, sizeof(uint64_t));
     if (o->check_copies) w->history = gp_alloc((o->versions + 2) * w->size, sizeof(double));
-    return w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies && w->kept.integers &&
-           (w->history || !o->check_copies);
+    return w->endpoints && w->players && w->bytes && (w->history || !o->check_copies);
 }
 
 static advgp_status open_world(world *w, advgp_error *err)
@@ -636,9 +597,7 @@ static void close_world(world *w)
     gp_free(w->endpoints);
     gp_free(w->players);
     gp_free(w->bytes);
-    gp_free(w->kept.numbers);
-    gp_free(w->kept.integers);
-    gp_free((void *)w->kept.copies);
+    gp_server_copy_fini(&w->checkpoint);
     gp_free(w->history);
 }
 
