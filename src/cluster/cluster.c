@@ -36,10 +36,10 @@ static void on_lost(void *ctx, size_t peer)
     if (e->transport->lost) e->transport->lost(e, peer);
 }
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const gp_lead_options *o = &((gp_cluster *)ctx)->o.lead;
-    if (o->say) o->say(o->ctx, text);
+    if (o->report) o->report(o->ctx, text);
 }
 
 static advgp_status give_signs(gp_endpoint *e, double heartbeat, advgp_error *err)
@@ -59,7 +59,7 @@ advgp_status gp_cluster_new(const gp_cluster_options *o, gp_cluster **out, advgp
     advgp_status st = c ? give_signs(e, o->lead.heartbeat, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
     if (st == ADVGP_OK) {
         gp_lead_options lead = o->lead;
-        lead.say = on_say, lead.lost = on_lost, lead.ctx = c;
+        lead.report = on_report, lead.lost = on_lost, lead.ctx = c;
         c->o = *o;
         st = gp_lead_new(&lead, &c->lead, err);
     }

@@ -143,7 +143,7 @@ static void assemble(team *w, size_t n, const gp_lead_options *options)
     *w = (team){.n = n};
     must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
     gp_cluster_options o = {.endpoint = w->endpoints[0], .lead = *options};
-    o.lead.say = hear, o.lead.ctx = w;
+    o.lead.report = hear, o.lead.ctx = w;
     must(gp_cluster_new(&o, &w->cluster, &err), &err);
     gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
     for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);

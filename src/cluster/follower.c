@@ -14,19 +14,19 @@
 static const double ask_again = 1, ask_most = 5, look_up = 0.25; // seconds
 static const double told_after = 4, told_again = 10;
 
-void gp_follower_tell(const gp_follower *f, const char *format, ...)
+void gp_follower_report(const gp_follower *f, const char *format, ...)
 {
     char text[GP_LEAD_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (f->o.say) f->o.say(f->o.ctx, text);
+    if (f->o.report) f->o.report(f->o.ctx, text);
 }
 
-// ---- saying ---------------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
-void gp_follower_say(gp_follower *f, size_t line, const gp_message *m)
+void gp_follower_send(gp_follower *f, size_t line, const gp_message *m)
 {
     if (f->n_words == WORDS) f->first_word = (f->first_word + 1) % WORDS, f->n_words--;
     f->words[(f->first_word + f->n_words++) % WORDS] = (word){line, *m};
@@ -136,9 +136,9 @@ void gp_follower_end(gp_follower *f, advgp_status st, const char *text)
                               .token = (uint64_t)st,
                               .n_text = strlen(f->error.text),
                               .text = f->error.text};
-    if (served && why) gp_follower_say(f, 0, &fails);
+    if (served && why) gp_follower_send(f, 0, &fails);
     if (why && !opened && !served) leave.text = why, leave.n_text = strlen(why); // nobody else has been told
-    gp_follower_say(f, 0, &leave);
+    gp_follower_send(f, 0, &leave);
 }
 
 void gp_follower_fail(gp_follower *f, double now, advgp_status st, const advgp_error *err)
@@ -283,10 +283,10 @@ static void tell_waiting(gp_follower *f, double silent, double idle)
     char doubt[256] = "";
     if (silent >= told_after && f->o.doubt) f->o.doubt(f->o.ctx, doubt, sizeof doubt);
     if (silent >= told_after)
-        gp_follower_tell(f, "waiting for the lead: no word for %.0f s, gives up after %.0f s%s%s%s", silent,
-                         f->o.give_up, doubt[0] ? " (" : "", doubt, doubt[0] ? ")" : "");
+        gp_follower_report(f, "waiting for the lead: no word for %.0f s, gives up after %.0f s%s%s%s", silent,
+                           f->o.give_up, doubt[0] ? " (" : "", doubt, doubt[0] ? ")" : "");
     else
-        gp_follower_tell(f, "waiting for the lead, which lives but has had nothing to do for %.0f s", idle);
+        gp_follower_report(f, "waiting for the lead, which lives but has had nothing to do for %.0f s", idle);
 }
 
 static void look_around(gp_follower *f)
@@ -331,7 +331,8 @@ void gp_follower_on_stop(gp_follower *f, double now)
 {
     f->now = now;
     if (!f->stopping && f->o.grace > 0)
-        gp_follower_tell(f, "asked to stop: goes on for at most %.0f s, until the lead has what it needs", f->o.grace);
+        gp_follower_report(f, "asked to stop: goes on for at most %.0f s, until the lead has what it needs",
+                           f->o.grace);
     if (!f->stopping) f->asked_to_stop = now;
     f->stopping = true;
     if (now - f->asked_to_stop >= f->o.grace) gp_follower_end(f, ADVGP_ESTOPPED, "the worker was asked to stop");

@@ -24,8 +24,8 @@ typedef struct gp_follower_options {
     double grace;              // seconds that it goes on working after it was asked to stop
     // Why nothing may be heard of the lead, as far as can be seen from here; empty: nothing strange. May be NULL.
     void (*doubt)(void *ctx, char *out, size_t room);
-    void (*say)(void *ctx, const char *text); // may be NULL
-    void (*lost)(void *ctx, size_t line);     // whoever is there is held for dead; may be NULL
+    void (*report)(void *ctx, const char *text); // may be NULL
+    void (*lost)(void *ctx, size_t line);        // whoever is there is held for dead; may be NULL
     void *ctx;
 } gp_follower_options;
 

@@ -9,10 +9,10 @@
 enum { MISSED_BEATS = 5, EARLY_MAX = 4096 }; // signs of life: the next one may be on its way
 static const double dismiss_after = 1;       // seconds
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const gp_follower *f = ctx;
-    if (f->o.say) f->o.say(f->o.ctx, text);
+    if (f->o.report) f->o.report(f->o.ctx, text);
 }
 
 static void on_lost(void *ctx, size_t line)
@@ -92,7 +92,7 @@ static advgp_status make_range(gp_follower *f, advgp_error *err)
                                .lost_after = s->lost_after,
                                .stuck_after = s->stuck_after,
                                .random = f->o.random,
-                               .say = on_say,
+                               .report = on_report,
                                .lost = on_lost,
                                .ctx = f};
     return f->range ? ADVGP_OK : gp_lead_new(&o, &f->range, err);
@@ -151,12 +151,12 @@ static void hear_idly(gp_follower *f, size_t line, const gp_message *m)
                             .incarnation = m->incarnation,
                             .token = m->token};
     if (m->kind == GP_PULL || m->kind == GP_PUSH) {
-        if (f->state == GP_FOLLOWER_ASKS && f->now - f->since > dismiss_after) gp_follower_say(f, line, &bye);
+        if (f->state == GP_FOLLOWER_ASKS && f->now - f->since > dismiss_after) gp_follower_send(f, line, &bye);
         return;
     }
     if (m->kind != GP_HELLO) return;
     if (m->run[0] == f->run[0] && m->run[1] == f->run[1] && f->state == GP_FOLLOWER_ASKS) { // too late
-        gp_follower_say(f, line, &bye);
+        gp_follower_send(f, line, &bye);
         return;
     }
     size_t i = 0;

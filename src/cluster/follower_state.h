@@ -67,8 +67,8 @@ struct gp_follower {
 // ---- follower.c
 // --------------------------------------------------------------------------------------------------------
 
-__attribute__((format(printf, 2, 3))) void gp_follower_tell(const gp_follower *f, const char *format, ...);
-void gp_follower_say(gp_follower *f, size_t line, const gp_message *message);
+__attribute__((format(printf, 2, 3))) void gp_follower_report(const gp_follower *f, const char *format, ...);
+void gp_follower_send(gp_follower *f, size_t line, const gp_message *message);
 void gp_follower_ask(gp_follower *f, double pause); // what is next, after so many seconds
 void gp_follower_end(gp_follower *f, advgp_status status, const char *text);
 

@@ -88,7 +88,7 @@ void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const cha
         if (leaves && there && gp_worker_leave(w, &bye)) {
             bye.flags |= flags;
             if (text) bye.text = text, bye.n_text = strlen(text);
-            gp_follower_say(f, line_of(f, i), &bye);
+            gp_follower_send(f, line_of(f, i), &bye);
         }
         gp_worker_free(w);
     }
@@ -104,9 +104,9 @@ static void tell_place(gp_follower *f, uint32_t worker, uint32_t incarnation)
     if (worker == f->place && (incarnation == 1 || f->several)) return; // the same as in the run before
     f->place = worker;
     if (incarnation > 1)
-        gp_follower_tell(f, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
+        gp_follower_report(f, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
     else
-        gp_follower_tell(f, "is worker %" PRIu32 " from now on", worker);
+        gp_follower_report(f, "is worker %" PRIu32 " from now on", worker);
 }
 
 // A place that was given a moment ago. With the number of the first server it goes to the others.
@@ -133,11 +133,11 @@ static void note_places(gp_follower *f)
 static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
 {
     if (reason == GP_REFUSED_OTHER_RUN) {
-        if (!f->several) gp_follower_tell(f, "the lead has been started again: asks what the work is now");
+        if (!f->several) gp_follower_report(f, "the lead has been started again: asks what the work is now");
         gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, f->several ? other_run_pause : 0);
     } else if (reason == GP_REFUSED_FULL || reason == GP_REFUSED_TAKEN) {
-        gp_follower_tell(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
+        gp_follower_report(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
         gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, full_pause);
     } else {

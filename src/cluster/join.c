@@ -345,10 +345,10 @@ static advgp_status live(joining *j, advgp_error *err)
     return st;
 }
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const joining *j = ctx;
-    if (j->o.say) j->o.say(j->o.ctx, text);
+    if (j->o.report) j->o.report(j->o.ctx, text);
 }
 
 static void on_doubt(void *ctx, char *out, size_t room)
@@ -377,7 +377,7 @@ advgp_status gp_join(const gp_join_options *o, gp_follower_result *result, advgp
                                     .give_up = o->give_up,
                                     .grace = o->grace,
                                     .doubt = on_doubt,
-                                    .say = on_say,
+                                    .report = on_report,
                                     .lost = on_lost,
                                     .ctx = &j};
     if (result) *result = (gp_follower_result){0};

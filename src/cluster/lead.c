@@ -16,14 +16,14 @@ static const double absence_least = 0.5, farewell_seconds = 5;
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
-void gp_lead_tell(const gp_lead *l, const char *format, ...)
+void gp_lead_report(const gp_lead *l, const char *format, ...)
 {
     char text[GP_LEAD_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (l->o.say) l->o.say(l->o.ctx, text);
+    if (l->o.report) l->o.report(l->o.ctx, text);
 }
 
 // NULL: no memory, and the peer is a stranger this time.
@@ -79,7 +79,7 @@ static void note_voice(gp_lead *l, uint32_t worker, size_t at)
     if (!p->name[0]) snprintf(p->name, sizeof p->name, "?");
 }
 
-// ---- saying ---------------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
 // Without memory it is lost, as on any network.
 void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
@@ -221,7 +221,7 @@ void gp_lead_forget(gp_lead *l)
 
 // ---- the server's events --------------------------------------------------------------------------------------------
 
-static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
+static void report_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
 {
     static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
                                        [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
@@ -232,8 +232,8 @@ static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
         snprintf(why, sizeof why, "%s", event->why);
     else if (silent >= l->o.lost_after)
         snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
-    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
-                 then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
+    gp_lead_report(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
+                   then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
 }
 
 void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
@@ -243,17 +243,17 @@ void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
     if (event->kind == GP_EVENT_JOINED) {
         note_voice(l, event->worker, m.peer);
         if (gp_server_begun(l->run.server))
-            gp_lead_tell(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
+            gp_lead_report(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
         return;
     }
-    tell_loss(l, event, &m);
+    report_loss(l, event, &m);
     if (m.peer < l->n_peers) l->peers[m.peer].row_seconds = 0;
     gp_lead_hold_for_lost(l, m.peer);
 }
 
 // ---- hearing --------------------------------------------------------------------------------------------------------
 
-static void say_farewell(gp_lead *l, size_t at, const gp_message *to)
+static void send_farewell(gp_lead *l, size_t at, const gp_message *to)
 {
     gp_message bye = {.kind = GP_BYE, .flags = GP_FLAG_LAST, .worker = GP_ANY_WORKER, .token = l->peers[at].token};
     if (to) bye.run[0] = to->run[0], bye.run[1] = to->run[1], bye.worker = to->worker;
@@ -282,8 +282,8 @@ static void on_unreadable(gp_lead *l, size_t at, const void *bytes, size_t n, co
         gp_lead_send(l, at, &bye);
     }
     if (p->malformed == (protocol ? 1 : MALFORMED_TOLD))
-        gp_lead_tell(l, "the peer %s sends what cannot be read and is %s: %s", gp_lead_name(l, at),
-                     protocol ? "sent away" : "passed over", why);
+        gp_lead_report(l, "the peer %s sends what cannot be read and is %s: %s", gp_lead_name(l, at),
+                       protocol ? "sent away" : "passed over", why);
 }
 
 static void note_question(peer *p, const gp_message *ask)
@@ -303,7 +303,7 @@ static void on_farewell(gp_lead *l, size_t at, const gp_message *m)
     if (m->kind == GP_BYE)
         p->gone = true;
     else if (m->kind != GP_HEARTBEAT)
-        say_farewell(l, at, m);
+        send_farewell(l, at, m);
 }
 
 // Of somebody who has no place here: of an interval that is over he is told so, and who only asks whether a lead lives
@@ -333,7 +333,7 @@ static advgp_status tell_server(gp_lead *l, size_t at, const gp_message *m, advg
     if (m->kind == GP_BYE && m->n_text) {
         char said[GP_LEAD_TEXT];
         gp_lead_plain_text(m, said, sizeof said);
-        gp_lead_tell(l, "worker %u (%s) fails: %s", m->worker, gp_lead_name(l, at), said);
+        gp_lead_report(l, "worker %u (%s) fails: %s", m->worker, gp_lead_name(l, at), said);
     }
     if (m->kind == GP_PUSH) note_push(l, at, m);
     const advgp_status st = gp_server_on_message(l->run.server, l->now, at, m, err);
@@ -352,7 +352,7 @@ static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp
     if (m->kind == GP_BYE && (m->flags & GP_FLAG_LAST)) {
         char said[GP_LEAD_TEXT];
         gp_lead_plain_text(m, said, sizeof said);
-        if (m->n_text) gp_lead_tell(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
+        if (m->n_text) gp_lead_report(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
         l->peers[at].gone = true;
         return ADVGP_OK;
     }
@@ -443,10 +443,11 @@ static advgp_status look_for_the_lost(gp_lead *l, advgp_error *err)
         peer *p = m.live && m.peer < l->n_peers ? &l->peers[m.peer] : NULL;
         if (!p || !p->has_work || l->now - p->given <= allowance(l, k, p)) continue;
         const double took = l->now - p->given;
-        gp_lead_tell(l,
-                     "worker %u (%s) lives, but has not answered for %.0f s ({stuck-after}): it is lost, and should it "
-                     "come back, it has twice the time",
-                     k, gp_lead_name(l, m.peer), took);
+        gp_lead_report(
+            l,
+            "worker %u (%s) lives, but has not answered for %.0f s ({stuck-after}): it is lost, and should it "
+            "come back, it has twice the time",
+            k, gp_lead_name(l, m.peer), took);
         p->stuck_seconds = took / fmax(1, rows_of(l, k));
         st = gp_server_on_lost(l->run.server, k, err);
     }
@@ -465,7 +466,7 @@ static void tell_for_whom(gp_lead *l)
                                    n > 1 ? "," : "", k, gp_lead_name(l, m.peer), fmax(0, l->now - m.heard));
     }
     if (n > 4 && at < sizeof text) snprintf(text + at, sizeof text - at, " and %zu more", n - 4);
-    if (n) gp_lead_tell(l, "waiting for%s", text);
+    if (n) gp_lead_report(l, "waiting for%s", text);
 }
 
 static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *err)
@@ -480,7 +481,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
                        "%zu of the %zu workers of the run before are here after %.0f s, and {on-loss} is stop", live,
                        l->workers, waited);
     if (left <= 0 && live >= o->workers_min && live > 0) {
-        gp_lead_tell(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
+        gp_lead_report(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
         l->advanced = l->now;
         return gp_server_begin(l->run.server, err);
     }
@@ -490,7 +491,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
                        "or give them more time with {wait}",
                        live, o->wait, o->workers_min);
     if (l->now - l->told >= gp_lead_told_again && waited >= 1) {
-        gp_lead_tell(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);
+        gp_lead_report(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);
         l->told = l->now;
     }
     return ADVGP_OK;
@@ -517,8 +518,8 @@ static advgp_status watch(gp_lead *l, advgp_error *err)
         return gp_fail(err, ADVGP_ECLUSTER, "%zu workers are left for %.0f s, at least %zu are needed", live, o->wait,
                        o->workers_min);
     if (l->now - l->told >= gp_lead_told_again) {
-        gp_lead_tell(l, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live, o->workers_min,
-                     left);
+        gp_lead_report(l, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live,
+                       o->workers_min, left);
         l->told = l->now;
     }
     return ADVGP_OK;
@@ -545,7 +546,7 @@ void gp_lead_part(gp_lead *l, double now, const char *why)
     l->parts_until = now + farewell_seconds;
     if (why) snprintf(l->why, sizeof l->why, "%s", why[0] ? why : "it failed");
     for (size_t i = 0; i < l->n_peers; i++)
-        if (l->peers[i].name[0] && !l->peers[i].gone) say_farewell(l, i, NULL);
+        if (l->peers[i].name[0] && !l->peers[i].gone) send_farewell(l, i, NULL);
 }
 
 // A worker that computes hears it when it asks for more. Where something went wrong, also those who are still to come.

@@ -26,8 +26,8 @@ typedef struct gp_lead_options {
     double stuck_after; // seconds for a push after which a worker is lost, though it lives
     uint64_t random;    // a number nobody else has: ids of runs follow from it
     size_t servers;     // processes that keep a range of the parameters each; 0: the lead keeps all
-    void (*say)(void *ctx, const char *text); // what people should know; may be NULL
-    void (*lost)(void *ctx, size_t peer);     // that peer is held for dead; may be NULL
+    void (*report)(void *ctx, const char *text); // what people should know; may be NULL
+    void (*lost)(void *ctx, size_t peer);        // that peer is held for dead; may be NULL
     void *ctx;
 } gp_lead_options;
 

@@ -230,7 +230,7 @@ static advgp_status take_range_back(gp_lead *l, post *p, const gp_message *m, co
         st = gp_metadata_bad(&why, "another range or version");
     p->done = st == ADVGP_OK;
     if (p->done) return end_interval(l, err);
-    gp_lead_tell(l, "server %s gave back what cannot be used: %s", gp_lead_name(l, p->peer), why.text);
+    gp_lead_report(l, "server %s gave back what cannot be used: %s", gp_lead_name(l, p->peer), why.text);
     p->taken = false;
     l->peers[p->peer].gone = true;
     gp_lead_split_abandon(l);
@@ -255,7 +255,7 @@ static advgp_status server_asks(gp_lead *l, size_t at, const gp_message *m, advg
         if (!own && l->posts[i].taken) continue;
         p = &l->posts[i];
         if (own) l->peers[p->peer].gone = true;
-        if (!own) gp_lead_tell(l, "server %zu is %s", i, from->name);
+        if (!own) gp_lead_report(l, "server %zu is %s", i, from->name);
         p->taken = true, p->peer = at;
     }
     if (p) { // else it is one too many, and waits until another is lost
@@ -333,12 +333,12 @@ static void look_for_lost_servers(gp_lead *l)
         const bool left = p->taken && l->peers[p->peer].gone;
         if (!left && (silent <= l->o.lost_after || !gp_lead_knows_the_lost(l))) continue;
         if (left)
-            gp_lead_tell(l, "server %zu (%s) has left: the versions since %llu are made again", i,
-                         gp_lead_name(l, p->peer), (unsigned long long)gp_server_version(l->run.server));
+            gp_lead_report(l, "server %zu (%s) has left: the versions since %llu are made again", i,
+                           gp_lead_name(l, p->peer), (unsigned long long)gp_server_version(l->run.server));
         else
-            gp_lead_tell(l,
-                         "server %zu (%s) is lost after %.1f s without a word: the versions since %llu are made again",
-                         i, gp_lead_name(l, p->peer), silent, (unsigned long long)gp_server_version(l->run.server));
+            gp_lead_report(
+                l, "server %zu (%s) is lost after %.1f s without a word: the versions since %llu are made again", i,
+                gp_lead_name(l, p->peer), silent, (unsigned long long)gp_server_version(l->run.server));
         p->taken = false;
         gp_lead_hold_for_lost(l, p->peer);
         if (l->active) gp_lead_split_abandon(l);
@@ -359,8 +359,8 @@ static void look_for_workers_left(gp_lead *l)
     if (!l->active || !done || left || !gp_lead_knows_the_lost(l)) {
         l->left_alone = l->now;
     } else if (l->now - l->left_alone > l->o.lost_after) {
-        gp_lead_tell(l, "no worker is left that %zu of %zu servers wait for: the versions since %llu are made again",
-                     l->o.servers - done, l->o.servers, (unsigned long long)gp_server_version(l->run.server));
+        gp_lead_report(l, "no worker is left that %zu of %zu servers wait for: the versions since %llu are made again",
+                       l->o.servers - done, l->o.servers, (unsigned long long)gp_server_version(l->run.server));
         gp_lead_split_abandon(l);
     }
 }
@@ -374,7 +374,7 @@ advgp_status gp_lead_split_watch(gp_lead *l, advgp_error *err)
     const bool due = l->now - l->told >= gp_lead_told_again;
     if (there == n) {
         if (l->now - l->interval_began >= gp_lead_told_after && due && l->active) {
-            gp_lead_tell(l, "waiting for %zu servers to come to version %llu", n, (unsigned long long)l->until);
+            gp_lead_report(l, "waiting for %zu servers to come to version %llu", n, (unsigned long long)l->until);
             l->told = l->now;
         }
         return ADVGP_OK;
@@ -385,7 +385,7 @@ advgp_status gp_lead_split_watch(gp_lead *l, advgp_error *err)
                        "%zu of %zu servers are here after %.0f s: look why the others did not start", there, n,
                        l->o.wait);
     if (due) {
-        gp_lead_tell(l, "waiting for servers: %zu of %zu are here, %.0f s left", there, n, left);
+        gp_lead_report(l, "waiting for servers: %zu of %zu are here, %.0f s left", there, n, left);
         l->told = l->now;
     }
     return ADVGP_OK;

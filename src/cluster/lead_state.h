@@ -79,7 +79,7 @@ struct gp_lead {
 
 // ---- lead.c ---------------------------------------------------------------------------------------------------------
 
-__attribute__((format(printf, 2, 3))) void gp_lead_tell(const gp_lead *lead, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gp_lead_report(const gp_lead *lead, const char *format, ...);
 void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
 void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_range_state *state);
 void gp_lead_hold_for_lost(gp_lead *lead, size_t peer);

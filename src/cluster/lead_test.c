@@ -28,10 +28,10 @@ static void open_scene(scene *s)
                                 .heartbeat = 1,
                                 .lost_after = 8,
                                 .stuck_after = 60,
-                                .say = hear,
+                                .report = hear,
                                 .ctx = s};
     const gp_follower_options fo = {
-        .name = "host:7", .wish = GP_ANY_WORKER, .random = 9, .give_up = 20, .say = hear, .ctx = s};
+        .name = "host:7", .wish = GP_ANY_WORKER, .random = 9, .give_up = 20, .report = hear, .ctx = s};
     CHECK_OK(gp_lead_new(&lo, &s->lead, &err), "a lead");
     CHECK_OK(gp_follower_new(&fo, 100, &s->follower, &err), "a follower");
 }

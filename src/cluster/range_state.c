@@ -35,7 +35,7 @@ char *gp_range_state_text(const gp_range_state *s)
     if (!o) return NULL;
     gp_image_get(i, counts, reals);
     for (size_t k = 0; k < GP_IMAGE_N_COUNTS; k++)
-        if (k != GP_IMAGE_EPOCH) // which start of the lead it is, the lead knows
+        if (k != GP_IMAGE_GENERATION) // which start of the lead it is, the lead knows
             json_object_set_new(o, gp_image_count_names[k], json_integer((json_int_t)counts[k]));
     for (size_t k = 0; k < GP_IMAGE_N_REALS; k++) json_object_set_new(o, gp_image_real_names[k], json_real(reals[k]));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -69,7 +69,7 @@ static bool read_image(const json_t *o, gp_server_image *image)
     uint64_t counts[GP_IMAGE_N_COUNTS] = {0};
     double reals[GP_IMAGE_N_REALS];
     for (size_t k = 0; k < GP_IMAGE_N_COUNTS; k++)
-        if (k != GP_IMAGE_EPOCH && !read_number(o, gp_image_count_names[k], &counts[k])) return false;
+        if (k != GP_IMAGE_GENERATION && !read_number(o, gp_image_count_names[k], &counts[k])) return false;
     if (counts[GP_IMAGE_HAS_VALUE] > 1 || counts[GP_IMAGE_DEALT] > 1) return false;
     for (size_t k = 0; k < GP_IMAGE_N_REALS; k++) {
         const json_t *value = json_object_get(o, gp_image_real_names[k]);

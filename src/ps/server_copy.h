@@ -10,7 +10,7 @@
     X(VERSION, version)                     \
     X(OLDEST, oldest)                       \
     X(CANDIDATE_VERSION, candidate_version) \
-    X(EPOCH, epoch)                         \
+    X(GENERATION, generation)               \
     X(HAS_VALUE, has_value)                 \
     X(JUMPS, jumps)                         \
     X(DEALT, dealt)

@@ -88,7 +88,7 @@ static advgp_status hear(replay *r, advgp_error *err)
     return st;
 }
 
-static advgp_status say(replay *r, uint32_t k, advgp_error *err)
+static advgp_status deliver(replay *r, uint32_t k, advgp_error *err)
 {
     gp_message m;
     advgp_status st = ADVGP_OK;
@@ -114,8 +114,8 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
     gp_worker_free(g->worker);
     g->n_answers = 0;
     advgp_status st = gp_worker_new(&o, &g->worker, err);
-    if (st == ADVGP_OK) st = say(r, line->worker, err); // hello
-    if (st == ADVGP_OK) st = hear(r, err);              // welcome; the pull comes when the log says so
+    if (st == ADVGP_OK) st = deliver(r, line->worker, err); // hello
+    if (st == ADVGP_OK) st = hear(r, err);                  // welcome; the pull comes when the log says so
     if (st != ADVGP_OK) return st;
     if (gp_server_member(run->server, line->worker).incarnation != line->incarnation)
         return disagree(r, err, "a worker has another incarnation");
@@ -140,13 +140,13 @@ static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *er
         return disagree(r, err, "a worker could not take the parameters it used");
     g->n_answers = 0;
     st = gp_worker_compute(g->worker, &computer, err);
-    return st == ADVGP_OK ? say(r, line->worker, err) : st;
+    return st == ADVGP_OK ? deliver(r, line->worker, err) : st;
 }
 
 static advgp_status pulled(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
     if (!r->ghosts[line->worker].worker) return disagree(r, err, "a worker pulled that had not joined");
-    return say(r, line->worker, err);
+    return deliver(r, line->worker, err);
 }
 
 static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_error *err)
@@ -154,7 +154,7 @@ static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_erro
     const gp_server_image image = gp_server_look(r->base.server);
     const gp_message pull = {.kind = GP_PULL,
                              .run = {r->base.o.seed, 1},
-                             .epoch = image.epoch,
+                             .generation = image.generation,
                              .worker = line->worker,
                              .incarnation = line->incarnation,
                              .sequence = gp_server_member(r->base.server, line->worker).sequence};

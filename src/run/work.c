@@ -15,16 +15,16 @@ typedef struct living {
     gp_sender sender;
 } living;
 
-static advgp_status say(living *l, const gp_message *m, advgp_error *err)
+static advgp_status send(living *l, const gp_message *m, advgp_error *err)
 {
     return gp_sender_send(&l->sender, l->life->endpoint, 0, m, err);
 }
 
-static advgp_status say_all(living *l, advgp_error *err)
+static advgp_status send_all(living *l, advgp_error *err)
 {
     gp_message m;
     advgp_status st = ADVGP_OK;
-    while (st == ADVGP_OK && gp_worker_next(l->worker, gp_clock_wall(), &m)) st = say(l, &m, err);
+    while (st == ADVGP_OK && gp_worker_next(l->worker, gp_clock_wall(), &m)) st = send(l, &m, err);
     return st;
 }
 
@@ -69,7 +69,7 @@ static advgp_status live(living *l, advgp_error *err)
 {
     const gp_computer *computer = &l->life->computer;
     const double patience = l->life->worker.resend > 0 ? look_up : idle_patience;
-    advgp_status st = say_all(l, err);
+    advgp_status st = send_all(l, err);
     while (st == ADVGP_OK && gp_worker_state_of(l->worker) != GP_WORKER_ENDED) {
         gp_work next;
         if (gp_worker_state_of(l->worker) == GP_WORKER_READY) {
@@ -78,7 +78,7 @@ static advgp_status live(living *l, advgp_error *err)
             if (computer->fetch && gp_worker_upcoming(l->worker, &next)) computer->fetch(computer->ctx, &next);
             st = listen(l, patience, err);
         }
-        if (st == ADVGP_OK) st = say_all(l, err);
+        if (st == ADVGP_OK) st = send_all(l, err);
     }
     return st;
 }
@@ -97,7 +97,7 @@ advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
         if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) {
             if (err && !gp_worker_refused(l.worker)) // else the server knows
                 bye.text = err->text, bye.n_text = strnlen(err->text, sizeof err->text);
-            (void)say(&l, &bye, NULL);
+            (void)send(&l, &bye, NULL);
         }
     }
     gp_sender_fini(&l.sender);

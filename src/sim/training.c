@@ -149,22 +149,22 @@ static bool same(const uint64_t a[2], const uint64_t b[2])
     return a[0] == b[0] && a[1] == b[1];
 }
 
-static void say_of(theatre *t, const char *name, const char *text)
+static void report_of(theatre *t, const char *name, const char *text)
 {
     if (strstr(text, "it begins with these")) t->out->fewer = true;
     if (strstr(text, "are made again")) t->out->abandoned++;
     if (t->o->shown) fprintf(stderr, "%9.3f %s: %s\n", t->now, name, text);
 }
 
-static void lead_says(void *ctx, const char *text)
+static void lead_reports(void *ctx, const char *text)
 {
-    say_of(ctx, "lead", text);
+    report_of(ctx, "lead", text);
 }
 
-static void process_says(void *ctx, const char *text)
+static void process_reports(void *ctx, const char *text)
 {
     const process *p = ctx;
-    say_of(p->keeps.t, p->name, text);
+    report_of(p->keeps.t, p->name, text);
 }
 
 // Which lead gave the job of that run? 0: nobody has.
@@ -333,7 +333,7 @@ static void process_starts(theatre *t, process *p)
                                     .yields = true,
                                     .random = gp_hash_u64(t->o->seed, 1000 + t->n_slots),
                                     .give_up = t->o->give_up,
-                                    .say = process_says,
+                                    .report = process_reports,
                                     .ctx = p};
     fail_with(t, gp_follower_new(&fo, t->now, &p->machine, t->err));
     if (!p->machine) return;
@@ -555,7 +555,7 @@ static void begin_stage(theatre *t, bool again)
     if (st == ADVGP_OK) st = gp_server_allow(t->keeps.server, t->allowed, t->err);
     if (st == ADVGP_OK) {
         gp_watch_restart(t->keeps.watch, version);
-        keep_checkpoint(t); // so that this epoch does not come again
+        keep_checkpoint(t); // so that this generation does not come again
         const size_t size = o->rule_options.range.count;
         const gp_lead_run run = {.server = t->keeps.server,
                                  .rule = t->keeps.rule,
@@ -606,7 +606,7 @@ static void lead_starts(theatre *t, bool again)
     gp_lead_options o = t->o->lead;
     t->life++;
     o.random = gp_hash_u64(t->o->seed, 5000 + t->life);
-    o.say = lead_says, o.ctx = t;
+    o.report = lead_reports, o.ctx = t;
     fail_with(t, gp_lead_new(&o, &t->lead, t->err));
     if (!t->lead) return;
     if (again) { // the stage's beginning, where the run starts from if it has not made a version yet

@@ -329,7 +329,7 @@ static advgp_status server_starts(world *w, bool again)
     w->newest = w->out->version = gp_server_version(w->server);
     w->is_last = w->o->collect && w->newest >= w->o->versions;
     if (w->watch) gp_watch_restart(w->watch, w->out->version);
-    keep_checkpoint(w); // so that this epoch does not come again
+    keep_checkpoint(w); // so that this generation does not come again
     w->server_since = w->server_free = w->now;
     if (isfinite(server_tick_of(w->o))) plan(w, w->now + server_tick_of(w->o), SERVER_TICK, 0, w->server_life);
     return ADVGP_OK;

@@ -15,7 +15,7 @@ enum {
     VERSION = GP_IMAGE_VERSION,
     OLDEST = GP_IMAGE_OLDEST,
     CANDIDATE_VERSION = GP_IMAGE_CANDIDATE_VERSION,
-    EPOCH = GP_IMAGE_EPOCH,
+    GENERATION = GP_IMAGE_GENERATION,
     HAS_VALUE = GP_IMAGE_HAS_VALUE,
     JUMPS = GP_IMAGE_JUMPS,
     DEALT = GP_IMAGE_DEALT,
@@ -110,7 +110,7 @@ static const char *wrong_count(const uint64_t *c)
     if (version > c[STEPS]) return "version";
     if (c[OLDEST] > version) return "oldest version";
     if (c[CANDIDATE_VERSION] > version) return "version of the candidate";
-    if (c[EPOCH] > UINT32_MAX / 2) return "epoch";
+    if (c[GENERATION] > UINT32_MAX / 2) return "generation";
     if (c[HAS_VALUE] > 1 || c[DEALT] > 1 || c[EVALUATING] > 1) return "flags";
     if (c[JUMPS] > version) return "number of jumps";
     if (c[RULE_COUNTER] > version) return "number of steps";
