@@ -412,9 +412,9 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
                            .launched = e->launch.by != NULL,
                            .rank = e->launch.rank,
                            .servers = e->servers,
-                           .meeting = e->rendezvous[0] ? GP_MEETING_OPEN : GP_MEETING_NONE};
+                           .rendezvous = e->rendezvous[0] ? GP_RENDEZVOUS_OPEN : GP_RENDEZVOUS_NONE};
     gp_role role;
-    if (gp_role_needs_meeting(&facts)) {
+    if (gp_role_needs_rendezvous(&facts)) {
         gp_rendezvous r;
         bool there;
         // Of those who are started at the same instant one looks and publishes before the next one looks.
@@ -423,12 +423,12 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
         if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
         if (st != ADVGP_OK) return st;
         if (there && lead_lives(e, &r))
-            facts.meeting = GP_MEETING_TAKEN;
+            facts.rendezvous = GP_RENDEZVOUS_TAKEN;
         else if (there)
             e->former = r.worker;
     }
     const advgp_status st = gp_role_decide(&facts, &role, err);
-    if (st != ADVGP_OK) return facts.meeting == GP_MEETING_TAKEN ? gp_wrap(err, st, "%s", e->rendezvous) : st;
+    if (st != ADVGP_OK) return facts.rendezvous == GP_RENDEZVOUS_TAKEN ? gp_wrap(err, st, "%s", e->rendezvous) : st;
     take_role(e, role);
     if (role.late)
         gp_host_report(e->host, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);

@@ -89,16 +89,16 @@ advgp_status gp_cluster_send_all(gp_cluster *c, advgp_error *err)
 }
 
 // Everything that comes now, or came and was not read, is answered.
-static void part(gp_cluster *c, const char *why)
+static void part_from_all(gp_cluster *c, const char *why)
 {
     gp_endpoint *e = c->o.endpoint;
     const double began = gp_clock_wall();
     bool waits = true;
-    gp_lead_part(c->lead, began, why);
+    gp_lead_farewell(c->lead, began, why);
     for (const void *bytes = ""; bytes || waits;) {
         size_t peer, n;
         const double now = gp_clock_wall(), seconds = waits ? gp_cluster_turn_seconds : 0;
-        waits = gp_lead_parting(c->lead, now);
+        waits = gp_lead_in_farewell(c->lead, now);
         if (!waits && now - began > longest) return; // somebody talks without end
         if (gp_cluster_send_all(c, NULL) != ADVGP_OK ||
             e->transport->receive(e, seconds, &peer, &bytes, &n, NULL) != ADVGP_OK)
@@ -110,7 +110,7 @@ static void part(gp_cluster *c, const char *why)
 void gp_cluster_free(gp_cluster *c, const char *why)
 {
     if (!c) return;
-    part(c, why);
+    part_from_all(c, why);
     c->o.endpoint->transport->close(c->o.endpoint);
     gp_lead_free(c->lead);
     gp_sender_fini(&c->sender);

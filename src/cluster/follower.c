@@ -28,8 +28,8 @@ void gp_follower_report(const gp_follower *f, const char *format, ...)
 
 void gp_follower_send(gp_follower *f, size_t line, const gp_message *m)
 {
-    if (f->n_words == WORDS) f->first_word = (f->first_word + 1) % WORDS, f->n_words--;
-    f->words[(f->first_word + f->n_words++) % WORDS] = (word){line, *m};
+    if (f->n_outgoing == OUTGOING_MAX) f->first_outgoing = (f->first_outgoing + 1) % OUTGOING_MAX, f->n_outgoing--;
+    f->outgoing[(f->first_outgoing + f->n_outgoing++) % OUTGOING_MAX] = (outgoing){line, *m};
 }
 
 // A worker says its name; a server also how it is reached, and brings what it has made.
@@ -60,12 +60,12 @@ static advgp_status make_question(gp_follower *f, gp_message *m, advgp_error *er
 bool gp_follower_next(gp_follower *f, double now, size_t *line, gp_message *m)
 {
     f->now = now;
-    if (f->n_words) {
-        *line = f->words[f->first_word].line, *m = f->words[f->first_word].message;
-        f->first_word = (f->first_word + 1) % WORDS, f->n_words--;
+    if (f->n_outgoing) {
+        *line = f->outgoing[f->first_outgoing].line, *m = f->outgoing[f->first_outgoing].message;
+        f->first_outgoing = (f->first_outgoing + 1) % OUTGOING_MAX, f->n_outgoing--;
         return true;
     }
-    if (f->engaged && gp_lead_next(f->range, now, line, m)) return true;
+    if (f->tools_in_use && gp_lead_next(f->own_lead, now, line, m)) return true;
     if (f->state == GP_FOLLOWER_WORKS) return gp_follower_work_next(f, line, m);
     if (f->state != GP_FOLLOWER_ASKS || !f->to_ask) return false;
     f->to_ask = false;
@@ -92,7 +92,7 @@ void gp_follower_free(gp_follower *f)
 {
     if (!f) return;
     gp_follower_work_end(f, false, 0, NULL);
-    gp_lead_free(f->range);
+    gp_lead_free(f->own_lead);
     gp_range_state_fini(&f->begin);
     gp_range_state_fini(&f->result);
     gp_job_fini(&f->job);
@@ -261,7 +261,7 @@ void gp_follower_on_bytes(gp_follower *f, double now, size_t line, const void *b
     if (f->state == GP_FOLLOWER_ENDED) return;
     if (line == 0) f->heard = now;
     if (line && f->o.address) {
-        gp_follower_serve_hears(f, line, bytes, n);
+        gp_follower_serve_on_bytes(f, line, bytes, n);
         return;
     }
     // What a worker hears of its lead may be for it, or for the machine that it has towards the lead's server.
@@ -269,7 +269,7 @@ void gp_follower_on_bytes(gp_follower *f, double now, size_t line, const void *b
         on_lead(f, &m);
     else if (line == 0)
         on_unreadable(f, bytes, n);
-    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_hears(f, line, bytes, n);
+    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_on_bytes(f, line, bytes, n);
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ static void tell_waiting(gp_follower *f, double silent, double idle)
 static void look_around(gp_follower *f)
 {
     const bool asks = f->state == GP_FOLLOWER_ASKS;
-    const double silent = f->now - (!asks && f->several ? fmax(f->heard, f->voice) : f->heard),
+    const double silent = f->now - (!asks && f->several ? fmax(f->heard, f->server_heard) : f->heard),
                  idle = f->now - (asks ? f->since : f->idle_since);
     char text[240];
     if (f->state != GP_FOLLOWER_ASKS && f->state != GP_FOLLOWER_WORKS) return;
@@ -322,8 +322,8 @@ void gp_follower_on_tick(gp_follower *f, double now)
         f->next = now + f->pause;
         f->pause = fmin(1.5 * f->pause, f->o.address ? ask_again : ask_most);
     }
-    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_ticks(f);
-    if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_ticks(f);
+    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_on_tick(f);
+    if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_on_tick(f);
     look_around(f);
 }
 
@@ -348,7 +348,7 @@ double gp_follower_due(const gp_follower *f, double now)
 
 // ---- signs of life --------------------------------------------------------------------------------------------------
 
-uint64_t gp_follower_signs(const gp_follower *f)
+uint64_t gp_follower_sign_revision(const gp_follower *f)
 {
     return f->signs;
 }
@@ -372,5 +372,5 @@ bool gp_follower_sign(const gp_follower *f, long line, gp_message *m)
         return true;
     }
     const size_t i = f->several ? (size_t)line - 1 : (size_t)line;
-    return i < f->n_heads && f->heads[i].worker && gp_worker_sign(f->heads[i].worker, m);
+    return i < f->n_links && f->links[i].worker && gp_worker_sign(f->links[i].worker, m);
 }

@@ -64,24 +64,24 @@ static void end_if_done(gp_follower *f)
 
 void gp_follower_serve_end(gp_follower *f)
 {
-    gp_lead_end(f->range, f->now); // tells the workers
+    gp_lead_end(f->own_lead, f->now); // tells the workers
     f->done.runs++;
 }
 
 void gp_follower_release(gp_follower *f)
 {
-    if (f->engaged && f->state != GP_FOLLOWER_SERVES) {
-        gp_lead_forget(f->range);
-        f->engaged = false;
+    if (f->tools_in_use && f->state != GP_FOLLOWER_SERVES) {
+        gp_lead_forget(f->own_lead);
+        f->tools_in_use = false;
     }
 }
 
 void gp_follower_on_event(gp_follower *f, const gp_ps_event *event)
 {
-    if (f->engaged) gp_lead_on_event(f->range, event);
+    if (f->tools_in_use) gp_lead_on_event(f->own_lead, event);
 }
 
-static advgp_status make_range(gp_follower *f, advgp_error *err)
+static advgp_status make_own_lead(gp_follower *f, advgp_error *err)
 {
     const gp_job_service *s = &f->job.service;
     const gp_lead_options o = {.workers = s->workers,
@@ -95,7 +95,7 @@ static advgp_status make_range(gp_follower *f, advgp_error *err)
                                .report = on_report,
                                .lost = on_lost,
                                .ctx = f};
-    return f->range ? ADVGP_OK : gp_lead_new(&o, &f->range, err);
+    return f->own_lead ? ADVGP_OK : gp_lead_new(&o, &f->own_lead, err);
 }
 
 static void greet_the_early(gp_follower *f)
@@ -106,7 +106,7 @@ static void greet_the_early(gp_follower *f)
         const gp_message *m = &f->early[i].message;
         if (m->run[0] != f->run[0] || m->run[1] != f->run[1]) continue;
         gp_message_encode(m, bytes);
-        fail_if(f, gp_lead_on_bytes(f->range, f->now, f->early[i].line, bytes, gp_message_size(m), &err), &err);
+        fail_if(f, gp_lead_on_bytes(f->own_lead, f->now, f->early[i].line, bytes, gp_message_size(m), &err), &err);
     }
     f->n_early = 0;
 }
@@ -123,16 +123,16 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools)
                              .n_shards = tools->n_shards,
                              .on_loss = s->on_loss};
     f->tools = *tools;
-    advgp_status st = make_range(f, &err);
-    if (st == ADVGP_OK) gp_lead_expect(f->range, s->workers, s->workers_min, s->known);
+    advgp_status st = make_own_lead(f, &err);
+    if (st == ADVGP_OK) gp_lead_expect(f->own_lead, s->workers, s->workers_min, s->known);
     if (st == ADVGP_OK) st = gp_server_copies_restore(&f->begin.copy, 1, tools->server, tools->rule, &err);
     if (st == ADVGP_OK) st = gp_server_allow(tools->server, s->until, &err);
-    if (st == ADVGP_OK) st = gp_lead_begin(f->range, f->now, &run, &err);
+    if (st == ADVGP_OK) st = gp_lead_begin(f->own_lead, f->now, &run, &err);
     if (st != ADVGP_OK) {
         gp_follower_end(f, st, err.text);
         return;
     }
-    f->engaged = true;
+    f->tools_in_use = true;
     f->state = GP_FOLLOWER_SERVES;
     f->signs++;
     greet_the_early(f);
@@ -163,28 +163,28 @@ static void hear_idly(gp_follower *f, size_t line, const gp_message *m)
     while (i < f->n_early && f->early[i].line != line) i++;
     if (i >= EARLY_MAX || !gp_grow(&f->early, &f->early_room, f->n_early, i + 1, sizeof *f->early))
         return; // it will greet again
-    f->early[i] = (word){line, *m};
+    f->early[i] = (outgoing){line, *m};
     f->early[i].message.n_values = f->early[i].message.n_masked = 0;
     f->early[i].message.n_shards = f->early[i].message.n_text = 0;
     if (i == f->n_early) f->n_early++;
 }
 
-void gp_follower_serve_hears(gp_follower *f, size_t line, const void *bytes, size_t n)
+void gp_follower_serve_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n)
 {
     const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
     advgp_error err = {0};
     gp_message m;
     if (f->state == GP_FOLLOWER_SERVES) {
-        fail_if(f, gp_lead_on_bytes(f->range, f->now, line, bytes, n, &err), &err);
+        fail_if(f, gp_lead_on_bytes(f->own_lead, f->now, line, bytes, n, &err), &err);
         end_if_done(f);
     } else if (gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK) {
         hear_idly(f, line, &m);
     }
 }
 
-void gp_follower_serve_ticks(gp_follower *f)
+void gp_follower_serve_on_tick(gp_follower *f)
 {
     advgp_error err = {0};
-    fail_if(f, gp_lead_on_tick(f->range, f->now, &err), &err);
+    fail_if(f, gp_lead_on_tick(f->own_lead, f->now, &err), &err);
     end_if_done(f);
 }

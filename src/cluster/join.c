@@ -82,8 +82,8 @@ static advgp_status give_sign(joining *j, gp_endpoint *e, long line, advgp_error
 static advgp_status give_signs(joining *j, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
-    if (j->signs == gp_follower_signs(j->follower)) return ADVGP_OK;
-    j->signs = gp_follower_signs(j->follower);
+    if (j->signs == gp_follower_sign_revision(j->follower)) return ADVGP_OK;
+    j->signs = gp_follower_sign_revision(j->follower);
     bool shared = false;
     for (size_t i = 0; st == ADVGP_OK && i < j->n_lines; i++) {
         const bool same = j->lines[i].endpoint == j->o.endpoint;

@@ -51,14 +51,14 @@ void gp_lead_plain_text(const gp_message *m, char *out, size_t room)
     out[n] = 0;
 }
 
-void gp_lead_hold_for_lost(gp_lead *l, size_t at)
+void gp_lead_declare_lost(gp_lead *l, size_t at)
 {
     if (at < l->n_peers) l->peers[at].gone = true, l->peers[at].has_work = false; // until it is heard again
     if (l->o.lost) l->o.lost(l->o.ctx, at);
 }
 
 // A worker has been heard, perhaps by another connection than before: what was known of it is known of that one.
-static void note_voice(gp_lead *l, uint32_t worker, size_t at)
+static void note_heard_from(gp_lead *l, uint32_t worker, size_t at)
 {
     peer *p = peer_of(l, at);
     if (!p) return;
@@ -84,9 +84,11 @@ static void note_voice(gp_lead *l, uint32_t worker, size_t at)
 // Without memory it is lost, as on any network.
 void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
 {
-    if (l->first_note) memmove(l->notes, l->notes + l->first_note, l->n_notes * sizeof *l->notes), l->first_note = 0;
-    if (!gp_grow(&l->notes, &l->notes_room, l->n_notes, l->n_notes + 1, sizeof *l->notes)) return;
-    l->notes[l->n_notes++] = (note){at, *m};
+    if (l->first_outgoing)
+        memmove(l->outgoing, l->outgoing + l->first_outgoing, l->n_outgoing * sizeof *l->outgoing),
+            l->first_outgoing = 0;
+    if (!gp_grow(&l->outgoing, &l->outgoing_room, l->n_outgoing, l->n_outgoing + 1, sizeof *l->outgoing)) return;
+    l->outgoing[l->n_outgoing++] = (outgoing){at, *m};
 }
 
 void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_range_state *state)
@@ -110,10 +112,10 @@ static bool takes_workers(const gp_lead *l)
 
 bool gp_lead_next(gp_lead *l, double now, size_t *at, gp_message *m)
 {
-    if (l->n_notes) {
-        const note *n = &l->notes[l->first_note++];
+    if (l->n_outgoing) {
+        const outgoing *n = &l->outgoing[l->first_outgoing++];
         *at = n->peer, *m = n->message;
-        if (!--l->n_notes) l->first_note = 0;
+        if (!--l->n_outgoing) l->first_outgoing = 0;
         return true;
     }
     if (!takes_workers(l) || !gp_server_next(l->run.server, now, at, m)) return false;
@@ -139,7 +141,7 @@ void gp_lead_free(gp_lead *l)
     if (!l) return;
     gp_lead_forget(l);
     gp_free(l->peers);
-    gp_free(l->notes);
+    gp_free(l->outgoing);
     gp_free(l);
 }
 
@@ -149,7 +151,7 @@ void gp_lead_expect(gp_lead *l, size_t workers, size_t workers_min, bool known)
     l->known = known;
 }
 
-void gp_lead_note_there(gp_lead *l, size_t live)
+void gp_lead_expect_at_most(gp_lead *l, size_t live)
 {
     if (live < l->o.workers_min) live = l->o.workers_min;
     l->workers = live < l->o.workers ? live : l->o.workers;
@@ -205,7 +207,7 @@ void gp_lead_end(gp_lead *l, double now)
     l->now = now;
     l->ended = true;
     if (l->run.split) gp_lead_split_abandon(l);
-    if (gp_server_begun(l->run.server)) gp_lead_note_there(l, gp_server_live(l->run.server));
+    if (gp_server_begun(l->run.server)) gp_lead_expect_at_most(l, gp_server_live(l->run.server));
     gp_server_end(l->run.server);
 }
 
@@ -214,7 +216,7 @@ void gp_lead_forget(gp_lead *l)
     gp_lead_split_forget(l);
     free(l->job);
     l->job = NULL;
-    l->n_notes = l->first_note = 0;
+    l->n_outgoing = l->first_outgoing = 0;
     l->running = false;
     l->run = (gp_lead_run){0};
 }
@@ -241,14 +243,14 @@ void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
     if (!l->running || (event->kind != GP_EVENT_JOINED && event->kind != GP_EVENT_LOST)) return;
     const gp_member m = gp_server_member(l->run.server, event->worker);
     if (event->kind == GP_EVENT_JOINED) {
-        note_voice(l, event->worker, m.peer);
+        note_heard_from(l, event->worker, m.peer);
         if (gp_server_begun(l->run.server))
             gp_lead_report(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
         return;
     }
     report_loss(l, event, &m);
     if (m.peer < l->n_peers) l->peers[m.peer].row_seconds = 0;
-    gp_lead_hold_for_lost(l, m.peer);
+    gp_lead_declare_lost(l, m.peer);
 }
 
 // ---- hearing --------------------------------------------------------------------------------------------------------
@@ -339,7 +341,7 @@ static advgp_status tell_server(gp_lead *l, size_t at, const gp_message *m, advg
     const advgp_status st = gp_server_on_message(l->run.server, l->now, at, m, err);
     if (m->worker >= l->o.workers_max) return st;
     const gp_member k = gp_server_member(l->run.server, m->worker);
-    if (k.live && k.peer == at) note_voice(l, m->worker, at);
+    if (k.live && k.peer == at) note_heard_from(l, m->worker, at);
     return st;
 }
 
@@ -357,7 +359,7 @@ static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp
         return ADVGP_OK;
     }
     if (m->kind == GP_ASK) note_question(&l->peers[at], m);
-    if (!takes_workers(l)) return gp_lead_split_hears(l, at, m, err);
+    if (!takes_workers(l)) return gp_lead_split_on_message(l, at, m, err);
     if (m->kind == GP_ASK) { // a server's time comes with the steps
         if (l->job && !(m->flags & GP_FLAG_SERVES)) gp_lead_give_job(l, at, l->run.id, l->job, NULL);
         return ADVGP_OK;
@@ -378,7 +380,7 @@ static void note_awake(gp_lead *l, double now)
     l->awake = l->now = now;
 }
 
-bool gp_lead_knows_the_lost(const gp_lead *l)
+bool gp_lead_silence_counts(const gp_lead *l)
 {
     return l->awake - l->back >= absence(l);
 }
@@ -391,18 +393,18 @@ advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *byt
     advgp_error why = {0};
     note_awake(l, now);
     peer *p = peer_of(l, at);
-    if (!p || (!l->running && !l->parting)) return ADVGP_OK;
+    if (!p || (!l->running && !l->farewell)) return ADVGP_OK;
     p->heard = now;
     if (l->run.split) {
         const size_t most = 8 * gp_server_look(l->run.server).size; // a server's values: seven arrays at most
         if (limits.values < most) limits.values = most;
         limits.text = GP_JOB_TEXT_MAX;
     }
-    if (gp_message_decode(bytes, n, l->parting ? &any : &limits, &m, &why) != ADVGP_OK) {
+    if (gp_message_decode(bytes, n, l->farewell ? &any : &limits, &m, &why) != ADVGP_OK) {
         on_unreadable(l, at, bytes, n, why.text);
         return ADVGP_OK;
     }
-    if (l->parting) {
+    if (l->farewell) {
         on_farewell(l, at, &m);
         return ADVGP_OK;
     }
@@ -528,32 +530,32 @@ static advgp_status watch(gp_lead *l, advgp_error *err)
 advgp_status gp_lead_on_tick(gp_lead *l, double now, advgp_error *err)
 {
     note_awake(l, now);
-    if (!l->running || l->ended || l->parting) return ADVGP_OK;
+    if (!l->running || l->ended || l->farewell) return ADVGP_OK;
     advgp_status st = gp_lead_go_on(l, now, err);
     if (st != ADVGP_OK) return st;
-    if (!takes_workers(l)) return gp_lead_split_watch(l, err);
-    if (gp_lead_knows_the_lost(l)) st = look_for_the_lost(l, err);
+    if (!takes_workers(l)) return gp_lead_split_on_tick(l, err);
+    if (gp_lead_silence_counts(l)) st = look_for_the_lost(l, err);
     return st == ADVGP_OK ? watch(l, err) : st;
 }
 
 // ---- farewell -------------------------------------------------------------------------------------------------------
 
-void gp_lead_part(gp_lead *l, double now, const char *why)
+void gp_lead_farewell(gp_lead *l, double now, const char *why)
 {
-    if (l->parting) return;
+    if (l->farewell) return;
     l->now = now;
-    l->parting = true;
-    l->parts_until = now + farewell_seconds;
+    l->farewell = true;
+    l->farewell_until = now + farewell_seconds;
     if (why) snprintf(l->why, sizeof l->why, "%s", why[0] ? why : "it failed");
     for (size_t i = 0; i < l->n_peers; i++)
         if (l->peers[i].name[0] && !l->peers[i].gone) send_farewell(l, i, NULL);
 }
 
 // A worker that computes hears it when it asks for more. Where something went wrong, also those who are still to come.
-bool gp_lead_parting(const gp_lead *l, double now)
+bool gp_lead_in_farewell(const gp_lead *l, double now)
 {
     size_t came = 0;
-    if (now >= l->parts_until) return false;
+    if (now >= l->farewell_until) return false;
     for (size_t i = 0; i < l->n_peers; i++) {
         if (!l->peers[i].name[0]) continue;
         if (!l->peers[i].gone) return true;

@@ -73,8 +73,9 @@ bool gp_lead_next(gp_lead *lead, double now, size_t *peer, gp_message *message);
 
 // The training is over, and why if something went wrong (NULL: nothing did). Everybody is told; whatever comes from now
 // on is answered by farewell.
-void gp_lead_part(gp_lead *lead, double now, const char *why);
-bool gp_lead_parting(const gp_lead *lead, double now); // there may be somebody who has not heard it: it should listen
+void gp_lead_farewell(gp_lead *lead, double now, const char *why);
+bool gp_lead_in_farewell(const gp_lead *lead,
+                         double now); // there may be somebody who has not heard it: it should listen
 
 uint64_t gp_lead_rows_elsewhere(const gp_lead *lead);       // taken in this run by servers of other processes
 const char *gp_lead_name(const gp_lead *lead, size_t peer); // as it calls itself

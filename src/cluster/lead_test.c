@@ -52,7 +52,7 @@ static void a_worker_of_another_version_is_told_so_at_once(void **state)
     size_t line, peer;
     gp_message ask, bye;
     open_scene(&s);
-    gp_lead_part(s.lead, 100, "nothing else is going on"); // it listens
+    gp_lead_farewell(s.lead, 100, "nothing else is going on"); // it listens
     assert_true(gp_follower_next(s.follower, 100, &line, &ask));
     assert_int_equal(ask.kind, GP_ASK);
     ask.protocol = GP_PROTOCOL - 1;

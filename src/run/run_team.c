@@ -16,7 +16,7 @@ typedef struct worker_thread {
     pthread_t thread;
     bool started;
     gp_row_computer *computer;
-    gp_worker_life life;
+    gp_worker_loop_options life;
     atomic_bool ended; // status and error may be read
     advgp_status status;
     advgp_error error;
@@ -48,7 +48,7 @@ static void *work(void *arg)
     worker_thread *m = arg;
     gp_interrupt scope;
     gp_interrupt_open(&scope, is_over, m->team);
-    m->status = gp_worker_live(&m->life, &m->error);
+    m->status = gp_worker_loop(&m->life, &m->error);
     (void)gp_interrupt_close(&scope);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
@@ -172,7 +172,7 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
     if (st != ADVGP_OK) return st;
-    m->life = (gp_worker_life){
+    m->life = (gp_worker_loop_options){
         .endpoint = t->endpoints[1 + k],
         .computer = gp_row_computer_of(m->computer),
         .delays = run->o.delays,
