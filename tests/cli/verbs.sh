@@ -161,9 +161,15 @@ near "linear regression" "$(quietly evaluate line.safetensors line.csv --json | 
   "$(tail -n +2 line.csv | awk -F, '{ n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2; yy += $2 * $2 }
      END { sxx = xx - x * x / n; sxy = xy - x * y / n; printf "%.15g", sqrt((yy - y * y / n - sxy * sxy / sxx) / n) }')"
 
-# files of every format version so far are read by every later program
+# files of every format version so far are read by every later program, and predict what they did (stored beside them)
 for model in "$models"/*.safetensors; do
-  seen=$((seen + 1)); quietly inspect "$model" > /dev/null
+  check "format of ${model##*/}" "$(quietly inspect "$model" --json | field format)" 1
+done
+for model in trained exact-log; do
+  quietly predict "$models/format1-$model.safetensors" "$models/rows.csv" --interval 0.8 -o then.csv
+  check "format1-$model predicts what it did" "$(paste -d, then.csv "$models/format1-$model.csv" | awk -F, 'NR > 1 {
+    for (i = 1; i <= 5; i++) { d = $i - $(i + 5); if (!(NF == 10 && d * d <= 1e-18 * $(i + 5) * $(i + 5))) print } }')" ""
+  check "as many rows" "$(wc -l < then.csv)" "$(wc -l < "$models/format1-$model.csv")"
 done
 
 # inspect and info
