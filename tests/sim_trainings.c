@@ -26,31 +26,11 @@ typedef struct cluster {
     gp_sim_training_options o;
 } cluster;
 
-static advgp_status sum_rows(cluster *c, const gp_work *work, bool all, double *push, gp_work_done *done,
-                             advgp_error *err)
-{
-    setting *s = c->s;
-    const gp_range range = gp_range_all(s->p.layout);
-    const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
-    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){.n_values = c->job.rule->push_size(s->p.layout, range)};
-    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
-        const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
-        done->shard_weight += (double)n;
-        if (!c->whole && !all && i != one) continue;
-        done->batch_weight += (double)n;
-        done->rows += n;
-        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
-    }
-    double sum_g;
-    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
-    if (st == ADVGP_OK) c->job.rule->fill(s->p.layout, range, gp_pass_stats(s->e.pass), sum_g, s->grad, push);
-    return st;
-}
-
 static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
-    return sum_rows(ctx, work, work->flags & GP_FLAG_ALL_ROWS, push, done, err);
+    cluster *c = ctx;
+    const bool all = c->whole || work->flags & GP_FLAG_ALL_ROWS;
+    return sum_rows(c->s, c->job.rule, c->first, work, all ? ALL_SHARDS : a_shard_of(work), push, done, err);
 }
 
 // A sum over all rows has every row once, whoever had it.
@@ -62,7 +42,7 @@ static bool is_whole(void *ctx, const double *theta, const double *sum)
     const gp_work work = {.theta = theta, .n_shards = c->o.server.n_shards, .shards = shards};
     gp_work_done done;
     advgp_error err;
-    if (sum_rows(c, &work, true, c->sum, &done, &err) != ADVGP_OK) return false;
+    if (sum_rows(c->s, c->job.rule, c->first, &work, ALL_SHARDS, c->sum, &done, &err) != ADVGP_OK) return false;
     double size = 0, far = 0;
     for (size_t i = 0; i < done.n_values; i++)
         size = fmax(size, fabs(c->sum[i])), far = fmax(far, fabs(c->sum[i] - sum[i]));
