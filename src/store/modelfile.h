@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 enum {
-    GP_MODEL_FORMAT = 1, // the version that is written; older ones are read
+    GP_MODEL_FORMAT = 2, // the version that is written; older ones are read
     GP_CALIBRATION_LEVELS = 1001,
     GP_GOLDEN_ROWS = 8,
     GP_MODEL_COMPONENTS_MAX = 1024,

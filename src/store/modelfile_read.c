@@ -25,7 +25,7 @@ static advgp_status read_metadata(const gp_tensorfile *file, json_t **out, advgp
                        "format version %" JSON_INTEGER_FORMAT " is newer than this advgp (%s, which reads %d): use a "
                        "newer advgp",
                        json_integer_value(format), advgp_version(), GP_MODEL_FORMAT);
-    return json_integer_value(format) == GP_MODEL_FORMAT ? ADVGP_OK : gp_metadata_bad(err, "its format version");
+    return json_integer_value(format) >= 1 ? ADVGP_OK : gp_metadata_bad(err, "its format version");
 }
 
 static advgp_status check_sums(const gp_tensorfile *file, const json_t *o, advgp_error *err)

@@ -11,7 +11,7 @@ head -c 5 m.safetensors > cut-off.safetensors
 : > empty.safetensors
 cp m.safetensors flipped.safetensors
 printf '\x41' | dd of=flipped.safetensors bs=1 seek=$(($(stat -c %s m.safetensors) - 900)) conv=notrunc status=none
-sed 's/\\"format\\":1/\\"format\\":2/' m.safetensors > newer.safetensors
+sed 's/\\"format\\":2/\\"format\\":3/' m.safetensors > newer.safetensors
 sed 's/\\"target\\":\\"y\\"/\\"target\\":\\"z\\"/' m.safetensors > renamed.safetensors
 sed 's/\\"format\\"/\\"fnrmat\\"/' m.safetensors > foreign.safetensors
 mkfifo pipe
@@ -88,7 +88,7 @@ for verb in predict evaluate inspect; do
   try 4 "cut-off.safetensors" $verb cut-off.safetensors $few
   try 4 "cut.safetensors" $verb cut.safetensors $few
   try 4 "the tensors are damaged" $verb flipped.safetensors $few
-  try 4 "format version 2 is newer than this advgp" $verb newer.safetensors $few
+  try 4 "format version 3 is newer than this advgp" $verb newer.safetensors $few
   try 4 "its checksum differs" $verb renamed.safetensors $few
   try 4 "no model of advgp" $verb foreign.safetensors $few
   try 4 "t.csv" $verb t.csv $few
