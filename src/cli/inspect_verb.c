@@ -138,8 +138,8 @@ static json_t *view_json(const view *v)
     return json_pack("{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, "
                      "s:s, s:o, s:{s:f, s:f, "
                      "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
-                     "model", gp_json_text(v->path), "format", GP_MODEL_FORMAT, "writer", m->writer, "method",
-                     m->method, "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
+                     "model", gp_json_text(v->path), "format", m->format, "writer", m->writer, "method", m->method,
+                     "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
                      s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight",
                      s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean",
                      s->y_mean, "scale", s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components",

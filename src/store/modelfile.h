@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 enum {
-    GP_MODEL_FORMAT = 2, // the version that is written; older ones are read
+    GP_MODEL_FORMAT = 2, // the version that is written; 1 is read, and what it does not know is absent
     GP_CALIBRATION_LEVELS = 1001,
     GP_GOLDEN_ROWS = 8,
     GP_MODEL_COMPONENTS_MAX = 1024,
@@ -36,6 +36,7 @@ typedef struct gp_model {
     char *sql;       // the query of --sql, applied at predict too; NULL if none
     char method[32]; // what fitted it: "advgp", unless somebody writes another name here
     char writer[32]; // version of the advgp that wrote the file
+    int format;      // of the file that it was loaded from; else the one that is written
     // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first. An
     // exact model has yy and n.
     gp_stats stats;

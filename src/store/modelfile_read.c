@@ -72,6 +72,7 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
         return gp_metadata_bad(err, "record, options or baseline");
     if (!gp_metadata_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
         return gp_metadata_bad(err, "n_calibration");
+    model->format = (int)json_integer_value(json_object_get(o, "format"));
     memcpy(model->method, method, strlen(method) + 1);
     memcpy(model->writer, writer, strlen(writer) + 1);
     json_decref(model->record);
