@@ -135,9 +135,10 @@ static advgp_status tell(job *j, advgp_error *err)
     gp_cli_notes(j->options, gp_answers_all_notes(j->in));
     for (size_t i = 0; i < j->n_keep; i++)
         if (j->rounded[i])
-            gp_cli_say(j->options,
-                       "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
-                       j->keep[i]);
+            gp_cli_report(
+                j->options,
+                "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
+                j->keep[i]);
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
     json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
                                (json_int_t)j->n_rows);
