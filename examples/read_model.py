@@ -71,6 +71,8 @@ def predict(path, rows, level):
     inputs = meta['schema']['inputs']
     assert all(i['encoding'] == 'number' and not i['indicator'] for i in inputs), 'a column that is no plain number'
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
+    ends = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
+    X = np.fmin(np.fmax(X, ends[:, 0]), ends[:, 1])
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, (X - t['x_mean']) / t['x_scale'])
     var_f = np.maximum(0, var_f)
     mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)

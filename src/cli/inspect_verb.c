@@ -65,6 +65,11 @@ static double noise(const view *v)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
+static json_t *limits_json(gp_limits limits) // an open end is null
+{
+    return json_pack("[o, o]", gp_json_real(limits.lo), gp_json_real(limits.hi));
+}
+
 static json_t *inputs_json(const gp_schema *s)
 {
     json_t *list = json_array();
@@ -78,6 +83,8 @@ static json_t *inputs_json(const gp_schema *s)
             json_array_append_new(words, json_stringn(in->categories.items[k].text, in->categories.items[k].n));
         if (in->categories.n) json_object_set(o, "categories", words);
         json_decref(words);
+        if (gp_limits_any(in->range)) json_object_set_new(o, "range", limits_json(in->range));
+        if (gp_limits_any(in->clip)) json_object_set_new(o, "limits", limits_json(in->clip));
         json_array_append_new(list, o);
     }
     return list;
@@ -185,6 +192,10 @@ static void add_inputs(const view *v, gp_buffer *out)
         add_name(out, in->name, 28);
         gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
         if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
+        if (in->encoding == GP_ENCODING_NUMBER && gp_limits_any(in->range))
+            gp_buffer_add(out, ", from %.6g to %.6g", in->range.lo, in->range.hi);
+        if (isfinite(in->clip.lo)) gp_buffer_add(out, ", taken as %.6g below that", in->clip.lo);
+        if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
 }
