@@ -75,7 +75,7 @@ try 2 "gives no column but the mean" predict m.safetensors t.csv --mean-only --d
 try 2 "already" predict m.safetensors t.csv --quantiles 0.5 --keep q_0.5
 try 2 "range.conf" predict m.safetensors t.csv --config range.conf
 try 2 "unknown.conf:1" predict m.safetensors t.csv --config unknown.conf
-try 2 "seed" predict m.safetensors t.csv --seed 3
+try 2 "seed" evaluate m.safetensors t.csv --seed 3
 try 2 "already" predict m.safetensors t.csv --keep mean
 try 2 "'id' twice" predict m.safetensors t.csv --keep id,id
 try 2 "--json needs -o" predict m.safetensors t.csv --json
