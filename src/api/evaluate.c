@@ -53,7 +53,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, const gp_ho
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
     if (st == ADVGP_OK && !model->calibration)
-        gp_host_say(host, "note: the model is not calibrated; its intervals are Gaussian");
+        gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&tally, &out->all);
     out->all.scored = GP_SCORED_TEST;
     gp_groups_end(&out->groups);

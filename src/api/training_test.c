@@ -47,7 +47,7 @@ typedef struct seen {
     gp_train_result result;
 } seen;
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     seen *s = ctx;
     s->sentences++;
@@ -95,7 +95,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     (void)state;
     seen s = {0};
     uint64_t bits = 0, again = 0;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const gp_training_events events = {.ctx = &s, .begin = on_begin, .eval = on_eval, .made = on_made};
     gp_options *train = training_options("a.safetensors");
     ASSERT_OK(gp_training(train, NULL, &host, &events, &bits, err));
@@ -175,7 +175,7 @@ static void a_comparison_has_a_row_for_each_method(void **state)
     (void)state;
     seen s = {0};
     gp_comparison *c = NULL;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const char *const operands[] = {table};
     const char *const pairs[][2] = {{"target", "y"}, {"methods", "linear,mean"}, {NULL, NULL}};
     gp_options *o = options_of("compare", operands, 1, pairs);
