@@ -112,10 +112,13 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     const char *const none[][2] = {{NULL, NULL}};
     gp_options *evaluate = options_of("evaluate", both, 2, none);
     gp_model *model = NULL;
-    gp_assessment a = {0};
+    gp_evaluation e;
     const gp_assessment *b = &s.result.assessment;
     ASSERT_OK(gp_model_load(both[0], &model, err));
-    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &a, err));
+    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &e, err));
+    const gp_assessment a = e.all;
+    assert_true(fabs(a.crps - b->crps) < 1e-9 && fabs(a.winkler - b->winkler) < 1e-9 && a.crps > 0);
+    assert_true(fabs(a.mnlp_calibrated - b->mnlp_calibrated) < 1e-9 && a.n_tenths == b->n_tenths);
     assert_int_equal(a.n_scored, b->n_scored);
     assert_true(b->scored == GP_SCORED_TEST && fabs(a.rmse - b->rmse) < 1e-9 && fabs(a.mnlp - b->mnlp) < 1e-9);
     assert_true(fabs(a.mae - b->mae) < 1e-9 && fabs(a.r2 - b->r2) < 1e-9 && a.r2 > 0.9);
@@ -126,6 +129,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
         assert_true(fabs(a.coverage_gaussian[l] - b->coverage_gaussian[l]) < 1e-9);
         assert_true(a.width[l] > (l ? a.width[l - 1] : 0));
     }
+    gp_evaluation_fini(&e);
     gp_model_free(model);
     gp_options_free(evaluate);
 
