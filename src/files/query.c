@@ -283,7 +283,8 @@ static bool look_for_maker(void *ctx, json_t *node)
 static bool is_made(const gp_query *query, const char *column)
 {
     mention m = {.column = column};
-    json_t *from = json_object_get(outermost(query), "from_table"), *with = json_object_get(outermost(query), "cte_map");
+    json_t *from = json_object_get(outermost(query), "from_table"),
+           *with = json_object_get(outermost(query), "cte_map");
     if (speaks_of(from, column) || speaks_of(with, column))
         (void)(walk(from, look_for_maker, &m) && walk(with, look_for_maker, &m));
     else
