@@ -188,8 +188,8 @@ before src/api/participant.c 'static advgp_status enter_zmq(' 'static advgp_stat
     return make_cluster(e, at[0], err);
 }
 '
-within src/api/participant.c 'st = gp_options_is(o, "transport", "mpi") ?' \
-  'st = gp_options_is(o, "transport", "yours") ? enter_yours(e, err) : gp_options_is(o, "transport", "mpi") ?'
+within src/api/participant.c 'st = transport->enter ?' \
+  'st = transport == &gp_transport_yours ? enter_yours(e, err) : transport->enter ?'
 
 # ---- it builds, warnings being errors -------------------------------------------------------------------------------------
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1

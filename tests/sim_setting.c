@@ -62,8 +62,24 @@ double between(gp_rng *rng, double low, double high)
     return low + (high - low) * gp_rng_uniform(rng);
 }
 
-uint64_t number_from(const char *name, uint64_t otherwise)
+static uint64_t number_from(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+int sim_main(int argc, char **argv, int (*run_seeds)(setting *settings, uint64_t first, uint64_t count, bool shown),
+             int (*run_bugs)(setting *settings, uint64_t count))
+{
+    setting *settings = calloc(PROBLEMS, sizeof *settings);
+    if (!settings) return 1;
+    for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
+    const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
+    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
+                         : run_seeds(settings, number_from("SIM_FIRST", 0),
+                                     number_from("SIM_SEEDS", getenv("ADVGP_LONG") ? 20000 : 2000),
+                                     getenv("SIM_SHOW") != NULL);
+    for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
+    free(settings);
+    return bad;
 }

@@ -19,4 +19,8 @@ double bound_of(setting *s, const double *theta); // the collapsed one, a row
 
 size_t pick(gp_rng *rng, size_t n);
 double between(gp_rng *rng, double low, double high);
-uint64_t number_from(const char *name, uint64_t otherwise); // of the environment
+
+// The program around both: the seeds of SIM_FIRST and SIM_SEEDS, which it prints with SIM_SHOW, or, told `bugs`, the
+// planted mistakes, for each of which so many seeds may be tried.
+int sim_main(int argc, char **argv, int (*run_seeds)(setting *settings, uint64_t first, uint64_t count, bool shown),
+             int (*run_bugs)(setting *settings, uint64_t count));

@@ -174,14 +174,14 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
         c->o.link.loss = c->o.link.duplication = c->o.link.reorder = 0;
 }
 
-typedef struct verdict {
+typedef struct outcome {
     bool good, exact; // exact: it had to have the bits of the fault-free training
     gp_law broken;
     size_t restarts, abandoned;
     char text[600];
-} verdict;
+} outcome;
 
-static void show(const cluster *c, const gp_sim_training_outcome *out, const verdict *v)
+static void show(const cluster *c, const gp_sim_training_outcome *out, const outcome *v)
 {
     static const char *const kinds[] = {"crash", "leave", "pause", "cut"};
     const gp_sim_training_options *o = &c->o;
@@ -198,9 +198,9 @@ static void show(const cluster *c, const gp_sim_training_outcome *out, const ver
            out->moved, out->hash, v->good ? "good" : "BAD: ", v->text, v->exact ? ", to be exact" : "");
 }
 
-static verdict judge(uint64_t seed, setting *settings, gp_sim_training_bug bug, bool shown)
+static outcome run_seed(uint64_t seed, setting *settings, gp_sim_training_bug bug, bool shown)
 {
-    verdict v = {0};
+    outcome v = {0};
     advgp_error err = {0};
     gp_sim_training_outcome out, ideal;
     cluster c;
@@ -234,7 +234,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
 {
     uint64_t failed = 0, exact = 0, restarts = 0, abandoned = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        const verdict v = judge(seed, settings, GP_SIM_BUG_NONE, shown);
+        const outcome v = run_seed(seed, settings, GP_SIM_BUG_NONE, shown);
         exact += v.exact, restarts += v.restarts, abandoned += v.abandoned;
         if (v.good) continue;
         failed++;
@@ -263,7 +263,7 @@ static int run_bugs(setting *settings, uint64_t count)
         bool caught = false;
         uint64_t seed = 0;
         for (; seed < count && !caught; seed++) {
-            const verdict v = judge(seed, settings, bugs[i].bug, false);
+            const outcome v = run_seed(seed, settings, bugs[i].bug, false);
             caught = !v.good && strstr(v.text, bugs[i].law);
             if (!v.good && !caught && getenv("SIM_SHOW")) printf("  %s: %s\n", bugs[i].name, v.text);
         }
@@ -275,15 +275,5 @@ static int run_bugs(setting *settings, uint64_t count)
 
 int main(int argc, char **argv)
 {
-    setting *settings = calloc(PROBLEMS, sizeof *settings);
-    if (!settings) return 1;
-    for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
-    const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
-    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
-                         : run_seeds(settings, number_from("SIM_FIRST", 0),
-                                     number_from("SIM_SEEDS", getenv("ADVGP_LONG") ? 20000 : 2000),
-                                     getenv("SIM_SHOW") != NULL);
-    for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
-    free(settings);
-    return bad;
+    return sim_main(argc, argv, run_seeds, run_bugs);
 }

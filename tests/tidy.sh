@@ -7,5 +7,5 @@ cd "$1"
 checks=()
 [[ -n ${ADVGP_LONG-} ]] || checks=('--checks=-clang-analyzer-*')
 git ls-files 'src/*.c' 'bench/*.c' 'examples/*.c' | grep -v '_test\.c$' |
-  xargs -P "$(nproc)" -n 4 clang-tidy --quiet ${checks[@]+"${checks[@]}"} -p "$2" 2>&1 | { grep -vE '^[0-9]+ warnings? (generated|treated)' || true; } > "$2/tidy.log"
-if grep -qE 'warning:|error:' "$2/tidy.log"; then cat "$2/tidy.log"; exit 1; fi
+  xargs -P "$(nproc)" -n 4 clang-tidy --quiet ${checks[@]+"${checks[@]}"} -p "$2" 2>&1 | { grep -vE '^[0-9]+ warnings? (generated|treated)' || true; } > "$2/tidy.log" || failed=1
+if [[ -n ${failed-} ]] || grep -qE 'warning:|error:' "$2/tidy.log"; then cat "$2/tidy.log"; exit 1; fi

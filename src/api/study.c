@@ -6,13 +6,13 @@
 #include "base/rng.h"
 #include "linalg/blas.h"
 #include "store/runlog.h"
-#include "train/inducing.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double start_length = 0.7, adam_rate = 0.1, natural_rate = 0.2; // as train starts
+static const double adam_rate = 0.1, natural_rate = 0.2; // as train starts
 enum { CALIBRATION_ROWS = 8192, ORDINARY_PUSHES = 200, POINTS = 60 };
 
 // ---- options --------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ static advgp_status load_rows(gp_study *s, advgp_error *err)
 {
     const gp_options *o = s->o;
     if (o->n_operands) {
-        gp_host_say(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+        gp_host_report(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         return gp_load_training(o, s->host, &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");
@@ -127,7 +127,7 @@ static advgp_status make_model(gp_study *s, advgp_error *err)
                                    .trend = gp_options_is(o, "trend", "linear")     ? GP_TREND_LINEAR
                                             : gp_options_is(o, "trend", "constant") ? GP_TREND_CONSTANT
                                                                                     : GP_TREND_NONE,
-                                   .length_scale = start_length,
+                                   .length_scale = gp_train_start_length(shards->d),
                                    .seed = (uint64_t)gp_options_int(o, "seed"),
                                    .inducing = gp_cmat_of(s->inducing, m, shards->d)};
     st = gp_learner_new(&lo, &s->learner, err);
@@ -227,7 +227,7 @@ static advgp_status simulate_all(gp_study *s, advgp_error *err)
             if (st != ADVGP_OK) return gp_wrap(err, st, "%zu workers", W);
             if (gp_clock_wall() < next) continue;
             next = gp_clock_wall() + 5;
-            gp_host_say(s->host, "%zu of %zu runs simulated", i * s->n_delays + j + 1, s->n_workers * s->n_delays);
+            gp_host_report(s->host, "%zu of %zu runs simulated", i * s->n_delays + j + 1, s->n_workers * s->n_delays);
         }
         s->slowness[W - 1] = usual;
     }

@@ -47,7 +47,7 @@ typedef struct seen {
     gp_train_result result;
 } seen;
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     seen *s = ctx;
     s->sentences++;
@@ -95,7 +95,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     (void)state;
     seen s = {0};
     uint64_t bits = 0, again = 0;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const gp_training_events events = {.ctx = &s, .begin = on_begin, .eval = on_eval, .made = on_made};
     gp_options *train = training_options("a.safetensors");
     ASSERT_OK(gp_training(train, NULL, &host, &events, &bits, err));
@@ -128,10 +128,13 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     const char *const none[][2] = {{NULL, NULL}};
     gp_options *evaluate = options_of("evaluate", both, 2, none);
     gp_model *model = NULL;
-    gp_assessment a = {0};
+    gp_evaluation e;
     const gp_assessment *b = &s.result.assessment;
     ASSERT_OK(gp_model_load(both[0], &model, err));
-    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &a, err));
+    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &e, err));
+    const gp_assessment a = e.all;
+    assert_true(fabs(a.crps - b->crps) < 1e-9 && fabs(a.winkler - b->winkler) < 1e-9 && a.crps > 0);
+    assert_true(fabs(a.mnlp_calibrated - b->mnlp_calibrated) < 1e-9 && a.n_tenths == b->n_tenths);
     assert_int_equal(a.n_scored, b->n_scored);
     assert_true(b->scored == GP_SCORED_TEST && fabs(a.rmse - b->rmse) < 1e-9 && fabs(a.mnlp - b->mnlp) < 1e-9);
     assert_true(fabs(a.mae - b->mae) < 1e-9 && fabs(a.r2 - b->r2) < 1e-9 && a.r2 > 0.9);
@@ -142,6 +145,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
         assert_true(fabs(a.coverage_gaussian[l] - b->coverage_gaussian[l]) < 1e-9);
         assert_true(a.width[l] > (l ? a.width[l - 1] : 0));
     }
+    gp_evaluation_fini(&e);
     gp_model_free(model);
     gp_options_free(evaluate);
 
@@ -171,7 +175,7 @@ static void a_comparison_has_a_row_for_each_method(void **state)
     (void)state;
     seen s = {0};
     gp_comparison *c = NULL;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const char *const operands[] = {table};
     const char *const pairs[][2] = {{"target", "y"}, {"methods", "linear,mean"}, {NULL, NULL}};
     gp_options *o = options_of("compare", operands, 1, pairs);

@@ -27,9 +27,10 @@ void gp_options_named(char *text, bool dashes)
             *to++ = *at++;
             continue;
         }
-        memmove(to + 2 * dashes, at + 1, n);
-        if (dashes) memcpy(to, "--", 2);
-        to += n + 2 * dashes;
+        const size_t lead = dashes ? 2 : 0;
+        memmove(to + lead, at + 1, n);
+        memcpy(to, "--", lead);
+        to += lead + n;
         at = close + 1;
     }
     *to = 0;

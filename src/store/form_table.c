@@ -29,6 +29,7 @@ advgp_status gp_model_alloc(const gp_model_form *form, size_t n_theta, const cha
     *out = NULL;
     if (!m) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
     m->form = form;
+    m->format = GP_MODEL_FORMAT;
     m->theta = gp_alloc(n_theta, sizeof *m->theta);
     m->sql = sql ? gp_text_copy(sql, strlen(sql)) : NULL;
     m->record = json_object();

@@ -25,7 +25,7 @@ static advgp_status read_metadata(const gp_tensorfile *file, json_t **out, advgp
                        "format version %" JSON_INTEGER_FORMAT " is newer than this advgp (%s, which reads %d): use a "
                        "newer advgp",
                        json_integer_value(format), advgp_version(), GP_MODEL_FORMAT);
-    return json_integer_value(format) == GP_MODEL_FORMAT ? ADVGP_OK : gp_metadata_bad(err, "its format version");
+    return json_integer_value(format) >= 1 ? ADVGP_OK : gp_metadata_bad(err, "its format version");
 }
 
 static advgp_status check_sums(const gp_tensorfile *file, const json_t *o, advgp_error *err)
@@ -72,6 +72,7 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
         return gp_metadata_bad(err, "record, options or baseline");
     if (!gp_metadata_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
         return gp_metadata_bad(err, "n_calibration");
+    model->format = (int)json_integer_value(json_object_get(o, "format"));
     memcpy(model->method, method, strlen(method) + 1);
     memcpy(model->writer, writer, strlen(writer) + 1);
     json_decref(model->record);
@@ -128,8 +129,11 @@ static advgp_status check_values(const gp_model *model, const gp_model_image *im
         image->y_mean != s->y_mean || image->y_scale != s->y_scale)
         return gp_fail(err, ADVGP_EFILE, "the scales of its tensors and of its schema differ");
     for (size_t i = 0; model->calibration && i < GP_CALIBRATION_LEVELS; i++)
-        if (!(model->calibration[i] >= (i ? model->calibration[i - 1] : 0)))
+        if (!(model->calibration[i] >= (i ? model->calibration[i - 1] : model->signed_scores ? -INFINITY : 0)))
             return gp_fail(err, ADVGP_EFILE, "its calibration falls at level %zu", i);
+    if (model->signed_scores && !(model->calibration_tails[0] > 0 && model->calibration_tails[1] > 0))
+        return gp_fail(err, ADVGP_EFILE, "the tails of its calibration are %g and %g, which must be above 0",
+                       model->calibration_tails[0], model->calibration_tails[1]);
     if (!(model->stats.n >= 0 && model->stats.yy >= 0))
         return gp_fail(err, ADVGP_EFILE, "its statistics are of no data: n %g, yy %g", model->stats.n, model->stats.yy);
     return ADVGP_OK;
@@ -180,6 +184,7 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model *
     if (st == ADVGP_OK && model->n_calibration) {
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
         if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+        model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
     }
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK) st = read_tensors(file, model, &image, err);

@@ -104,7 +104,7 @@ static advgp_status resolve_inducing(gp_training *t, advgp_error *err)
         gp_interrupt scope;
         gp_interrupt_open(&scope, gp_training_stop, t);
         const advgp_status st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel,
-                                                   gp_train_start_length, &t->inducing, &t->m, err);
+                                                   gp_train_start_length(t->shards->d), &t->inducing, &t->m, err);
         (void)gp_interrupt_close(&scope);
         if (st != ADVGP_OK || t->m == o->m) return st;
         return gp_notes_add(t->notes, err, t->m,

@@ -7,6 +7,7 @@
 #include "linalg/interrupt.h"
 #include "train/inducing.h"
 #include "train/learner.h"
+#include "train/train.h"
 #include "train/warmstart.h"
 
 #include <math.h>
@@ -274,12 +275,25 @@ static void a_long_choice_can_be_ended_a_short_one_is_waited_for(void **state)
     gp_free(X);
 }
 
+// Two standardised rows are the root of 2 d apart: whatever d is, the kernel must see that they are related.
+static void wide_tables_start_with_kernel_values_above_zero(void **state)
+{
+    (void)state;
+    assert_float_equal(gp_train_start_length(1), 0.7, 1e-15);
+    assert_float_equal(gp_train_start_length(9), 0.7, 1e-15);
+    for (size_t d = 10; d < 10000; d *= 3) {
+        const double length = gp_train_start_length(d);
+        assert_true(exp(-(double)d / (length * length)) > 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_choice_can_be_ended_a_short_one_is_waited_for),
         cmocka_unit_test(greedy_rows_are_distinct_and_explain_more_than_random_ones),
         cmocka_unit_test(greedy_goes_on_when_nothing_is_left),
+        cmocka_unit_test(wide_tables_start_with_kernel_values_above_zero),
         cmocka_unit_test(a_model_in_other_units_is_the_same_function),
         cmocka_unit_test(in_the_same_units_nothing_changes),
         cmocka_unit_test(what_does_not_fit_is_named),

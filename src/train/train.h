@@ -118,7 +118,10 @@ typedef struct gp_train_result {
     double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;
 } gp_train_result;
-extern const double gp_train_start_length; // length-scale of every kernel at the start, and of the choice of inducing
+// Length-scale of every kernel at the start, and of the choice of inducing inputs, with d encoded columns. Distances
+// between rows grow as the root of d: a length that does not grow with them starts a wide table with every kernel value
+// at 0, from where no gradient leads away.
+double gp_train_start_length(size_t d);
 
 // What is asked of a method. All of it is borrowed, but the schema, which is the model's on success.
 typedef struct gp_train_request {

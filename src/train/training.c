@@ -4,8 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-const double gp_train_start_length = 0.7;
 static const double adam_rate = 0.1;
+
+double gp_train_start_length(size_t d)
+{
+    return 0.7 * sqrt(fmax(1, (double)d / 9)); // by measurement, of tables with nine columns and more
+}
 
 // Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
 enum { HELD_OUT_DECIDES = 100 };
@@ -70,7 +74,7 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t components, gp
         .rank = o->rank,
         .groups = o->groups,
         .trend = o->trend,
-        .length_scale = gp_train_start_length,
+        .length_scale = gp_train_start_length(t->shards->d),
         .seed = o->seed,
         .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
     };

@@ -11,7 +11,7 @@ head -c 5 m.safetensors > cut-off.safetensors
 : > empty.safetensors
 cp m.safetensors flipped.safetensors
 printf '\x41' | dd of=flipped.safetensors bs=1 seek=$(($(stat -c %s m.safetensors) - 900)) conv=notrunc status=none
-sed 's/\\"format\\":1/\\"format\\":2/' m.safetensors > newer.safetensors
+sed 's/\\"format\\":2/\\"format\\":3/' m.safetensors > newer.safetensors
 sed 's/\\"target\\":\\"y\\"/\\"target\\":\\"z\\"/' m.safetensors > renamed.safetensors
 sed 's/\\"format\\"/\\"fnrmat\\"/' m.safetensors > foreign.safetensors
 mkfifo pipe
@@ -68,10 +68,15 @@ try 2 "--interval" predict m.safetensors t.csv --interval 1
 try 2 "--interval" predict m.safetensors t.csv --interval 0
 try 2 "--interval" predict m.safetensors t.csv --interval ninety
 try 2 "--interval" predict m.safetensors t.csv --interval
-try 2 "given twice" predict m.safetensors t.csv --interval 0.5 --interval 0.9
+try 2 "two columns 'lo_0.5'" predict m.safetensors t.csv --interval 0.5 --interval 0.5
+try 2 "--quantiles" predict m.safetensors t.csv --quantiles 0.5,1
+try 2 "--exceeds" predict m.safetensors t.csv --exceeds many
+try 2 "--draws" predict m.safetensors t.csv --draws -1
+try 2 "gives no column but the mean" predict m.safetensors t.csv --mean-only --draws 3
+try 2 "already" predict m.safetensors t.csv --quantiles 0.5 --keep q_0.5
 try 2 "range.conf" predict m.safetensors t.csv --config range.conf
 try 2 "unknown.conf:1" predict m.safetensors t.csv --config unknown.conf
-try 2 "seed" predict m.safetensors t.csv --seed 3
+try 2 "seed" evaluate m.safetensors t.csv --seed 3
 try 2 "already" predict m.safetensors t.csv --keep mean
 try 2 "'id' twice" predict m.safetensors t.csv --keep id,id
 try 2 "--json needs -o" predict m.safetensors t.csv --json
@@ -89,7 +94,7 @@ for verb in predict evaluate inspect; do
   try 4 "cut-off.safetensors" $verb cut-off.safetensors $few
   try 4 "cut.safetensors" $verb cut.safetensors $few
   try 4 "the tensors are damaged" $verb flipped.safetensors $few
-  try 4 "format version 2 is newer than this advgp" $verb newer.safetensors $few
+  try 4 "format version 3 is newer than this advgp" $verb newer.safetensors $few
   try 4 "its checksum differs" $verb renamed.safetensors $few
   try 4 "no model of advgp" $verb foreign.safetensors $few
   try 4 "t.csv" $verb t.csv $few

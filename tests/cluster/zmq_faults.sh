@@ -252,7 +252,7 @@ case_few_at_start() {
 case_few_in_pilot() { # no state of this run is there yet, whatever lies where it would be
   echo other >state
   start lead "$advgp" train ../packed --transport zmq --rendezvous rv --workers 2 --min-workers 2 --wait 2 -m 40 --heartbeat 0.2 \
-    --checkpoint state -o model
+    --checkpoint state --force -o model
   lead=$pid
   work 1
   ends lead "$lead" 6 60
