@@ -125,6 +125,7 @@ void gp_schema_free(gp_schema *schema)
     for (size_t i = 0; i < schema->n_inputs; i++) {
         gp_free(schema->inputs[i].name);
         gp_free(schema->inputs[i].category_values);
+        gp_free(schema->inputs[i].date_format);
         gp_categories_fini(&schema->inputs[i].categories);
     }
     for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);
