@@ -37,9 +37,8 @@ advgp_status gp_refuse_foreign(const char *shown, const unsigned char *head, siz
          "7zXZ",
          6, "compressed by xz", "pipe it: xzcat FILE | advgp ... -"},
         {"PK\x03\x04", 4, "a workbook (.xlsx, .ods) or a zip archive",
-         "save its sheet as CSV (in a terminal: libreoffice --convert-to csv FILE), or unpack it"},
-        {"\xd0\xcf\x11\xe0\xa1\xb1", 6, "a workbook of old (.xls)",
-         "save its sheet as CSV (in a terminal: libreoffice --convert-to csv FILE)"},
+         "save its sheet as CSV (LibreOffice does so too), or unpack it"},
+        {"\xd0\xcf\x11\xe0\xa1\xb1", 6, "a workbook of old (.xls)", "save its sheet as CSV (LibreOffice does so too)"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (has_magic(head, n, kinds[i].magic, kinds[i].length))
