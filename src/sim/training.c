@@ -13,10 +13,10 @@
 #include <string.h>
 
 // A process that is started again is another peer; a server that is, listens elsewhere.
-enum { SLOTS = 48, HUBS = 20, JOBS = 512, GHOSTS = 96 };
+enum { SLOTS = 48, HUBS = 20, JOBS = 512, LATE_BEATS = 96 };
 static const double tick = 0.25, slack = 6; // seconds
 
-typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, GHOST, BACK, FAULT, REPAIR } event_kind;
+typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, LATE_BEAT, BACK, FAULT, REPAIR } event_kind;
 
 typedef struct hub { // whom others connect to
     gp_net *net;
@@ -43,10 +43,10 @@ typedef struct keeper {
     struct process *p; // NULL: the lead's
 } keeper;
 
-typedef struct ghost { // a sign of life of one who is dead, for the bug
+typedef struct late_beat { // a sign of life of one who is dead
     size_t at, from, to;
     gp_message sign;
-} ghost;
+} late_beat;
 
 typedef struct process {
     size_t who; // 1 ..: workers, then servers
@@ -59,9 +59,8 @@ typedef struct process {
     char name[24], address[8];
     gp_rng rng;
     bool computing, opening, in_vain, ended, stops, cut;
-    uint64_t job;   // how many it has had
-    double awake;   // it stands still until then
-    uint64_t asked; // its last token, for the bug
+    uint64_t job; // how many it has had
+    double awake; // it stands still until then
     keeper keeps;
 } process;
 
@@ -105,8 +104,8 @@ typedef struct simulation {
     uint64_t brought[2]; // the run of the last values that a server brought
     uint64_t present[2]; // the last interval that was given
     uint64_t made;       // versions of the stages before
-    ghost ghosts[GHOSTS];
-    size_t n_ghosts;
+    late_beat late_beats[LATE_BEATS];
+    size_t n_late_beats;
 } simulation;
 
 // ---- small things ---------------------------------------------------------------------------------------------------
@@ -289,19 +288,19 @@ static void process_goes_on(simulation *t, process *p);
 
 static bool route(const process *p, size_t line, size_t *at, size_t *from, size_t *to);
 
-static void haunt(simulation *t, const process *p)
+static void beat_on(simulation *t, const process *p)
 {
-    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_ghosts < GHOSTS; line++) {
-        ghost *g = &t->ghosts[t->n_ghosts];
+    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_late_beats < LATE_BEATS; line++) {
+        late_beat *g = &t->late_beats[t->n_late_beats];
         if (!gp_follower_sign(p->machine, (long)line, &g->sign) || !route(p, line, &g->at, &g->from, &g->to)) continue;
-        plan(t, t->now, GHOST, t->n_ghosts++, 0);
+        plan(t, t->now, LATE_BEAT, t->n_late_beats++, 0);
     }
 }
 
 static void process_dies(simulation *t, process *p)
 {
     if (!p->machine) return;
-    if (t->o->bug == GP_SIM_BUG_UNDEAD) haunt(t, p);
+    if (t->o->tampering && t->o->tampering->beats_outlive) beat_on(t, p);
     drop(&p->keeps);
     gp_follower_free(p->machine);
     p->machine = NULL;
@@ -320,7 +319,7 @@ static void process_starts(simulation *t, process *p)
     }
     p->slot = ++t->n_slots;
     t->slots[p->slot] = (slot){.who = p->who};
-    p->job = 0, p->asked = 0, p->awake = 0, p->stops = false;
+    p->job = 0, p->awake = 0, p->stops = false;
     snprintf(p->name, sizeof p->name, "%s%zu.%" PRIu64, p->serves ? "server" : "worker", p->who, p->life);
     if (p->serves) {
         p->hub = open_hub(t, p->who);
@@ -356,16 +355,18 @@ static bool route(const process *p, size_t line, size_t *at, size_t *from, size_
     return *at != 0 || line == 0;
 }
 
+static bool is_sent(const simulation *t, size_t who, const gp_message *m)
+{
+    const gp_sim_tampering *hand = t->o->tampering;
+    return !hand || !hand->sends || hand->sends(hand->ctx, who, m);
+}
+
 static void process_sends(simulation *t, process *p)
 {
     gp_message m;
     size_t line, at, from, to;
     while (p->machine && gp_follower_next(p->machine, t->now, &line, &m)) {
-        if (t->o->bug == GP_SIM_BUG_ASKS_ONCE && m.kind == GP_ASK) {
-            if (m.token == p->asked) continue;
-            p->asked = m.token;
-        }
-        if (route(p, line, &at, &from, &to)) transmit(t, at, from, to, &m);
+        if (is_sent(t, p->who, &m) && route(p, line, &at, &from, &to)) transmit(t, at, from, to, &m);
     }
 }
 
@@ -516,10 +517,7 @@ static void lead_sends(simulation *t)
             g[0] = m.run[0], g[1] = m.run[1], g[2] = t->life;
             if (m.n_values) memcpy(t->present, m.run, sizeof t->present);
         }
-        if (t->o->bug == GP_SIM_BUG_UNTOLD && m.kind == GP_BYE && !(m.flags & GP_FLAG_LAST) &&
-            m.worker == GP_ANY_WORKER)
-            continue;
-        if (peer <= SLOTS) transmit(t, 0, 0, peer, &m);
+        if (is_sent(t, 0, &m) && peer <= SLOTS) transmit(t, 0, 0, peer, &m);
     }
 }
 
@@ -694,6 +692,16 @@ static void lead_comes_back(simulation *t)
     lead_hears(t);
 }
 
+// The bytes of a message that the test has changed, for gp_free; NULL: it has not.
+static void *change_values(simulation *t, gp_message *m, size_t n)
+{
+    const gp_sim_tampering *hand = t->o->tampering;
+    if (!hand || !hand->hears || !t->interval || t->act != RUNS || !hand->hears(hand->ctx, t->present, m)) return NULL;
+    void *bytes = gp_alloc(n, 1);
+    if (bytes) gp_message_encode(m, bytes);
+    return bytes;
+}
+
 static void lead_hears(simulation *t)
 {
     const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
@@ -703,20 +711,13 @@ static void lead_hears(simulation *t)
     while (t->lead && t->act != EVALUATES && t->now >= t->awake && gp_net_take(t->hubs[0].ends[0], &peer, &bytes, &n)) {
         gp_message m;
         advgp_error why = {0};
+        void *changed = NULL;
         if (gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK && m.kind == GP_ASK && m.n_values) {
             memcpy(t->brought, m.run, sizeof t->brought);
-            if (t->o->bug == GP_SIM_BUG_FORMER && t->interval && t->act == RUNS && !same(m.run, t->present)) {
-                char *changed = gp_alloc(n + 8, 1);
-                if (!changed) return;
-                memcpy(m.run, t->present, sizeof m.run);
-                gp_message_encode(&m, changed);
-                (void)gp_lead_on_bytes(t->lead, t->now, peer, changed, n, &why);
-                gp_free(changed);
-                lead_goes_on(t);
-                continue;
-            }
+            changed = change_values(t, &m, n);
         }
-        const advgp_status st = gp_lead_on_bytes(t->lead, t->now, peer, bytes, n, &why);
+        const advgp_status st = gp_lead_on_bytes(t->lead, t->now, peer, changed ? changed : bytes, n, &why);
+        gp_free(changed);
         if (st != ADVGP_OK) lead_parts(t, st, why.text);
         lead_goes_on(t);
     }
@@ -869,9 +870,9 @@ static void happen_to_process(simulation *t, const gp_event *e)
 
 static void appear(simulation *t, size_t i)
 {
-    const ghost *g = &t->ghosts[i];
+    const late_beat *g = &t->late_beats[i];
     transmit(t, g->at, g->from, g->to, &g->sign);
-    plan(t, t->now + t->o->lead.heartbeat, GHOST, i, 0);
+    plan(t, t->now + t->o->lead.heartbeat, LATE_BEAT, i, 0);
 }
 
 static bool all_ended(const simulation *t)
@@ -929,7 +930,7 @@ static void run(simulation *t)
                 break_something(t, e.who);
             else if (e.what == REPAIR)
                 repair_something(t, e.who);
-            else if (e.what == GHOST)
+            else if (e.what == LATE_BEAT)
                 appear(t, e.who);
             else if (e.who)
                 happen_to_process(t, &e);
