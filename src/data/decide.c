@@ -300,6 +300,29 @@ static double encode_category(const gp_fit *f, const gp_category *item)
     return (item->fit_sum + pseudo * mean) / (item->fit_weight + pseudo);
 }
 
+// What varies; angles only of what comes again, seen at least two times (most of a year is enough), in more than two
+// values.
+static unsigned parts_of(const gp_candidate *c)
+{
+    static const struct {
+        double days;
+        gp_time_part of, sine;
+    } turns[] = {{300, GP_TIME_YEARDAY, GP_TIME_YEAR_SINE},
+                 {14, GP_TIME_WEEKDAY, GP_TIME_WEEK_SINE},
+                 {2, GP_TIME_MINUTE, GP_TIME_DAY_SINE}};
+    const double days = c->moments[GP_TIME_DAYS].most - c->moments[GP_TIME_DAYS].least;
+    unsigned parts = 0;
+    for (int p = 0; p <= GP_TIME_MINUTE; p++)
+        if (c->moments[p].least < c->moments[p].most) parts |= 1u << p;
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        for (int p = turns[i].sine; p <= (int)turns[i].sine + 1; p++)
+            if (days >= turns[i].days && parts >> turns[i].of & 1 &&
+                gp_scale_is_usable(sqrt(c->moments[p].m2 / c->moments[p].weight)) &&
+                c->moments[p].most - c->moments[p].least > 1e-9)
+                parts |= 1u << p;
+    return parts;
+}
+
 static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input, advgp_error *err)
 {
     const gp_column *column = &f->source->columns[c->column];
@@ -317,9 +340,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     const bool ordered = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
     if (ordered && column->type != GP_BOOLEAN)
         input->range = (gp_limits){.lo = c->moments[0].least, .hi = c->moments[0].most};
-    if (c->encoding == GP_ENCODING_TIME)
-        for (int p = 0; p < GP_TIME_PARTS; p++)
-            if (c->moments[p].least < c->moments[p].most) input->time_parts |= 1u << p;
+    if (c->encoding == GP_ENCODING_TIME) input->time_parts = parts_of(c);
     if (c->encoding != GP_ENCODING_ONEHOT && c->encoding != GP_ENCODING_TARGET) return ADVGP_OK;
     input->categories = c->categories; // moved
     c->categories = (gp_categories){0};

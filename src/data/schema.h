@@ -17,7 +17,7 @@ typedef enum gp_encoding {
     GP_ENCODING_NUMBER, // numbers and booleans as they are
     GP_ENCODING_ONEHOT, // a column a value; a value not seen in training is all zero
     GP_ENCODING_TARGET, // smoothed mean of the target; a value not seen is the global mean
-    GP_ENCODING_TIME,   // up to four columns, see gp_time_part
+    GP_ENCODING_TIME,   // up to ten columns, see gp_time_part
 } gp_encoding;
 
 typedef enum gp_time_part {
@@ -25,6 +25,13 @@ typedef enum gp_time_part {
     GP_TIME_YEARDAY,
     GP_TIME_WEEKDAY,
     GP_TIME_MINUTE,
+    // Angles of these three, where the table is long enough to see them come again: 31 December is near 1 January.
+    GP_TIME_YEAR_SINE,
+    GP_TIME_YEAR_COSINE,
+    GP_TIME_WEEK_SINE,
+    GP_TIME_WEEK_COSINE,
+    GP_TIME_DAY_SINE,
+    GP_TIME_DAY_COSINE,
     GP_TIME_PARTS
 } gp_time_part;
 

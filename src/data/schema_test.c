@@ -220,6 +220,10 @@ static void dates_become_calendar_numbers(void **state)
     gp_time_split(-1, p); // the last second of 1999, a Friday
     assert_true(p[GP_TIME_YEARDAY] == 365 && p[GP_TIME_WEEKDAY] == 5 &&
                 fabs(p[GP_TIME_MINUTE] - 1439 - 59 / 60.0) < 1e-9);
+    gp_time_split(366.0 * 86400 + 6 * 3600, p); // Monday, 1 January 2001, 06:00
+    assert_true(fabs(p[GP_TIME_YEAR_SINE]) < 1e-9 && fabs(p[GP_TIME_YEAR_COSINE] - 1) < 1e-9);
+    assert_true(fabs(p[GP_TIME_WEEK_SINE]) < 1e-9 && fabs(p[GP_TIME_WEEK_COSINE] - 1) < 1e-9);
+    assert_true(fabs(p[GP_TIME_DAY_SINE] - 1) < 1e-9 && fabs(p[GP_TIME_DAY_COSINE]) < 1e-9);
 }
 
 static void a_column_of_dates_gives_its_varying_parts(void **state)
@@ -233,7 +237,8 @@ static void a_column_of_dates_gives_its_varying_parts(void **state)
     gp_source *source = NULL;
     ASSERT_OK(gp_source_files_open(&(gp_file_options){.paths = &path, .n_paths = 1}, NULL, &source, err));
     gp_schema *schema = fit(source, &plain, NULL);
-    assert_int_equal(schema->d, 3); // the minute of the day is constant
+    assert_int_equal(schema->d, 5); // the minute of the day is constant, and 60 days do not show a year
+    assert_string_equal(schema->x_names[3], "when (sine of the week)");
     assert_string_equal(schema->x_names[2], "when (weekday)");
     check_standardised(schema, source);
     gp_schema_free(schema);
