@@ -77,8 +77,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     gp_cli_report(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
-// ---- results
-// ---------------------------------------------------------------------------------------------------------
+// ---- results --------------------------------------------------------------------------------------------------------
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
