@@ -344,19 +344,3 @@ const gp_notes *gp_answers_all_notes(const gp_answers *a)
 {
     return &a->notes;
 }
-
-// ---- units ----------------------------------------------------------------------------------------------------------
-
-gp_answer gp_answer_of(const gp_schema *schema, double mean, double var_f, double var_y, double factor)
-{
-    const double m = schema->y_mean + schema->y_scale * mean;
-    const double sd_f = schema->y_scale * sqrt(var_f), sd_y = schema->y_scale * sqrt(var_y);
-    const double lo = m - factor * sd_y, hi = m + factor * sd_y;
-    if (!schema->log_target) return (gp_answer){.mean = m, .sd_f = sd_f, .sd_y = sd_y, .lo = lo, .hi = hi};
-    const double mean_f = exp(m + sd_f * sd_f / 2), mean_y = exp(m + sd_y * sd_y / 2);
-    return (gp_answer){.mean = mean_y,
-                       .sd_f = mean_f * sqrt(expm1(sd_f * sd_f)),
-                       .sd_y = mean_y * sqrt(expm1(sd_y * sd_y)),
-                       .lo = exp(lo),
-                       .hi = exp(hi)};
-}

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
+#include "score/distribution.h"
 #include "store/form.h"
 #include "store/runlog.h"
 
@@ -165,10 +166,14 @@ static json_t *cells_json(const view *v)
 static json_t *calibration_json(const gp_model *m)
 {
     json_t *factors = json_object(), *gaussian = json_object();
+    gp_scores scores;
+    gp_scores_init(&scores, m);
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
         char level[16];
         snprintf(level, sizeof level, "%g", levels[l]);
-        json_object_set_new(factors, level, gp_json_real(gp_model_interval(m, levels[l])));
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
         json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
     }
     return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
@@ -297,12 +302,18 @@ static void add_tail(const view *v, gp_buffer *out)
 {
     const gp_model *m = v->model;
     if (m->calibration)
-        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: factor of sd_y (Gaussian)\n ", m->n_calibration);
+        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: ends in sd_y about the mean (Gaussian)\n ",
+                      m->n_calibration);
     else
-        gp_buffer_add(out, "\nintervals, not calibrated: factor of sd_y (Gaussian)\n ");
-    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
-        gp_buffer_add(out, " %g %%: %.3f (%.3f)", 100 * levels[l], gp_model_interval(m, levels[l]),
+        gp_buffer_add(out, "\nintervals, not calibrated: ends in sd_y about the mean (Gaussian)\n ");
+    gp_scores scores;
+    gp_scores_init(&scores, m);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        gp_buffer_add(out, " %g %%: %+.3f %+.3f (%.3f)", 100 * levels[l], ends[0], ends[1],
                       gp_gaussian_interval(levels[l]));
+    }
     gp_buffer_add(out, "\n");
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))

@@ -48,15 +48,15 @@ static void write_out(world *w)
         gp_features *f = NULL;
         const size_t c = w->which[i];
         CHECK_OK(gp_cells_features(w->cells, c, &f, &err), p->label);
-        double *x1 = doubles(d + 2), *xsq = doubles(d), *K = doubles(f->n_cols);
+        double *x1 = doubles(d + 2), *K = doubles(f->n_cols);
         double *phi = w->phi + i * w->M, *l = phi + M_g + w->cells->mu_at[c];
         x1[0] = 1;
-        for (size_t k = 0; k < d; k++) x1[1 + k] = p->X[i * d + k], xsq[k] = x1[1 + k] * x1[1 + k];
-        gp_features_columns(f, gp_mat_of(x1, 1, d + 2), gp_cmat_of(xsq, 1, d), gp_mat_of(K, 1, f->n_cols), NULL);
+        memcpy(x1 + 1, p->X + i * d, d * sizeof *x1);
+        gp_features_columns(f, gp_mat_of(x1, 1, d + 2), gp_mat_of(K, 1, f->n_cols), NULL);
         gp_features_right(f, gp_cmat_of(K, 1, f->n_cols), gp_mat_of(l, 1, f->M));
         memcpy(phi, w->g + i * M_g, M_g * sizeof *phi);
         w->residual[i] = w->g_residual[i] + gp_features_residual(f, l);
-        free(x1), free(xsq), free(K);
+        free(x1), free(K);
         gp_features_free(f);
     }
 }

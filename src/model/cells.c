@@ -134,7 +134,7 @@ void gp_cell_finder_free(gp_cell_finder *finder)
     gp_free(finder);
 }
 
-GP_CLONES static void add_multiple(size_t n, double a, const double *restrict x, double *restrict y)
+GP_VARIANTS(add_multiple, (size_t n, double a, const double *restrict x, double *restrict y), (n, a, x, y))
 {
     for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }

@@ -26,7 +26,7 @@ typedef struct cells_predictor {
 } cells_predictor;
 
 // The views of a block. PLACES holds size_t: which, order (B each), first (cells + 1).
-enum { X1, XSQ, COLUMNS, PHI, LOCAL, Z, ROW, DISTANCES, PLACES };
+enum { X1, COLUMNS, PHI, LOCAL, Z, ROW, DISTANCES, PLACES };
 _Static_assert((int)PLACES < (int)GP_PREDICT_VIEWS, "every view has its place");
 
 enum { BLOCK_ROWS = 2048 }; // a cell's matrices are read once for its rows of a block
@@ -49,7 +49,6 @@ static void plan_block(const gp_predictor *self, size_t B, gp_arena *arena, gp_m
     const gp_features *f = p->f;
     const size_t n = p->cells->shape.n;
     views[X1] = arena_mat(arena, B, f->d + 2);
-    views[XSQ] = arena_mat(arena, B, f->d);
     views[COLUMNS] = arena_mat(arena, B, f->n_cols);
     views[PHI] = arena_mat(arena, B, f->M);
     views[LOCAL] = arena_mat(arena, B, p->most_cols);
@@ -59,13 +58,12 @@ static void plan_block(const gp_predictor *self, size_t B, gp_arena *arena, gp_m
     views[PLACES] = (gp_mat){.p = gp_arena_bytes(arena, 2 * B + n + 1, sizeof(size_t)), .rows = B};
 }
 
-// Rows in the order of their cells: [1 x .] and x squared.
-static void gather(gp_cmat X, const size_t *order, gp_mat x1, gp_mat xsq)
+// Rows in the order of their cells: [1 x .].
+static void gather(gp_cmat X, const size_t *order, gp_mat x1)
 {
     for (size_t i = 0; i < X.rows; i++) {
-        const double *x = X.p + order[i] * X.ld;
         x1.p[i * x1.ld] = 1;
-        for (size_t k = 0; k < X.cols; k++) x1.p[i * x1.ld + 1 + k] = x[k], xsq.p[i * xsq.ld + k] = x[k] * x[k];
+        memcpy(x1.p + i * x1.ld + 1, X.p + order[i] * X.ld, X.cols * sizeof(double));
     }
 }
 
@@ -81,10 +79,10 @@ static void add_cell(const cells_predictor *p, size_t c, size_t first, size_t n,
     const local_part *part = &p->local[c];
     const gp_features *f = part->f;
     const size_t M = f->M;
-    const gp_mat x1 = part_rows(views[X1], first, n, f->d + 2), xsq = part_rows(views[XSQ], first, n, f->d);
+    const gp_mat x1 = part_rows(views[X1], first, n, f->d + 2);
     const gp_mat K = gp_mat_of(views[LOCAL].p, n, f->n_cols), z = gp_mat_of(views[Z].p, n, M);
     double *row = views[ROW].p + 3 * first;
-    gp_features_columns(f, x1, gp_ro(xsq), K, NULL);
+    gp_features_columns(f, x1, K, NULL);
     for (size_t i = 0; i < n; i++) row[3 * i] += gp_dot(f->n_cols, K.p + i * K.ld, part->a);
     if (!spread) return;
     gp_features_right(f, gp_ro(K), z); // l
@@ -102,12 +100,12 @@ static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PRE
     const size_t B = X.rows, d = p->f->d, M = p->f->M, n_cells = p->cells->shape.n;
     size_t *which = (size_t *)(void *)views[PLACES].p, *order = which + views[PLACES].rows,
            *first = order + views[PLACES].rows;
-    const gp_mat x1 = part_rows(views[X1], 0, B, d + 2), xsq = part_rows(views[XSQ], 0, B, d);
+    const gp_mat x1 = part_rows(views[X1], 0, B, d + 2);
     const gp_mat K = part_rows(views[COLUMNS], 0, B, p->f->n_cols), phi = part_rows(views[PHI], 0, B, M);
     double *row = views[ROW].p;
     gp_cell_sort(p->finder, X, which, order, first, views[DISTANCES].p);
-    gather(X, order, x1, xsq);
-    gp_features_columns(p->f, x1, gp_ro(xsq), K, NULL);
+    gather(X, order, x1);
+    gp_features_columns(p->f, x1, K, NULL);
     for (size_t i = 0; i < B; i++) row[3 * i] = gp_dot(p->f->n_cols, K.p + i * K.ld, p->a);
     if (spread) gp_features_right(p->f, gp_ro(K), phi);
     for (size_t i = 0; spread && i < B; i++)

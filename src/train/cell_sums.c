@@ -7,6 +7,7 @@
 #include "run/crew.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { PIECE_ROWS = 65536, BLOCK_ROWS = 256 };
 
@@ -23,14 +24,13 @@ typedef struct summing {
 
 // The arrays of a block of rows.
 typedef struct block {
-    double *x1, *xsq, *K, *g, *l, *y;
+    double *x1, *K, *g, *l, *y;
 } block;
 
 static void plan(block *b, const gp_features *global, const gp_features *local, gp_arena *arena)
 {
     const size_t d = global->d, wide = local->n_cols > global->n_cols ? local->n_cols : global->n_cols;
     b->x1 = gp_arena_doubles(arena, BLOCK_ROWS * (d + 2));
-    b->xsq = gp_arena_doubles(arena, BLOCK_ROWS * d);
     b->K = gp_arena_doubles(arena, BLOCK_ROWS * wide);
     b->g = gp_arena_doubles(arena, BLOCK_ROWS * global->M);
     b->l = gp_arena_doubles(arena, BLOCK_ROWS * local->M);
@@ -40,7 +40,7 @@ static void plan(block *b, const gp_features *global, const gp_features *local, 
 static gp_mat features_of(const gp_features *f, const block *b, size_t B, double *out)
 {
     const gp_mat X1 = gp_mat_of(b->x1, B, f->d + 2), K = gp_mat_of(b->K, B, f->n_cols), phi = gp_mat_of(out, B, f->M);
-    gp_features_columns(f, X1, gp_cmat_of(b->xsq, B, f->d), K, NULL);
+    gp_features_columns(f, X1, K, NULL);
     gp_features_right(f, gp_ro(K), phi);
     return phi;
 }
@@ -57,10 +57,9 @@ static void add_block(const summing *s, const gp_features *local, const size_t *
     const gp_features *global = s->o->global;
     const size_t d = global->d;
     for (size_t i = 0; i < B; i++) {
-        const double *x = s->piece.X.p + order[i] * s->piece.X.ld;
         double *x1 = b->x1 + i * (d + 2);
         x1[0] = 1;
-        for (size_t k = 0; k < d; k++) x1[1 + k] = x[k], b->xsq[i * d + k] = x[k] * x[k];
+        memcpy(x1 + 1, s->piece.X.p + order[i] * s->piece.X.ld, d * sizeof *x1);
         b->y[i] = s->piece.y[order[i]];
     }
     const gp_mat G = features_of(global, b, B, b->g), L = features_of(local, b, B, b->l);
