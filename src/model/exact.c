@@ -20,6 +20,7 @@ struct gp_exact {
     double *scaled;        // n_components x n x d: X diag(eta)
     double *norms;         // n_components x n: x^T diag(eta) x
     gp_mat V;              // n x d: scratch of the gradient
+    gp_mat slope, gram;    // n x n, from the first gradient on: W of a component; upper: X X^T. Empty before
     gp_mat R;              // n x n: K = R R^T
     gp_mat B;              // n x n: K, then K^-1 - alpha alpha^T
     gp_mat Kb;             // n x n: one component, or its slope
@@ -117,6 +118,7 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **o
 
 void gp_exact_free(gp_exact *exact)
 {
+    if (exact) gp_free(exact->slope.p);
     gp_free(exact);
 }
 
@@ -181,7 +183,11 @@ static void add_trend(const gp_exact *e, size_t first, gp_cmat Z, gp_mat sum)
     const double slope = e->trend == GP_TREND_LINEAR ? exp(2 * t[1]) : 0;
     for (size_t i = 0; i < sum.rows; i++)
         for (size_t j = 0; j < sum.cols; j++) sum.p[i * sum.ld + j] += constant;
-    if (slope > 0)
+    if (slope > 0 && e->gram.p && sum.ld == e->n)
+        for (size_t i = 0; i < sum.rows; i++)
+            for (size_t j = i; j < sum.cols; j++)
+                sum.p[i * sum.ld + j] += slope * e->gram.p[(first + i) * e->n + first + j];
+    else if (slope > 0)
         gp_gemm(GP_AS_IS, GP_TRANSPOSED, slope, gp_cmat_part(gp_ro(e->X), first, 0, sum.rows, e->d), Z, 1, sum);
 }
 
@@ -226,10 +232,11 @@ static void make_B(gp_exact *e)
 }
 
 // With W = B o K' the derivative by ln eta_k is eta_k / 2 of the sum of W_ij (x_ik - x_jk)^2, which is eta_k times the
-// sum over rows of (W 1)_i x_ik^2 - x_ik (W X)_ik. W (n x n) is scratch.
-static void component_gradient(gp_exact *e, size_t b, gp_mat W, double *grad)
+// sum over rows of (W 1)_i x_ik^2 - x_ik (W X)_ik.
+static void component_gradient(gp_exact *e, size_t b, double *grad)
 {
     const size_t n = e->n, d = e->d;
+    const gp_mat W = e->slope;
     double *g = grad + (component_hyper(e, b) - e->hyper);
     memset(g, 0, (1 + d) * sizeof(double));
     for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) {
@@ -254,17 +261,36 @@ static void component_gradient(gp_exact *e, size_t b, gp_mat W, double *grad)
     for (size_t k = 0; k < d; k++) g[1 + k] *= e->eta[b * d + k];
 }
 
-static void trend_gradient(gp_exact *e, double *grad)
+static void trend_gradient(const gp_exact *e, double *grad)
 {
     if (e->trend == GP_TREND_NONE) return;
     const size_t n = e->n;
     const double *h = component_hyper(e, e->n_components);
-    double *g = grad + (h - e->hyper), constant = 0;
-    for (size_t i = 0; i < n * n; i++) constant += e->B.p[i];
+    double *g = grad + (h - e->hyper), constant = 0, linear = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++) {
+            const double twice = (j > i ? 2 : 1) * e->B.p[i * n + j];
+            constant += twice;
+            linear += twice * e->gram.p[i * n + j];
+        }
     g[0] = exp(2 * h[0]) * constant;
-    if (e->trend != GP_TREND_LINEAR) return;
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(e->B), gp_ro(e->X), 0, e->V);
-    g[1] = exp(2 * h[1]) * gp_dot(n * e->d, e->V.p, e->X.p);
+    if (e->trend == GP_TREND_LINEAR) g[1] = exp(2 * h[1]) * linear;
+}
+
+// What a gradient needs beside the evidence, and only it: two more n x n arrays. X X^T never changes.
+static advgp_status prepare_gradient(gp_exact *e, advgp_error *err)
+{
+    const size_t n = e->n;
+    if (e->slope.p) return ADVGP_OK;
+    double *block = gp_alloc(2 * n, n * sizeof(double));
+    if (!block) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
+    e->slope = gp_mat_of(block, n, n), e->gram = gp_mat_of(block + n * n, n, n);
+    for (size_t first = 0; first < n; first += PANEL) {
+        gp_cmat Z;
+        const gp_mat panel = panel_of(e, e->gram, first, &Z);
+        gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_cmat_part(Z, 0, 0, panel.rows, e->d), Z, 0, panel);
+    }
+    return ADVGP_OK;
 }
 
 static advgp_status factor(gp_exact *e, gp_rung *rung, advgp_error *err)
@@ -300,7 +326,8 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     exact->ready = false;
     set_hyper(exact, hyper);
     gp_rung rung = {.jitter = 0};
-    advgp_status st = gp_interrupt_status(factor(exact, &rung, err), evidence, err);
+    advgp_status st = grad ? prepare_gradient(exact, err) : ADVGP_OK;
+    if (st == ADVGP_OK) st = gp_interrupt_status(factor(exact, &rung, err), evidence, err);
     if (st != ADVGP_OK) return st;
     if (jitter) *jitter = rung.jitter;
     gp_mat alpha = gp_mat_of(exact->alpha, n, 1);
@@ -317,11 +344,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     make_B(exact);
     grad[0] = 0;
     for (size_t i = 0; i < n; i++) grad[0] += exact->B.p[i * n + i] * exp(2 * hyper[0]) * exact->inverse_w[i];
-    // Slopes need a fourth n x n array, and only here.
-    double *slope = gp_alloc(n * n, sizeof(double));
-    if (!slope) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
-    for (size_t b = 0; b < exact->n_components; b++) component_gradient(exact, b, gp_mat_of(slope, n, n), grad);
-    gp_free(slope);
+    for (size_t b = 0; b < exact->n_components; b++) component_gradient(exact, b, grad);
     trend_gradient(exact, grad);
     if (!gp_all_finite(exact->n_hyper, grad)) st = gp_fail(err, ADVGP_ENUMERIC, "exact: the gradient is not finite");
     return gp_interrupt_status(st, evidence, err);
