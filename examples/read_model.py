@@ -66,17 +66,28 @@ def exact(meta, t, X):
 
 FORMS = {'weights': weights, 'linear': linear, 'exact': exact}
 
+def scores(t, level):  # the ends of an interval, in sd_y
+    grid = np.linspace(0, 1, 1001)
+    if 'calibration_tails' not in t:  # format 1
+        s = np.interp(level, grid, t['calibration'])
+        return -s, s
+    low, high, u = t['calibration'][1], t['calibration'][-2], (1 - level) / 2
+    if u < 0.001: return low + t['calibration_tails'][0] * np.log(1000 * u), high - t['calibration_tails'][1] * np.log(1000 * u)
+    return np.interp([u, 1 - u], grid, t['calibration'])
+
 def predict(path, rows, level):
     meta, t = read(path)
     inputs = meta['schema']['inputs']
     assert all(i['encoding'] == 'number' and not i['indicator'] for i in inputs), 'a column that is no plain number'
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
+    ends = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
+    X = np.fmin(np.fmax(X, ends[:, 0]), ends[:, 1])
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, (X - t['x_mean']) / t['x_scale'])
     var_f = np.maximum(0, var_f)
     mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)
     sd_y = t['y_scale'] * np.sqrt(var_f + np.exp(2 * t['ln_sigma']))
-    s = np.interp(level, np.linspace(0, 1, 1001), t['calibration'])
-    return np.column_stack([mean, sd_f, sd_y, mean - s * sd_y, mean + s * sd_y])
+    lo, hi = scores(t, level)
+    return np.column_stack([mean, sd_f, sd_y, mean + lo * sd_y, mean + hi * sd_y])
 
 if __name__ == '__main__':
     level = float(sys.argv[3]) if len(sys.argv) > 3 else 0.9

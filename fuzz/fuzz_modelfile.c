@@ -2,6 +2,7 @@
 // behind them must not be believed either. A model that is accepted predicts.
 #include "base/alloc.h"
 #include "fuzz.h"
+#include "score/distribution.h"
 #include "store/modelimage.h"
 #include "store/tensorheader.h"
 
@@ -16,7 +17,11 @@ static void load(const uint8_t *bytes, size_t n)
     advgp_status st = gp_model_load(fuzz_file(bytes, n), &model, &err);
     FUZZ_CHECK(st == ADVGP_OK || st == ADVGP_EFILE || st == ADVGP_ENOMEM);
     FUZZ_CHECK((st == ADVGP_OK) == (model != NULL) && (st == ADVGP_OK || err.text[0]));
-    if (model) FUZZ_CHECK(isfinite(gp_model_interval(model, 0.9)));
+    if (model) {
+        gp_scores scores;
+        gp_scores_init(&scores, model);
+        FUZZ_CHECK(isfinite(gp_scores_quantile(&scores, 0.95)) && isfinite(gp_scores_log_density(&scores, 1)));
+    }
     gp_model_free(model);
 }
 

@@ -7,7 +7,7 @@
 #include "data/packed.h"
 #include "files/files.h"
 #include "model/qw.h"
-#include "store/modelfile.h"
+#include "score/distribution.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static void calibrate(gp_model *model, const table *t)
     must(gp_model_predictor(model, &p, &err), &err);
     must(gp_predict_work_new(p, 0, &work, &err), &err);
     must(gp_predict(p, work, gp_cmat_of(t->X, t->n, model->spec.d), mean, NULL, var, &err), &err);
-    for (size_t i = 0; i < t->n; i++) mean[i] = fabs(t->y[i] - mean[i]) / sqrt(var[i]);
+    for (size_t i = 0; i < t->n; i++) mean[i] = (t->y[i] - mean[i]) / sqrt(var[i]);
     must(gp_model_calibrate(model, mean, t->n, &err), &err);
     gp_predict_work_free(work);
     gp_predictor_free(p);

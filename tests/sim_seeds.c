@@ -37,23 +37,10 @@ typedef struct cluster {
 static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
     cluster *c = ctx;
-    setting *s = c->s;
     const bool all = work->flags & GP_FLAG_ALL_ROWS; // the last act, in which nothing may fail
-    const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
-    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){.n_values = c->o.rule->push_size(s->p.layout, gp_range_all(s->p.layout))};
-    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
-        const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
-        done->shard_weight += (double)n;
-        if (!c->whole && !all && i != one) continue;
-        done->batch_weight += (double)n;
-        done->rows += n;
-        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
-    }
-    double sum_g;
-    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
+    const size_t only = c->whole || all ? ALL_SHARDS : a_shard_of(work);
+    const advgp_status st = sum_rows(c->s, c->o.rule, c->first, work, only, push, done, err);
     if (st != ADVGP_OK) return st;
-    c->o.rule->fill(s->p.layout, gp_range_all(s->p.layout), gp_pass_stats(s->e.pass), sum_g, s->grad, push);
     const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
     if (luck < c->failing + c->not_finite) push[luck * 1e6 - floor(luck * 1e6) < 0.5] = NAN;
@@ -170,16 +157,16 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
 
 // ---- one seed -------------------------------------------------------------------------------------------------------
 
-typedef struct verdict {
+typedef struct outcome {
     bool good, exact; // exact: it had to have the bits of the fault-free run
     bool compared;
     gp_law broken;
     double apart; // from the fault-free run's bound, as a share of what that gained
     size_t rule;
     char text[600];
-} verdict;
+} outcome;
 
-static void show(const cluster *c, const gp_world_outcome *out, const verdict *v)
+static void show(const cluster *c, const gp_world_outcome *out, const outcome *v)
 {
     const gp_world_options *o = &c->o;
     printf("seed %" PRIu64 ": %s, %zu workers, tau %zd, quorum %g, filter %g, %s, %s; %zu faults, loss %.2f, "
@@ -201,7 +188,7 @@ static void show(const cluster *c, const gp_world_outcome *out, const verdict *v
            v->exact ? ", to be exact" : "");
 }
 
-static void compare(verdict *v, const cluster *c, const gp_world_outcome *out, const gp_world_outcome *ideal)
+static void compare(outcome *v, const cluster *c, const gp_world_outcome *out, const gp_world_outcome *ideal)
 {
     const double bound = bound_of(c->s, ideal->theta);
     v->apart = (bound_of(c->s, out->theta) - bound) / (bound_of(c->s, c->s->theta) - bound);
@@ -220,9 +207,9 @@ static void compare(verdict *v, const cluster *c, const gp_world_outcome *out, c
     }
 }
 
-static verdict judge(uint64_t seed, setting *settings, planted_bug bug, bool shown)
+static outcome run_seed(uint64_t seed, setting *settings, planted_bug bug, bool shown)
 {
-    verdict v = {0};
+    outcome v = {0};
     advgp_error err = {0};
     gp_world_outcome out, ideal;
     cluster c;
@@ -256,7 +243,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
     size_t n[2] = {0};
     double *apart[2] = {doubles(count), doubles(count)};
     for (uint64_t seed = first; seed < first + count; seed++) {
-        const verdict v = judge(seed, settings, BUG_NONE, shown);
+        const outcome v = run_seed(seed, settings, BUG_NONE, shown);
         exact += v.exact;
         if (v.compared) apart[v.rule][n[v.rule]++] = v.apart;
         if (v.good) continue;
@@ -293,7 +280,7 @@ static int run_bugs(setting *settings, uint64_t count)
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
         gp_law law = GP_LAW_NONE;
         uint64_t seed = 0;
-        for (; seed < count && law != bugs[i].law; seed++) law = judge(seed, settings, bugs[i].bug, false).broken;
+        for (; seed < count && law != bugs[i].law; seed++) law = run_seed(seed, settings, bugs[i].bug, false).broken;
         printf("%s: %s %s in %" PRIu64 " seeds\n", bugs[i].name, gp_law_name(bugs[i].law),
                law == bugs[i].law ? "was broken" : "WAS NOT BROKEN", seed);
         missed += law != bugs[i].law;
@@ -303,15 +290,5 @@ static int run_bugs(setting *settings, uint64_t count)
 
 int main(int argc, char **argv)
 {
-    setting *settings = calloc(PROBLEMS, sizeof *settings);
-    if (!settings) return 1;
-    for (uint64_t i = 0; i < PROBLEMS; i++) setting_init(&settings[i], i);
-    const bool bugs = argc > 1 && !strcmp(argv[1], "bugs");
-    const int bad = bugs ? run_bugs(settings, number_from("SIM_SEEDS", 2000))
-                         : run_seeds(settings, number_from("SIM_FIRST", 0),
-                                     number_from("SIM_SEEDS", getenv("ADVGP_LONG") ? 20000 : 2000),
-                                     getenv("SIM_SHOW") != NULL);
-    for (uint64_t i = 0; i < PROBLEMS; i++) setting_fini(&settings[i]);
-    free(settings);
-    return bad;
+    return sim_main(argc, argv, run_seeds, run_bugs);
 }

@@ -14,7 +14,8 @@
 typedef struct packed_rows {
     size_t *columns; // d
     size_t target;
-    long weights; // or GP_NO_COLUMN
+    long weights;                  // or GP_NO_COLUMN
+    size_t *n_outside, *n_clipped; // n_inputs, as an encoder counts them
     double *X, *y, *w;
     size_t capacity, n_read;
 } packed_rows;
@@ -77,6 +78,10 @@ static json_t *inputs_of(const gp_schema *schema)
     char *text = gp_schema_to_json(schema);
     json_t *o = text ? json_loads(text, 0, NULL) : NULL;
     json_t *inputs = json_incref(json_object_get(o, "inputs"));
+    for (size_t i = 0; i < json_array_size(inputs); i++) { // where values end is no matter of encoding
+        json_object_del(json_array_get(inputs, i), "range");
+        json_object_del(json_array_get(inputs, i), "limits");
+    }
     json_decref(o);
     gp_free(text);
     return inputs;
@@ -112,12 +117,29 @@ static advgp_status open_packed(gp_answers *a, const char *dir, advgp_error *err
     if (st == ADVGP_OK) st = gp_source_packed_open(dir, &a->source, err);
     if (st != ADVGP_OK) return st;
     p->columns = gp_alloc(s->d, sizeof *p->columns);
-    if (!p->columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->d);
+    p->n_outside = gp_alloc(s->n_inputs, sizeof *p->n_outside);
+    p->n_clipped = gp_alloc(s->n_inputs, sizeof *p->n_clipped);
+    if (!p->columns || !p->n_outside || !p->n_clipped)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->d);
     for (size_t j = 0; st == ADVGP_OK && j < s->d; j++)
         st = gp_source_require(a->source, s->x_names[j], "an input of the model", &p->columns[j], err);
     if (st == ADVGP_OK) st = gp_source_require(a->source, s->target, "the target", &p->target, err);
     p->weights = s->weights ? gp_source_find(a->source, s->weights) : GP_NO_COLUMN;
     return st;
+}
+
+// The folder may have been packed with limits of its own. Its numbers are rounded: what is at an end is not beyond it.
+static void clip_packed(gp_answers *a, size_t k, double *x)
+{
+    const gp_schema *s = a->model->schema;
+    const gp_input *input = &s->inputs[k];
+    if (input->encoding != GP_ENCODING_NUMBER) return;
+    const double mean = s->x_mean[input->first], scale = s->x_scale[input->first], value = mean + scale * *x;
+    const double rounding = 1e-6 * (fabs(value) + scale);
+    const gp_limits range = input->range, clip = input->clip;
+    a->packed.n_outside[k] += value < range.lo - rounding || value > range.hi + rounding;
+    a->packed.n_clipped[k] += value < clip.lo - rounding || value > clip.hi + rounding;
+    if (value < clip.lo || value > clip.hi) *x = (gp_limits_clip(clip, value) - mean) / scale;
 }
 
 static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *rows, advgp_error *err)
@@ -137,6 +159,7 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
     for (size_t i = 0; i < chunk->n_rows; i++) {
         for (size_t j = 0; j < s->d; j++)
             p->X[i * s->d + j] = (chunk->columns[p->columns[j]].number[i] - s->x_mean[j]) / s->x_scale[j];
+        for (size_t k = 0; k < s->n_inputs; k++) clip_packed(a, k, p->X + i * s->d + s->inputs[k].first);
         p->y[i] = gp_schema_standardise(s, chunk->columns[p->target].number[i]);
         p->w[i] = p->weights == GP_NO_COLUMN ? 1 : chunk->columns[p->weights].number[i];
     }
@@ -204,6 +227,8 @@ void gp_answers_close(gp_answers *a)
     gp_predict_work_free(a->work);
     gp_predictor_free(a->predictor);
     gp_free(a->packed.columns);
+    gp_free(a->packed.n_outside);
+    gp_free(a->packed.n_clipped);
     gp_free(a->packed.X);
     gp_free(a->packed.y);
     gp_free(a->packed.w);
@@ -298,6 +323,13 @@ advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
         if (st != ADVGP_OK) return st;
     }
     if (a->encoder) return gp_encoder_notes(a->encoder, &a->notes, err);
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < a->model->schema->n_inputs; i++) {
+        const gp_input *input = &a->model->schema->inputs[i];
+        st = gp_note_outside(input, a->packed.n_outside[i], &a->notes, err);
+        if (st == ADVGP_OK) st = gp_note_clipped(input, a->packed.n_clipped[i], &a->notes, err);
+    }
+    if (st != ADVGP_OK) return st;
     return gp_notes_add(&a->notes, err, a->packed.n_read,
                         "all %zu rows of the packed folder are used, those that training may have seen among them",
                         a->packed.n_read);
@@ -311,20 +343,4 @@ size_t gp_answers_input_rows(const gp_answers *a)
 const gp_notes *gp_answers_all_notes(const gp_answers *a)
 {
     return &a->notes;
-}
-
-// ---- units ----------------------------------------------------------------------------------------------------------
-
-gp_answer gp_answer_of(const gp_schema *schema, double mean, double var_f, double var_y, double factor)
-{
-    const double m = schema->y_mean + schema->y_scale * mean;
-    const double sd_f = schema->y_scale * sqrt(var_f), sd_y = schema->y_scale * sqrt(var_y);
-    const double lo = m - factor * sd_y, hi = m + factor * sd_y;
-    if (!schema->log_target) return (gp_answer){.mean = m, .sd_f = sd_f, .sd_y = sd_y, .lo = lo, .hi = hi};
-    const double mean_f = exp(m + sd_f * sd_f / 2), mean_y = exp(m + sd_y * sd_y / 2);
-    return (gp_answer){.mean = mean_y,
-                       .sd_f = mean_f * sqrt(expm1(sd_f * sd_f)),
-                       .sd_y = mean_y * sqrt(expm1(sd_y * sd_y)),
-                       .lo = exp(lo),
-                       .hi = exp(hi)};
 }

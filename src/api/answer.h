@@ -38,10 +38,3 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
 size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query
 const gp_notes *gp_answers_all_notes(const gp_answers *a);
-
-// One answer in the target's own units. For a logarithmic target: mean and sds of the lognormal variable, and the
-// interval is that of the logarithm, carried over. lo and hi are mean +- factor sd_y.
-typedef struct gp_answer {
-    double mean, sd_f, sd_y, lo, hi;
-} gp_answer;
-gp_answer gp_answer_of(const gp_schema *schema, double mean, double var_f, double var_y, double factor);

@@ -106,7 +106,7 @@ static advgp_status tell_once(gp_comparison *c, const gp_notes *notes, advgp_err
         bool told = false;
         for (size_t k = 0; k < c->told.n; k++) told |= !strcmp(c->told.items[k].text, note->text);
         if (told) continue;
-        gp_host_say(c->host, "note: %s", note->text);
+        gp_host_report(c->host, "note: %s", note->text);
         st = gp_notes_add(&c->told, err, note->count, "%s", note->text);
     }
     return st;
@@ -202,8 +202,8 @@ static advgp_status tune_delay(gp_comparison *c, gp_train_options *options, advg
         if (st == ADVGP_OK) st = fit(c, &trial, false, &r, err);
         c->silent = false;
         if (st != ADVGP_OK) return st;
-        gp_host_say(c->host, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i],
-                    r.assessment.rmse);
+        gp_host_report(c->host, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i],
+                       r.assessment.rmse);
         if (r.assessment.rmse < best) best = r.assessment.rmse, chosen = delays[i], options->steps = trial.steps;
     }
     options->max_delay = chosen;
@@ -246,7 +246,7 @@ static advgp_status add_row(gp_comparison *c, const char *event, json_t *row, ad
 static advgp_status note_failure(gp_comparison *c, const advgp_error *why, advgp_error *err)
 {
     c->failure = *why;
-    gp_host_say(c->host, "%s cannot do this: %s", c->label, why->text);
+    gp_host_report(c->host, "%s cannot do this: %s", c->label, why->text);
     return add_row(c, "failed",
                    json_pack("{s:s, s:I, s:o}", "method", c->label, "inducing", (json_int_t)c->m, "failed",
                              gp_record_text(why->text)),
@@ -259,7 +259,7 @@ static advgp_status run_one(gp_comparison *c, advgp_error *err)
     gp_train_result r = {0};
     advgp_error why = {0};
     const bool tune = gp_options_flag(c->o, "tune-delay") && has_delay(c);
-    gp_host_say(c->host, "%s%s", c->label, has_inducing(c) ? "" : " (no inducing points)");
+    gp_host_report(c->host, "%s%s", c->label, has_inducing(c) ? "" : " (no inducing points)");
     advgp_status st = gp_host_stops(c->host) ? ADVGP_ESTOPPED : settle_options(c, &options, &why);
     if (st == ADVGP_OK && tune) st = tune_delay(c, &options, &why);
     if (st == ADVGP_OK) {
@@ -327,8 +327,8 @@ static advgp_status choose_start(gp_comparison *c, const char *m, advgp_error *e
         st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel,
                                 gp_train_start_length(c->data.shards->d), &c->inducing, &c->n_inducing, err);
     if (st == ADVGP_OK && c->n_inducing < o.m)
-        gp_host_say(c->host, "note: inducing inputs reduced from %zu to %zu: there are no more distinct rows", o.m,
-                    c->n_inducing);
+        gp_host_report(c->host, "note: inducing inputs reduced from %zu to %zu: there are no more distinct rows", o.m,
+                       c->n_inducing);
     return st;
 }
 
@@ -445,7 +445,7 @@ void gp_comparison_free(gp_comparison *c)
 
 advgp_status gp_comparison_run(gp_comparison *c, advgp_error *err)
 {
-    gp_host_say(c->host, "reading %s%s", c->o->operands[0], c->o->n_operands > 1 ? " and others" : "");
+    gp_host_report(c->host, "reading %s%s", c->o->operands[0], c->o->n_operands > 1 ? " and others" : "");
     advgp_status st = load(c, err);
     if (st == ADVGP_OK) st = open_log(c, err);
     return st == ADVGP_OK ? run_all(c, err) : st;

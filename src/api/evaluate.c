@@ -3,15 +3,28 @@
 #include "api/answer.h"
 #include "store/runlog.h"
 
+#include <math.h>
 #include <stdio.h>
 
-static advgp_status add_all(gp_tally *tally, gp_answers *in, const gp_host *host, advgp_error *err)
+static advgp_status add_block(gp_tally *tally, gp_groups *groups, const gp_answer_block *b, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
+        const gp_row_figures f = gp_tally_add(tally, b->rows.w[i], b->rows.X + i * b->rows.d, b->rows.y[i], b->mean[i],
+                                              b->var_y[i]);
+        const size_t row = b->rows.source_row ? b->rows.source_row[i] - b->chunk->first_row : i;
+        st = gp_groups_add(groups, b->chunk, row, b->rows.w[i], &f, err);
+    }
+    return st;
+}
+
+static advgp_status add_all(gp_tally *tally, gp_groups *groups, gp_answers *in, const gp_host *host, advgp_error *err)
 {
     gp_answer_block b;
     advgp_status st;
     while ((st = gp_answers_next(in, &b, err)) == ADVGP_OK && b.chunk) {
-        for (size_t i = 0; i < b.rows.n; i++)
-            gp_tally_add(tally, b.rows.w[i], b.rows.X + i * b.rows.d, b.rows.y[i], b.mean[i], b.var_y[i]);
+        st = add_block(tally, groups, &b, err);
+        if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->n);
         if (host && host->rows) host->rows(host->ctx, tally->n);
     }
@@ -21,30 +34,41 @@ static advgp_status add_all(gp_tally *tally, gp_answers *in, const gp_host *host
     return st;
 }
 
-advgp_status gp_evaluate(const gp_model *model, const gp_options *o, const gp_host *host, gp_assessment *out,
+advgp_status gp_evaluate(const gp_model *model, const gp_options *o, const gp_host *host, gp_evaluation *out,
                          advgp_error *err)
 {
     gp_answers *in = NULL;
     gp_linear line = {0};
-    gp_tally tally;
+    gp_tally tally = {0};
     gp_model_data data;
     bool has_line = false;
+    *out = (gp_evaluation){0};
     advgp_status st = gp_model_data_init(o, host, &data, err);
     if (st == ADVGP_OK) st = gp_answers_open(model, &data.files, GP_ENCODE_EVALUATE, false, &in, err);
     gp_model_data_fini(&data);
+    if (st == ADVGP_OK) st = gp_groups_init(&out->groups, gp_answers_source(in), gp_options_text(o, "by"), err);
     if (st == ADVGP_OK) st = gp_linear_of_model(model, &line, &has_line, err);
-    gp_tally_init(&tally, model, has_line ? &line : NULL);
-    if (st == ADVGP_OK) st = add_all(&tally, in, host, err);
+    if (st == ADVGP_OK) st = gp_tally_init(&tally, model, has_line ? &line : NULL, err);
+    if (st == ADVGP_OK) st = add_all(&tally, &out->groups, in, host, err);
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
     if (st == ADVGP_OK && !model->calibration)
-        gp_host_say(host, "note: the model is not calibrated; its intervals are Gaussian");
-    gp_tally_end(&tally, out);
-    out->scored = GP_SCORED_TEST;
+        gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
+    if (st == ADVGP_OK) gp_tally_end(&tally, &out->all);
+    out->all.scored = GP_SCORED_TEST;
+    gp_groups_end(&out->groups);
+    gp_tally_fini(&tally);
     gp_linear_fini(&line);
     gp_answers_close(in);
     return st;
 }
+
+void gp_evaluation_fini(gp_evaluation *evaluation)
+{
+    gp_groups_fini(&evaluation->groups);
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
 
 static json_t *levels_json(const double *values)
 {
@@ -57,13 +81,55 @@ static json_t *levels_json(const double *values)
     return o;
 }
 
-json_t *gp_evaluate_json(const gp_model *model, const gp_assessment *a)
+static json_t *tenths_json(const gp_tenth *tenths, size_t n)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows",
-                     (json_int_t)a->n_scored, "rmse", gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp",
-                     gp_json_real(a->mnlp), "r2", gp_json_real(a->r2), "coverage", levels_json(a->coverage),
-                     "coverage_gaussian", levels_json(a->coverage_gaussian), "width", levels_json(a->width), "baseline",
-                     "mean", gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear),
-                     "baseline_in_training", "mean", gp_json_real(model->baseline_mean), "linear",
-                     gp_json_real(model->baseline_linear));
+    json_t *list = json_array();
+    for (size_t k = 0; k < n; k++)
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:I, s:o, s:o}", "from", gp_json_real(tenths[k].from), "to",
+                                        gp_json_real(tenths[k].to), "rows", (json_int_t)tenths[k].rows, "coverage",
+                                        gp_json_real(tenths[k].coverage), "width", gp_json_real(tenths[k].width)));
+    return list;
+}
+
+json_t *gp_assessment_json(const gp_assessment *a)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coverage", levels_json(a->coverage),
+                     "coverage_gaussian", levels_json(a->coverage_gaussian), "width", levels_json(a->width), "crps",
+                     gp_json_real(a->crps), "winkler", gp_json_real(a->winkler), "mnlp_calibrated",
+                     gp_json_real(a->mnlp_calibrated), "coverage_by_prediction",
+                     tenths_json(a->by_prediction, a->n_tenths), "coverage_by_sd", tenths_json(a->by_sd, a->n_tenths));
+}
+
+static json_t *group_json(const gp_group *g, const char *value)
+{
+    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "value", gp_json_text(value), "rows", (json_int_t)g->rows,
+                     "rmse", gp_json_real(sqrt(g->squares / g->n)), "crps", gp_json_real(g->crps / g->n), "winkler",
+                     gp_json_real(g->winkler / g->n), "coverage", gp_json_real(g->inside / g->n), "width",
+                     gp_json_real(g->width / g->n));
+}
+
+static json_t *groups_json(const gp_groups *groups)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < groups->n; i++)
+        json_array_append_new(list, group_json(&groups->list[i], groups->list[i].value));
+    return json_pack("{s:o, s:o, s:o, s:o}", "column", gp_json_text(groups->column), "values", list, "missing",
+                     groups->missing.rows ? group_json(&groups->missing, "") : json_null(), "others",
+                     groups->others.rows ? group_json(&groups->others, "") : json_null());
+}
+
+json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
+{
+    const gp_assessment *a = &e->all;
+    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored,
+                          "rmse", gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp),
+                          "r2", gp_json_real(a->r2), "baseline", "mean", gp_json_real(a->baseline_mean), "linear",
+                          gp_json_real(a->baseline_linear), "baseline_in_training", "mean",
+                          gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear));
+    json_t *figures = gp_assessment_json(a);
+    json_object_update(o, figures);
+    json_decref(figures);
+    if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));
+    return o;
 }

@@ -1,13 +1,23 @@
 // evaluate.h: how good a model is on the rows of a table whose target is known.
 #pragma once
+#include "api/groups.h"
 #include "api/host.h"
 #include "options/option.h"
-#include "score/assess.h"
 
 #include <jansson.h>
 
+typedef struct gp_evaluation {
+    gp_assessment all;
+    gp_groups groups; // by the column of `by`, if there is one
+} gp_evaluation;
+
 // By the options of `evaluate`: which rows; beside it the mean and linear regression on the training rows, as far as
-// the model knows them.
-advgp_status gp_evaluate(const gp_model *model, const gp_options *evaluate, const gp_host *host, gp_assessment *out,
+// the model knows them. On failure, too, fini is due.
+advgp_status gp_evaluate(const gp_model *model, const gp_options *evaluate, const gp_host *host, gp_evaluation *out,
                          advgp_error *err);
-json_t *gp_evaluate_json(const gp_model *model, const gp_assessment *a);
+void gp_evaluation_fini(gp_evaluation *evaluation);
+json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *evaluation);
+
+// The members that an assessment has wherever it is printed: coverage and all that the calibrated distribution is
+// judged by.
+json_t *gp_assessment_json(const gp_assessment *assessment);

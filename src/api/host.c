@@ -4,20 +4,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void gp_host_say(const gp_host *host, const char *format, ...)
+void gp_host_report(const gp_host *host, const char *format, ...)
 {
     char text[1024];
-    if (!host || !host->say) return;
+    if (!host || !host->report) return;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    host->say(host->ctx, text);
+    host->report(host->ctx, text);
 }
 
 void gp_host_notes(const gp_host *host, const gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_host_say(host, "note: %s", notes->items[i].text);
+    for (size_t i = 0; i < notes->n; i++) gp_host_report(host, "note: %s", notes->items[i].text);
 }
 
 bool gp_host_stops(const gp_host *host)

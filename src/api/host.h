@@ -7,12 +7,12 @@
 
 typedef struct gp_host {
     void *ctx;
-    void (*say)(void *ctx, const char *text); // one sentence, without a full stop; may be NULL
-    void (*rows)(void *ctx, size_t rows);     // read so far; may be NULL
-    int (*stop)(void *ctx);                   // non-zero: end soon, with ESTOPPED; may be NULL
+    void (*report)(void *ctx, const char *text); // one sentence, without a full stop; may be NULL
+    void (*rows)(void *ctx, size_t rows);        // read so far; may be NULL
+    int (*stop)(void *ctx);                      // non-zero: end soon, with ESTOPPED; may be NULL
 } gp_host;
 
 // A host that is NULL hears nothing and never stops.
-__attribute__((format(printf, 2, 3))) void gp_host_say(const gp_host *host, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gp_host_report(const gp_host *host, const char *format, ...);
 void gp_host_notes(const gp_host *host, const gp_notes *notes);
 bool gp_host_stops(const gp_host *host);

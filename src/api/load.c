@@ -32,7 +32,8 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
                                .weights = gp_options_text(o, "weights"),
                                .weights_are = gp_options_is(o, "weights-are", "counts") ? GP_WEIGHTS_COUNTS
                                                                                         : GP_WEIGHTS_IMPORTANCE,
-                               .log_target = gp_options_flag(o, "log-target")};
+                               .log_target = gp_options_flag(o, "log-target"),
+                               .keep_outliers = gp_options_is(o, "outliers", "keep")};
     if (!out->weights && gp_options_given(o, "weights-are"))
         return gp_fail(err, ADVGP_EINVAL,
                        "{weights-are} says what the weights mean, and there are none: name their "
@@ -230,8 +231,8 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features", "exclude",    "weights", "weights-are", "missing",
-                                        "encode",   "log-target", "sql",     "validation"};
+    static const char *const fixed[] = {"features", "exclude",    "weights",  "weights-are", "missing",
+                                        "encode",   "log-target", "outliers", "sql",         "validation"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

@@ -266,6 +266,8 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
     if (st == ADVGP_OK && json_is_string(json_object_get(options, "weights")) &&
         !json_object_get(options, "weights-are"))
         st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
+    if (st == ADVGP_OK && !json_object_get(options, "outliers"))
+        st = gp_options_set(train, "outliers", "keep", err); // the same
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));

@@ -61,13 +61,13 @@ struct gp_participant {
     bool is_published;
 };
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const gp_participant *e = ctx;
     if (e->worker)
-        gp_host_say(e->host, "%s: %s", e->name, text);
+        gp_host_report(e->host, "%s: %s", e->name, text);
     else
-        gp_host_say(e->host, "%s", text);
+        gp_host_report(e->host, "%s", text);
 }
 
 static int on_stop(void *ctx)
@@ -276,7 +276,7 @@ static advgp_status make_cluster(gp_participant *e, gp_endpoint *endpoint_take, 
                                .stuck_after = gp_options_real(o, "stuck-after"),
                                .random = gp_random_u64(),
                                .servers = e->servers,
-                               .say = on_say,
+                               .report = on_report,
                                .ctx = e};
     const gp_cluster_options c = {.endpoint = endpoint_take, .lead = l};
     return gp_cluster_new(&c, &e->cluster, err);
@@ -344,7 +344,7 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
                                          .n_allowed = keys.n_allowed,
                                          .message_max = e->message_max,
                                          .peers_max = PEERS_MAX,
-                                         .say = on_say,
+                                         .report = on_report,
                                          .ctx = e};
         st = gp_zmq_listen(&z, &endpoint, err);
     }
@@ -356,9 +356,9 @@ static advgp_status listen_zmq(gp_participant *e, advgp_error *err)
         if (endpoint) endpoint->transport->close(endpoint);
         return st;
     }
-    gp_host_say(e->host, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
-                named ? "rendezvous " : "join with advgp work --server ",
-                named ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers, e->workers == 1 ? "" : "s");
+    gp_host_report(e->host, "lead at %s%s, %s%s; expects %zu worker%s", reach.endpoint, encrypted ? " (encrypted)" : "",
+                   named ? "rendezvous " : "join with advgp work --server ",
+                   named ? e->rendezvous : reach.endpoint + strlen("tcp://"), e->workers, e->workers == 1 ? "" : "s");
     e->listening = endpoint;
     return make_cluster(e, endpoint, err);
 }
@@ -396,8 +396,8 @@ static advgp_status enter_ranks(gp_participant *e, const gp_transport *transport
                        e->servers);
     }
     e->workers = place.size - 1 - e->servers;
-    gp_host_say(e->host, "lead is rank 0 of %zu on %s (%s, not encrypted); expects %zu worker%s", place.size,
-                place.host, transport->name, e->workers, e->workers == 1 ? "" : "s");
+    gp_host_report(e->host, "lead is rank 0 of %zu on %s (%s, not encrypted); expects %zu worker%s", place.size,
+                   place.host, transport->name, e->workers, e->workers == 1 ? "" : "s");
     return make_cluster(e, endpoint, err);
 }
 
@@ -412,9 +412,9 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
                            .launched = e->launch.by != NULL,
                            .rank = e->launch.rank,
                            .servers = e->servers,
-                           .meeting = e->rendezvous[0] ? GP_MEETING_OPEN : GP_MEETING_NONE};
+                           .rendezvous = e->rendezvous[0] ? GP_RENDEZVOUS_OPEN : GP_RENDEZVOUS_NONE};
     gp_role role;
-    if (gp_role_needs_meeting(&facts)) {
+    if (gp_role_needs_rendezvous(&facts)) {
         gp_rendezvous r;
         bool there;
         // Of those who are started at the same instant one looks and publishes before the next one looks.
@@ -423,15 +423,15 @@ static advgp_status settle_role(gp_participant *e, advgp_error *err)
         if (st == ADVGP_EFILE) return gp_wrap(err, st, "name another file, this one is left as it is");
         if (st != ADVGP_OK) return st;
         if (there && lead_lives(e, &r))
-            facts.meeting = GP_MEETING_TAKEN;
+            facts.rendezvous = GP_RENDEZVOUS_TAKEN;
         else if (there)
             e->former = r.worker;
     }
     const advgp_status st = gp_role_decide(&facts, &role, err);
-    if (st != ADVGP_OK) return facts.meeting == GP_MEETING_TAKEN ? gp_wrap(err, st, "%s", e->rendezvous) : st;
+    if (st != ADVGP_OK) return facts.rendezvous == GP_RENDEZVOUS_TAKEN ? gp_wrap(err, st, "%s", e->rendezvous) : st;
     take_role(e, role);
     if (role.late)
-        gp_host_say(e->host, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
+        gp_host_report(e->host, "%s: a lead lives there already, so this task joins it as a worker", e->rendezvous);
     return ADVGP_OK;
 }
 
@@ -450,7 +450,7 @@ static advgp_status offer_service(gp_participant *e, const char *listen, advgp_e
     if (dir) st = gp_keys_read_lead(dir, &keys, err);
     if (!dir) { // who is let in, the lead says
         const struct timespec pause = {.tv_nsec = 200000000};
-        gp_host_say(e->host, "%s: waits for the lead's rendezvous file", e->name);
+        gp_host_report(e->host, "%s: waits for the lead's rendezvous file", e->name);
         for (double waited = 0; st == ADVGP_OK && !known && waited < e->give_up && !gp_host_stops(e->host);
              waited += 0.2) {
             st = find_lead(e, &known, &lead, err);
@@ -472,7 +472,7 @@ static advgp_status offer_service(gp_participant *e, const char *listen, advgp_e
                                      .n_allowed = keys.n_allowed,
                                      .message_max = GP_JOIN_MESSAGE_MAX,
                                      .peers_max = PEERS_MAX,
-                                     .say = on_say,
+                                     .report = on_report,
                                      .ctx = e};
     if (st == ADVGP_OK) st = gp_zmq_listen(&z, &e->service.endpoint, err);
     if (st == ADVGP_OK) st = gp_address_reach(gp_zmq_address(e->service.endpoint), &reach, err);
@@ -634,14 +634,14 @@ advgp_status gp_participant_work(gp_participant *e, advgp_error *err)
                                .service = e->serves ? &e->service : NULL,
                                .doubt = e->ranks ? NULL : doubt_lead,
                                .stop = on_stop,
-                               .say = on_say,
+                               .report = on_report,
                                .ctx = e};
-    gp_host_say(e->host, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker",
-                e->launch.by ? " started by " : "", e->launch.by ? e->launch.by : "");
+    gp_host_report(e->host, "%s: %s process%s%s", e->name, e->serves ? "server" : "worker",
+                   e->launch.by ? " started by " : "", e->launch.by ? e->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
     e->service.endpoint = NULL; // it was taken
-    gp_host_say(e->host, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name, result.pushes,
-                result.runs, result.runs == 1 ? "" : "s", result.resends);
+    gp_host_report(e->host, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", e->name,
+                   result.pushes, result.runs, result.runs == 1 ? "" : "s", result.resends);
     return st;
 }
 

@@ -1,5 +1,6 @@
 // record.c: a run as JSON.
 #include "api/record.h"
+#include "api/evaluate.h"
 #include "api/request.h"
 #include "data/packed.h"
 #include "data/split.h"
@@ -149,30 +150,22 @@ const char *gp_record_scored(const gp_train_result *r)
     return words[r->assessment.scored];
 }
 
-static json_t *coverage_json(const double *coverage)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < 5; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%g", gp_levels[i]);
-        json_object_set_new(object, key, gp_json_real(coverage[i]));
-    }
-    return object;
-}
-
 json_t *gp_record_result(const char *path, const gp_train_result *t, double peak)
 {
     const gp_server_counts *c = &t->counts;
-    return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
-                     "s:I, s:I, s:I, s:I}",
-                     "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
-                     gp_json_real(t->assessment.mnlp), "coverage", coverage_json(t->assessment.coverage),
-                     "coverage_gaussian", coverage_json(t->assessment.coverage_gaussian), "neg_elbo",
-                     gp_json_real(t->neg_elbo), "baseline", "mean", gp_json_real(t->assessment.baseline_mean), "linear",
-                     gp_json_real(t->assessment.baseline_linear), "stopped", gp_stop_reason_words(t->stopped),
-                     "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes", (json_int_t)peak, "held_out",
-                     t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_record_scored(t), "scored_rows",
-                     (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
-                     (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped,
-                     "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
+    json_t *o = json_pack(
+        "{s:s, s:I, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
+        "s:I, s:I, s:I, s:I}",
+        "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
+        gp_json_real(t->assessment.mnlp), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
+        gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
+        gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes",
+        (json_int_t)peak, "held_out", t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_record_scored(t),
+        "scored_rows", (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
+        (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped, "refused",
+        (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
+    json_t *figures = gp_assessment_json(&t->assessment);
+    json_object_update(o, figures);
+    json_decref(figures);
+    return o;
 }

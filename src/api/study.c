@@ -94,7 +94,7 @@ static advgp_status load_rows(gp_study *s, advgp_error *err)
 {
     const gp_options *o = s->o;
     if (o->n_operands) {
-        gp_host_say(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+        gp_host_report(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         return gp_load_training(o, s->host, &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");
@@ -227,7 +227,7 @@ static advgp_status simulate_all(gp_study *s, advgp_error *err)
             if (st != ADVGP_OK) return gp_wrap(err, st, "%zu workers", W);
             if (gp_clock_wall() < next) continue;
             next = gp_clock_wall() + 5;
-            gp_host_say(s->host, "%zu of %zu runs simulated", i * s->n_delays + j + 1, s->n_workers * s->n_delays);
+            gp_host_report(s->host, "%zu of %zu runs simulated", i * s->n_delays + j + 1, s->n_workers * s->n_delays);
         }
         s->slowness[W - 1] = usual;
     }

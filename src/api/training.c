@@ -79,7 +79,7 @@ static void on_phase(void *ctx, const char *what)
 {
     training *r = ctx;
     start_log(r);
-    gp_host_say(r->host, "%s", what);
+    gp_host_report(r->host, "%s", what);
 }
 
 static double anonymous_memory(void)
@@ -179,6 +179,7 @@ static uint64_t bits_of(const gp_model *m)
     uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
+    h = XXH3_64bits_withSeed(m->calibration_tails, sizeof m->calibration_tails, h);
     return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
 }
 
@@ -313,7 +314,7 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     gp_loaded data = {0};
     gp_train_options options;
     double *theta = NULL;
-    gp_host_say(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    gp_host_report(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = check_outputs(o, r->replay != NULL, err);

@@ -3,11 +3,11 @@
 #include "api/comparison.h"
 #include "api/evaluate.h"
 #include "api/logged_run.h"
+#include "api/options_test.h"
 #include "api/record.h"
 #include "api/training.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "data/table_test.h"
 
 #include <math.h>
 
@@ -24,22 +24,6 @@ static void write_rows(const char *name, size_t n, uint64_t seed)
     gp_buffer_fini(&text);
 }
 
-// "verb operand... key value key value", where a word with a dot is a file of the folder.
-static gp_options *options_of(const char *verb, const char *const *operands, size_t n_operands,
-                              const char *const (*pairs)[2])
-{
-    gp_options *o = NULL;
-    ASSERT_OK(gp_options_new(verb, &o, err));
-    o->operands = gp_alloc(n_operands, sizeof *o->operands); // freed with the options
-    o->n_operands = n_operands;
-    for (size_t i = 0; i < n_operands; i++) o->operands[i] = operands[i];
-    for (; (*pairs)[0]; pairs++) {
-        const bool file = strchr((*pairs)[1], '.') != NULL;
-        ASSERT_OK(gp_options_set(o, (*pairs)[0], file ? in_folder((*pairs)[1]) : (*pairs)[1], err));
-    }
-    return o;
-}
-
 static char table[256], test[256]; // paths
 
 typedef struct seen {
@@ -47,7 +31,7 @@ typedef struct seen {
     gp_train_result result;
 } seen;
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     seen *s = ctx;
     s->sentences++;
@@ -95,7 +79,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     (void)state;
     seen s = {0};
     uint64_t bits = 0, again = 0;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const gp_training_events events = {.ctx = &s, .begin = on_begin, .eval = on_eval, .made = on_made};
     gp_options *train = training_options("a.safetensors");
     ASSERT_OK(gp_training(train, NULL, &host, &events, &bits, err));
@@ -128,10 +112,13 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     const char *const none[][2] = {{NULL, NULL}};
     gp_options *evaluate = options_of("evaluate", both, 2, none);
     gp_model *model = NULL;
-    gp_assessment a = {0};
+    gp_evaluation e;
     const gp_assessment *b = &s.result.assessment;
     ASSERT_OK(gp_model_load(both[0], &model, err));
-    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &a, err));
+    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &e, err));
+    const gp_assessment a = e.all;
+    assert_true(fabs(a.crps - b->crps) < 1e-9 && fabs(a.winkler - b->winkler) < 1e-9 && a.crps > 0);
+    assert_true(fabs(a.mnlp_calibrated - b->mnlp_calibrated) < 1e-9 && a.n_tenths == b->n_tenths);
     assert_int_equal(a.n_scored, b->n_scored);
     assert_true(b->scored == GP_SCORED_TEST && fabs(a.rmse - b->rmse) < 1e-9 && fabs(a.mnlp - b->mnlp) < 1e-9);
     assert_true(fabs(a.mae - b->mae) < 1e-9 && fabs(a.r2 - b->r2) < 1e-9 && a.r2 > 0.9);
@@ -142,6 +129,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
         assert_true(fabs(a.coverage_gaussian[l] - b->coverage_gaussian[l]) < 1e-9);
         assert_true(a.width[l] > (l ? a.width[l - 1] : 0));
     }
+    gp_evaluation_fini(&e);
     gp_model_free(model);
     gp_options_free(evaluate);
 
@@ -171,7 +159,7 @@ static void a_comparison_has_a_row_for_each_method(void **state)
     (void)state;
     seen s = {0};
     gp_comparison *c = NULL;
-    const gp_host host = {.ctx = &s, .say = on_say};
+    const gp_host host = {.ctx = &s, .report = on_report};
     const char *const operands[] = {table};
     const char *const pairs[][2] = {{"target", "y"}, {"methods", "linear,mean"}, {NULL, NULL}};
     gp_options *o = options_of("compare", operands, 1, pairs);

@@ -5,6 +5,7 @@
 #include "linalg/blas.h"
 
 #include <math.h>
+#include <string.h>
 
 static void add_number(gp_buffer *out, int width, double value)
 {
@@ -12,6 +13,49 @@ static void add_number(gp_buffer *out, int width, double value)
         gp_buffer_add(out, "%*.5g", width, value);
     else
         gp_buffer_add(out, "%*s", width, "-");
+}
+
+static void add_tenths(gp_buffer *out, const char *what, const gp_tenth *tenths, size_t n)
+{
+    gp_buffer_add(out, "\nby tenth of the %-11s    inside  mean width   (%g %% interval)\n", what,
+                  100 * gp_judged_level);
+    for (size_t k = 0; k < n; k++) {
+        add_number(out, 12, tenths[k].from);
+        gp_buffer_add(out, " to");
+        add_number(out, 12, tenths[k].to);
+        gp_buffer_add(out, " %9.2f %%", 100 * tenths[k].coverage);
+        add_number(out, 12, tenths[k].width);
+        gp_buffer_add(out, "\n");
+    }
+}
+
+enum { GROUPS_SHOWN = 50, VALUE_WIDTH = 24 };
+
+static void add_group(gp_buffer *out, const gp_group *g, const char *value)
+{
+    const size_t before = out->n;
+    if (!g->rows) return;
+    gp_buffer_printable(out, value, strlen(value) < VALUE_WIDTH ? strlen(value) : VALUE_WIDTH, false);
+    for (size_t used = out->n - before; used < VALUE_WIDTH; used++) gp_buffer_bytes(out, " ", 1);
+    gp_buffer_add(out, " %9zu", g->rows);
+    const double figures[] = {sqrt(g->squares / g->n), g->crps / g->n, g->winkler / g->n};
+    for (size_t i = 0; i < 3; i++) add_number(out, 12, figures[i]);
+    gp_buffer_add(out, " %9.2f %%", 100 * g->inside / g->n);
+    add_number(out, 12, g->width / g->n);
+    gp_buffer_add(out, "\n");
+}
+
+static void add_groups(gp_buffer *out, const gp_groups *groups)
+{
+    gp_buffer_add(out, "\nby '");
+    gp_buffer_printable(out, groups->column, strlen(groups->column), false);
+    gp_buffer_add(out, "'\n%*s %9s %11s %11s %11s %11s %11s\n", VALUE_WIDTH, "", "rows", "RMSE", "CRPS", "Winkler",
+                  "inside", "mean width");
+    const size_t shown = groups->n < GROUPS_SHOWN ? groups->n : GROUPS_SHOWN;
+    for (size_t i = 0; i < shown; i++) add_group(out, &groups->list[i], groups->list[i].value);
+    add_group(out, &groups->missing, "(missing)");
+    add_group(out, &groups->others, "(others)");
+    if (shown < groups->n) gp_buffer_add(out, "and %zu further values: --json has all\n", groups->n - shown);
 }
 
 static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer *out)
@@ -25,11 +69,20 @@ static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer
     gp_buffer_add(out, " ");
     add_number(out, 12, model->baseline_mean);
     add_number(out, 12, model->baseline_linear);
-    const double others[] = {a->mae, a->mnlp, a->r2};
-    static const char *const names[] = {"MAE", "MNLP", "R2"};
-    for (size_t i = 0; i < 3; i++) {
-        gp_buffer_add(out, "\n%-10s", names[i]);
-        add_number(out, 12, others[i]);
+    const struct {
+        const char *name;
+        double value;
+        const char *of;
+    } others[] = {{"MAE", a->mae, ""},
+                  {"R2", a->r2, ""},
+                  {"MNLP", a->mnlp, "   Gaussian"},
+                  {"", a->mnlp_calibrated, "   calibrated"},
+                  {"CRPS", a->crps, ""},
+                  {"Winkler", a->winkler, "   of the 90 % interval"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        gp_buffer_add(out, "\n%-10s", others[i].name);
+        add_number(out, 12, others[i].value);
+        gp_buffer_add(out, "%s", others[i].of);
     }
     gp_buffer_add(out, "\n\ninterval    calibrated    Gaussian  mean width\n");
     for (size_t l = 0; l < GP_LEVELS; l++) {
@@ -38,24 +91,29 @@ static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer
         add_number(out, 12, a->width[l]);
         gp_buffer_add(out, "\n");
     }
+    if (!a->n_tenths) return;
+    add_tenths(out, "prediction", a->by_prediction, a->n_tenths);
+    add_tenths(out, "sd", a->by_sd, a->n_tenths);
 }
 
-static advgp_status show(const gp_options *options, const gp_model *model, const gp_assessment *a, advgp_error *err)
+static advgp_status show(const gp_options *options, const gp_model *model, const gp_evaluation *e, advgp_error *err)
 {
-    if (gp_options_flag(options, "json")) return gp_cli_print_json_take(gp_evaluate_json(model, a), err);
+    if (gp_options_flag(options, "json")) return gp_cli_print_json_take(gp_evaluate_json(model, e), err);
     gp_buffer text = {0};
-    result_text(model, a, &text);
+    result_text(model, &e->all, &text);
+    if (e->groups.column) add_groups(&text, &e->groups);
     return gp_cli_print_take(&text, err);
 }
 
 advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
-    gp_assessment a = {0};
+    gp_evaluation e = {0};
     advgp_status st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
-    if (st == ADVGP_OK) st = gp_evaluate(model, options, gp_cli_host(options), &a, err);
-    if (st == ADVGP_OK) st = show(options, model, &a, err);
+    if (st == ADVGP_OK) st = gp_evaluate(model, options, gp_cli_host(options), &e, err);
+    if (st == ADVGP_OK) st = show(options, model, &e, err);
+    gp_evaluation_fini(&e);
     gp_model_free(model);
     return st;
 }

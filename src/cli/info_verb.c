@@ -11,16 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// Which version of our own loops the loader picked (simd.h).
-static const char *loops_in_use(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(GP_NO_CLONES)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
-#endif
-    return "plain";
-}
-
 static json_t *kernels_json(void)
 {
     json_t *list = json_array();
@@ -92,8 +82,8 @@ advgp_status gp_cli_info(const gp_options *options, advgp_error *err)
 #endif
     json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "version", advgp_version(),
                           "compiler", compiler, "blas", gp_blas_name(), "tables", gp_files_reader(), "json",
-                          "Jansson " JANSSON_VERSION, "cpu", gp_record_cpu(), "loops", loops_in_use(), "kernels",
-                          kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports",
+                          "Jansson " JANSSON_VERSION, "cpu", gp_record_cpu(), "loops", gp_simd_name(gp_simd_now),
+                          "kernels", kernels_json(), "maps", maps_json(), "sources", sources_json(), "transports",
                           transports_json());
     if (gp_options_flag(options, "json")) return gp_cli_print_json_take(o, err);
     gp_buffer text = {.failed = !o};

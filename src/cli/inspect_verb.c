@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
+#include "score/distribution.h"
 #include "store/form.h"
 #include "store/runlog.h"
 
@@ -65,6 +66,11 @@ static double noise(const view *v)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
+static json_t *limits_json(gp_limits limits) // an open end is null
+{
+    return json_pack("[o, o]", gp_json_real(limits.lo), gp_json_real(limits.hi));
+}
+
 static json_t *inputs_json(const gp_schema *s)
 {
     json_t *list = json_array();
@@ -78,6 +84,8 @@ static json_t *inputs_json(const gp_schema *s)
             json_array_append_new(words, json_stringn(in->categories.items[k].text, in->categories.items[k].n));
         if (in->categories.n) json_object_set(o, "categories", words);
         json_decref(words);
+        if (gp_limits_any(in->range)) json_object_set_new(o, "range", limits_json(in->range));
+        if (gp_limits_any(in->clip)) json_object_set_new(o, "limits", limits_json(in->clip));
         json_array_append_new(list, o);
     }
     return list;
@@ -115,10 +123,14 @@ static json_t *components_json(const view *v)
 static json_t *calibration_json(const gp_model *m)
 {
     json_t *factors = json_object(), *gaussian = json_object();
+    gp_scores scores;
+    gp_scores_init(&scores, m);
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
         char level[16];
         snprintf(level, sizeof level, "%g", levels[l]);
-        json_object_set_new(factors, level, gp_json_real(gp_model_interval(m, levels[l])));
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
         json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
     }
     return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
@@ -185,6 +197,10 @@ static void add_inputs(const view *v, gp_buffer *out)
         add_name(out, in->name, 28);
         gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
         if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
+        if (in->encoding == GP_ENCODING_NUMBER && gp_limits_any(in->range))
+            gp_buffer_add(out, ", from %.6g to %.6g", in->range.lo, in->range.hi);
+        if (isfinite(in->clip.lo)) gp_buffer_add(out, ", taken as %.6g below that", in->clip.lo);
+        if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
 }
@@ -223,12 +239,18 @@ static void add_tail(const view *v, gp_buffer *out)
 {
     const gp_model *m = v->model;
     if (m->calibration)
-        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: factor of sd_y (Gaussian)\n ", m->n_calibration);
+        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: ends in sd_y about the mean (Gaussian)\n ",
+                      m->n_calibration);
     else
-        gp_buffer_add(out, "\nintervals, not calibrated: factor of sd_y (Gaussian)\n ");
-    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
-        gp_buffer_add(out, " %g %%: %.3f (%.3f)", 100 * levels[l], gp_model_interval(m, levels[l]),
+        gp_buffer_add(out, "\nintervals, not calibrated: ends in sd_y about the mean (Gaussian)\n ");
+    gp_scores scores;
+    gp_scores_init(&scores, m);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        gp_buffer_add(out, " %g %%: %+.3f %+.3f (%.3f)", 100 * levels[l], ends[0], ends[1],
                       gp_gaussian_interval(levels[l]));
+    }
     gp_buffer_add(out, "\n");
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))

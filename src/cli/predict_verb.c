@@ -1,6 +1,7 @@
-// predict_verb.c: advgp predict: every row of a table gives a row of mean, sds and interval, in order and in constant
-// memory.
+// predict_verb.c: advgp predict: every row of a table gives a row of mean, sds, intervals and whatever else is asked
+// for, in order and in constant memory.
 #include "api/answer.h"
+#include "api/answer_columns.h"
 #include "api/load.h"
 #include "api/tableout.h"
 #include "api/written.h"
@@ -15,8 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const answers[] = {"mean", "sd_f", "sd_y", "lo", "hi"};
-enum { N_ANSWERS = sizeof answers / sizeof *answers };
 static const double exact_below = 9007199254740992.0; // 2^53: larger whole numbers have lost digits in a double
 
 typedef struct job {
@@ -27,8 +26,8 @@ typedef struct job {
     char *const *keep;
     size_t n_keep, *columns; // of the source
     bool *rounded;           // n_keep: it holds numbers beyond exact_below
-    size_t n_answers;        // 1: the mean alone
-    double factor;
+    gp_answer_columns answers;
+    double *values; // of a row: one an answer
     size_t n_rows;
 } job;
 
@@ -39,10 +38,8 @@ static advgp_status find_kept(job *j, advgp_error *err)
     j->rounded = gp_alloc(j->n_keep, sizeof *j->rounded);
     if (!j->columns || !j->rounded) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j->n_keep);
     for (size_t i = 0; i < j->n_keep; i++) {
-        for (size_t k = 0; k < j->n_answers; k++)
-            if (strcmp(j->keep[i], answers[k]) == 0)
-                return gp_fail(err, ADVGP_EINVAL, "--keep %s: the output has a column of that name already",
-                               answers[k]);
+        if (gp_answer_columns_find(&j->answers, j->keep[i]))
+            return gp_fail(err, ADVGP_EINVAL, "--keep %s: the output has a column of that name already", j->keep[i]);
         for (size_t k = 0; k < i; k++)
             if (strcmp(j->keep[i], j->keep[k]) == 0)
                 return gp_fail(err, ADVGP_EINVAL, "--keep names the column '%.80s' twice", j->keep[i]);
@@ -55,13 +52,13 @@ static advgp_status find_kept(job *j, advgp_error *err)
 
 static advgp_status open_output(job *j, advgp_error *err)
 {
-    const size_t n = j->n_keep + j->n_answers;
+    const size_t n = j->n_keep + j->answers.n;
     const char **names = gp_alloc(n, sizeof *names);
     gp_column_type *types = gp_alloc(n, sizeof *types); // zeroed: GP_NUMBER
     bool *exact = gp_alloc(n, sizeof *exact);
     const bool ok = names && types && exact;
     for (size_t i = 0; ok && i < n; i++) {
-        names[i] = i < j->n_keep ? j->keep[i] : answers[i - j->n_keep];
+        names[i] = i < j->n_keep ? j->keep[i] : j->answers.list[i - j->n_keep].name;
         if (i >= j->n_keep) continue;
         const gp_column *column = &gp_answers_source(j->in)->columns[j->columns[i]];
         types[i] = column->type, exact[i] = column->exact;
@@ -106,10 +103,9 @@ static advgp_status write_block(job *j, const gp_answer_block *b, advgp_error *e
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
         write_kept(j, b->chunk, i); // predicting, row i of the block is row i of the chunk: none is dropped
-        const gp_answer a = gp_answer_of(j->model->schema, b->mean[i], b->var_f ? b->var_f[i] : 0,
-                                         b->var_y ? b->var_y[i] : 0, j->factor);
-        const double values[N_ANSWERS] = {a.mean, a.sd_f, a.sd_y, a.lo, a.hi};
-        for (size_t k = 0; k < j->n_answers; k++) gp_tableout_number(j->out, values[k]);
+        gp_answer_row(&j->answers, j->n_rows + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0,
+                      j->values);
+        for (size_t k = 0; k < j->answers.n; k++) gp_tableout_number(j->out, j->values[k]);
         st = gp_tableout_end_row(j->out, err);
     }
     j->n_rows += b->rows.n;
@@ -135,9 +131,17 @@ static advgp_status tell(job *j, advgp_error *err)
     gp_cli_notes(j->options, gp_answers_all_notes(j->in));
     for (size_t i = 0; i < j->n_keep; i++)
         if (j->rounded[i])
-            gp_cli_say(j->options,
-                       "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
-                       j->keep[i]);
+            gp_cli_report(
+                j->options,
+                "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
+                j->keep[i]);
+    const gp_answer_column *beyond = gp_answer_columns_beyond(&j->answers);
+    if (beyond)
+        gp_cli_report(
+            j->options,
+            "note: the intervals are calibrated on %zu rows, too few for '%s', which is Gaussian or the outermost "
+            "of them",
+            j->answers.scores.rows, beyond->name);
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
     json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
                                (json_int_t)j->n_rows);
@@ -151,7 +155,8 @@ static advgp_status predict(job *j, advgp_error *err)
     gp_model_data data;
     advgp_status st = gp_model_data_init(j->options, gp_cli_host(j->options), &data, err);
     data.files.exact = (const char *const *)j->keep, data.files.n_exact = j->n_keep;
-    if (st == ADVGP_OK) st = gp_answers_open(j->model, &data.files, GP_ENCODE_PREDICT, j->n_answers == 1, &j->in, err);
+    if (st == ADVGP_OK)
+        st = gp_answers_open(j->model, &data.files, GP_ENCODE_PREDICT, j->answers.mean_only, &j->in, err);
     gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);
@@ -176,14 +181,17 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
     if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};
-    j.n_answers = gp_options_flag(options, "mean-only") ? 1 : N_ANSWERS;
-    j.factor = gp_model_interval(model, gp_options_real(options, "interval"));
     j.n_keep = gp_options_list(options, "keep", &j.keep);
-    st = predict(&j, err);
+    st = gp_answer_columns_init(&j.answers, options, model, err);
+    j.values = gp_alloc(j.answers.n, sizeof *j.values);
+    if (st == ADVGP_OK && !j.values) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j.answers.n);
+    if (st == ADVGP_OK) st = predict(&j, err);
     gp_tableout_abandon(j.out);
     gp_answers_close(j.in);
     gp_free(j.columns);
     gp_free(j.rounded);
+    gp_free(j.values);
+    gp_answer_columns_fini(&j.answers);
     gp_model_free(model);
     return st;
 }

@@ -24,8 +24,8 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     const view *r = ctx;
     char delay[24] = "any";
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
-    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
-               p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
+    gp_cli_report(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
+                  p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
 }
 
 static void on_unsaved(void *ctx, const char *why)
@@ -74,7 +74,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     if (moved) snprintf(speed, sizeof speed, "  %.0f rows/s", e->rows_per_second);
     if (moved && e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
     if (moved) describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_say(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
+    gp_cli_report(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
 // ---- results
@@ -92,6 +92,14 @@ gp_scored_text gp_cli_scored(const gp_train_result *r)
     return text;
 }
 
+// Of the 90 % interval, from the tenth of the rows with the smallest to that with the largest.
+static void print_tenths(const char *by, const gp_tenth *tenths, size_t n)
+{
+    if (!n) return;
+    printf("\n  90 %% by tenth of %-10s", by);
+    for (size_t k = 0; k < n; k++) printf("  %3.0f", 100 * tenths[k].coverage);
+}
+
 static void print_result(const gp_training_made *made)
 {
     const char *path = made->path;
@@ -104,12 +112,16 @@ static void print_result(const gp_training_made *made)
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
-    printf("MNLP %.4f", t->assessment.mnlp); // of the same rows, as the intervals are
+    // Of the same rows, as the intervals are.
+    printf("MNLP %.4f, calibrated %.4f   CRPS %.5g   Winkler score of the 90 %% interval %.5g", t->assessment.mnlp,
+           t->assessment.mnlp_calibrated, t->assessment.crps, t->assessment.winkler);
     if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
     printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage[i]);
     printf("   %% of those rows inside\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
+    print_tenths("prediction", t->assessment.by_prediction, t->assessment.n_tenths);
+    print_tenths("its sd", t->assessment.by_sd, t->assessment.n_tenths);
     printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
     if (t->workers)
         printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,

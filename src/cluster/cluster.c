@@ -12,7 +12,7 @@ size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards)
 {
     const size_t M = m + d + 1, theta = 3 + m * (d + 3) + m * (1 + d) + M + M * (M + 1) / 2,
                  statistics = gp_statistics_size(M);
-    // A portion of several servers (portion.h) is no more than half of five arrays.
+    // Of several servers each has half of the parameters at most, in five arrays (range_state.h).
     const gp_message_limits most = {.values = 3 * theta > statistics ? 3 * theta : statistics,
                                     .masked = theta,
                                     .shards = n_shards,
@@ -36,10 +36,10 @@ static void on_lost(void *ctx, size_t peer)
     if (e->transport->lost) e->transport->lost(e, peer);
 }
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const gp_lead_options *o = &((gp_cluster *)ctx)->o.lead;
-    if (o->say) o->say(o->ctx, text);
+    if (o->report) o->report(o->ctx, text);
 }
 
 static advgp_status give_signs(gp_endpoint *e, double heartbeat, advgp_error *err)
@@ -59,7 +59,7 @@ advgp_status gp_cluster_new(const gp_cluster_options *o, gp_cluster **out, advgp
     advgp_status st = c ? give_signs(e, o->lead.heartbeat, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
     if (st == ADVGP_OK) {
         gp_lead_options lead = o->lead;
-        lead.say = on_say, lead.lost = on_lost, lead.ctx = c;
+        lead.report = on_report, lead.lost = on_lost, lead.ctx = c;
         c->o = *o;
         st = gp_lead_new(&lead, &c->lead, err);
     }
@@ -89,16 +89,16 @@ advgp_status gp_cluster_send_all(gp_cluster *c, advgp_error *err)
 }
 
 // Everything that comes now, or came and was not read, is answered.
-static void part(gp_cluster *c, const char *why)
+static void part_from_all(gp_cluster *c, const char *why)
 {
     gp_endpoint *e = c->o.endpoint;
     const double began = gp_clock_wall();
     bool waits = true;
-    gp_lead_part(c->lead, began, why);
+    gp_lead_farewell(c->lead, began, why);
     for (const void *bytes = ""; bytes || waits;) {
         size_t peer, n;
         const double now = gp_clock_wall(), seconds = waits ? gp_cluster_turn_seconds : 0;
-        waits = gp_lead_parting(c->lead, now);
+        waits = gp_lead_in_farewell(c->lead, now);
         if (!waits && now - began > longest) return; // somebody talks without end
         if (gp_cluster_send_all(c, NULL) != ADVGP_OK ||
             e->transport->receive(e, seconds, &peer, &bytes, &n, NULL) != ADVGP_OK)
@@ -110,7 +110,7 @@ static void part(gp_cluster *c, const char *why)
 void gp_cluster_free(gp_cluster *c, const char *why)
 {
     if (!c) return;
-    part(c, why);
+    part_from_all(c, why);
     c->o.endpoint->transport->close(c->o.endpoint);
     gp_lead_free(c->lead);
     gp_sender_fini(&c->sender);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cluster/cluster.h"
 #include "cluster/join.h"
-#include "cluster/portion.h"
+#include "cluster/range_state.h"
 #include "data/packed.h"
 #include "fixture.h"
 #include "run/work.h"
@@ -44,7 +44,7 @@ static void remove_packed(void)
 
 // ---- workers --------------------------------------------------------------------------------------------------------
 
-typedef struct mate {
+typedef struct process {
     pthread_t thread;
     gp_endpoint *endpoint;
     atomic_bool stop;
@@ -52,16 +52,16 @@ typedef struct mate {
     gp_follower_result result;
     advgp_status status;
     advgp_error error;
-} mate;
+} process;
 
 static int stops(void *ctx)
 {
-    return atomic_load(&((mate *)ctx)->stop);
+    return atomic_load(&((process *)ctx)->stop);
 }
 
 static void *be_a_worker(void *arg)
 {
-    mate *m = arg;
+    process *m = arg;
     m->status = gp_join(&m->o, &m->result, &m->error);
     m->endpoint->transport->close(m->endpoint);
     return NULL;
@@ -85,13 +85,13 @@ static advgp_status reach(void *ctx, const char *address, const char *key, gp_en
     return ADVGP_OK;
 }
 
-static void start_as(mate *m, gp_endpoint *endpoint, size_t k, const gp_join_service *service)
+static void start_as(process *m, gp_endpoint *endpoint, size_t k, const gp_join_service *service)
 {
-    *m = (mate){.endpoint = endpoint};
+    *m = (process){.endpoint = endpoint};
     m->o = (gp_join_options){.endpoint = endpoint,
                              .service = service,
                              .reach = reach,
-                             .name = "mate:1",
+                             .name = "host:1",
                              .wish = GP_ANY_WORKER,
                              .random = 1000 + k,
                              .give_up = 30,
@@ -100,12 +100,12 @@ static void start_as(mate *m, gp_endpoint *endpoint, size_t k, const gp_join_ser
     assert_int_equal(pthread_create(&m->thread, NULL, be_a_worker, m), 0);
 }
 
-static void start(mate *m, gp_endpoint *endpoint, size_t k)
+static void start(process *m, gp_endpoint *endpoint, size_t k)
 {
     start_as(m, endpoint, k, NULL);
 }
 
-static void end(mate *m, advgp_status expected)
+static void end(process *m, advgp_status expected)
 {
     assert_int_equal(pthread_join(m->thread, NULL), 0);
     CHECK(m->status == expected, "a worker", "%s: %s", advgp_status_name(m->status), m->error.text);
@@ -116,7 +116,7 @@ static void end(mate *m, advgp_status expected)
 typedef struct team {
     gp_endpoint *endpoints[MOST + 1];
     gp_cluster *cluster;
-    mate mates[MOST];
+    process processes[MOST];
     size_t n;
     char said[4096];
 } team;
@@ -143,10 +143,10 @@ static void assemble(team *w, size_t n, const gp_lead_options *options)
     *w = (team){.n = n};
     must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
     gp_cluster_options o = {.endpoint = w->endpoints[0], .lead = *options};
-    o.lead.say = hear, o.lead.ctx = w;
+    o.lead.report = hear, o.lead.ctx = w;
     must(gp_cluster_new(&o, &w->cluster, &err), &err);
     gp_cluster_set_data(w->cluster, folder, gp_packed_fingerprint(t.shards));
-    for (size_t k = 0; k < n; k++) start(&w->mates[k], w->endpoints[1 + k], k);
+    for (size_t k = 0; k < n; k++) start(&w->processes[k], w->endpoints[1 + k], k);
 }
 
 // Two of them, after the workers.
@@ -159,7 +159,7 @@ static void add_servers(team *w)
         must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), h->endpoints, &err), &err);
         atomic_store(&h->reached, 0);
         h->service = (gp_join_service){h->endpoints[0], addresses[i], ""};
-        start_as(&w->mates[w->n], w->endpoints[1 + w->n], w->n, &h->service);
+        start_as(&w->processes[w->n], w->endpoints[1 + w->n], w->n, &h->service);
         w->n++;
     }
 }
@@ -174,7 +174,7 @@ static void close_hubs(void) // what nobody has reached
 static void disband(team *w, advgp_status expected, const char *why)
 {
     gp_cluster_free(w->cluster, why);
-    for (size_t k = 0; k < w->n; k++) end(&w->mates[k], expected);
+    for (size_t k = 0; k < w->n; k++) end(&w->processes[k], expected);
     for (size_t k = w->n; k < MOST; k++) w->endpoints[1 + k]->transport->close(w->endpoints[1 + k]);
 }
 
@@ -237,7 +237,7 @@ static void runs_over_processes_have_the_bits_of_threads(void **state)
             CHECK_BITS(size, threads, processes, (*rule)->name);
         }
     disband(&w, ADVGP_OK, NULL);
-    for (size_t k = 0; k < WORKERS; k++) assert_int_equal(w.mates[k].result.runs, 4);
+    for (size_t k = 0; k < WORKERS; k++) assert_int_equal(w.processes[k].result.runs, 4);
     free(threads);
     free(processes);
     gp_learner_free(l);
@@ -254,7 +254,7 @@ static void a_lead_that_fails_before_its_first_run_tells_those_who_come(void **s
     assemble(&w, WORKERS, &o);
     disband(&w, ADVGP_ECLUSTER, "no such column");
     for (size_t k = 0; k < WORKERS; k++)
-        CHECK(strstr(w.mates[k].error.text, "no such column"), "a worker", "%s", w.mates[k].error.text);
+        CHECK(strstr(w.processes[k].error.text, "no such column"), "a worker", "%s", w.processes[k].error.text);
     remove_packed();
 }
 
@@ -268,13 +268,13 @@ static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
     const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
     gp_run *run = begin(&o, VERSIONS);
     until(run, 5);
-    atomic_store(&w.mates[1].stop, true);
+    atomic_store(&w.processes[1].stop, true);
     until(run, 10);
     while (gp_server_live(run->server) == WORKERS) {
         advgp_error err;
         must(run->ops->turn(run, 0.05, &err), &err);
     }
-    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n);
+    start(&w.processes[w.n], w.endpoints[1 + w.n], w.n);
     w.n++;
     while (gp_server_live(run->server) < WORKERS) {
         advgp_error err;
@@ -288,11 +288,11 @@ static void a_worker_that_leaves_is_replaced_by_a_late_one(void **state)
         if (gp_server_member(run->server, k).live) rows += gp_shard_table_weight(gp_server_shards(run->server), k);
     CHECK(rows == gp_shards_weight(t.shards, GP_TRAIN), "all rows", "%g are somebody's", rows);
     gp_run_free(run);
-    assert_int_equal(pthread_join(w.mates[1].thread, NULL), 0);
-    assert_int_equal(w.mates[1].status, ADVGP_ESTOPPED);
+    assert_int_equal(pthread_join(w.processes[1].thread, NULL), 0);
+    assert_int_equal(w.processes[1].status, ADVGP_ESTOPPED);
     gp_cluster_free(w.cluster, NULL);
     for (size_t k = 0; k < w.n; k++)
-        if (k != 1) end(&w.mates[k], ADVGP_OK);
+        if (k != 1) end(&w.processes[k], ADVGP_OK);
     for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
     gp_learner_free(l);
     remove_packed();
@@ -314,7 +314,7 @@ static void a_worker_that_was_lost_and_came_back_hears_the_end(void **state)
     until(run, 5);
     must(gp_server_on_lost(run->server, 0, &err), &err);
     until(run, VERSIONS);
-    CHECK(gp_server_count(run->server).joined == 2 && strstr(w.said, "worker 0 (mate:1) has joined"), "a worker", "%s",
+    CHECK(gp_server_count(run->server).joined == 2 && strstr(w.said, "worker 0 (host:1) has joined"), "a worker", "%s",
           w.said);
     gp_run_free(run);
     disband(&w, ADVGP_OK, NULL);
@@ -343,7 +343,7 @@ static void it_begins_with_fewer_when_they_do_not_come_and_not_with_too_few(void
             CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "at least 3 are needed"), "does not", "%s", err.text);
         gp_run_free(run);
         disband(&w, least == 2 ? ADVGP_OK : ADVGP_ECLUSTER, least == 2 ? NULL : err.text);
-        if (least == 3) assert_non_null(strstr(w.mates[0].error.text, "at least 3 are needed"));
+        if (least == 3) assert_non_null(strstr(w.processes[0].error.text, "at least 3 are needed"));
     }
     gp_learner_free(l);
     remove_packed();
@@ -366,7 +366,7 @@ static void who_did_not_come_is_not_waited_for_again(void **state)
     w.said[0] = 0;
     run_to_end(&o, theta, l->layout.size);
     CHECK(!strstr(w.said, "it begins with these"), "the second", "%s", w.said);
-    start(&w.mates[w.n], w.endpoints[1 + w.n], w.n); // it comes late, and is one of those again
+    start(&w.processes[w.n], w.endpoints[1 + w.n], w.n); // it comes late, and is one of those again
     w.n++;
     gp_run *run = begin(&o, VERSIONS);
     while (gp_server_live(run->server) < WORKERS) {
@@ -398,7 +398,8 @@ static void other_rows_are_refused(void **state)
     for (int i = 0; i < 100; i++) must(run->ops->turn(run, 0.02, &err), &err);
     gp_run_free(run);
     disband(&w, ADVGP_ECLUSTER, NULL);
-    CHECK(strstr(w.mates[0].error.text, "other rows than the lead's"), "other rows", "%s", w.mates[0].error.text);
+    CHECK(strstr(w.processes[0].error.text, "other rows than the lead's"), "other rows", "%s",
+          w.processes[0].error.text);
     gp_learner_free(l);
     remove_packed();
 }
@@ -409,9 +410,9 @@ static void a_worker_without_a_lead_gives_up(void **state)
     team w = {.n = 1};
     advgp_error err;
     must(gp_inproc_open(MOST, 4096, w.endpoints, &err), &err);
-    w.mates[0] = (mate){.endpoint = w.endpoints[1]};
+    w.processes[0] = (process){.endpoint = w.endpoints[1]};
     const gp_join_options o = {
-        .endpoint = w.endpoints[1], .name = "mate", .wish = GP_ANY_WORKER, .random = 5, .give_up = 0.5};
+        .endpoint = w.endpoints[1], .name = "host", .wish = GP_ANY_WORKER, .random = 5, .give_up = 0.5};
     const double began = gp_clock_wall();
     CHECK_FAILS(ADVGP_ECLUSTER, gp_join(&o, NULL, &err), "no lead");
     CHECK(gp_clock_wall() - began >= 0.5, "no lead", "after %g s", gp_clock_wall() - began);
@@ -422,7 +423,7 @@ static void a_worker_without_a_lead_gives_up(void **state)
 
 typedef struct slow {
     pthread_t thread;
-    gp_worker_life life;
+    gp_worker_loop_options life;
     advgp_status status;
 } slow;
 
@@ -442,7 +443,7 @@ static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, 
 static void *be_slow(void *arg)
 {
     slow *s = arg;
-    s->status = gp_worker_live(&s->life, NULL);
+    s->status = gp_worker_loop(&s->life, NULL);
     return NULL;
 }
 
@@ -589,14 +590,14 @@ static void what_ends_a_server_is_told_by_the_lead(void **state)
     const double began = gp_clock_wall();
     while (st == ADVGP_OK && gp_clock_wall() - began < 20) {
         st = run->ops->turn(run, 0.1, &err);
-        if (gp_clock_wall() - began > 1) atomic_store(&w.mates[1].stop, true);
+        if (gp_clock_wall() - began > 1) atomic_store(&w.processes[1].stop, true);
     }
-    CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "server ") && strstr(err.text, "(mate:1): worker"), "the lead",
+    CHECK(st == ADVGP_ECLUSTER && strstr(err.text, "server ") && strstr(err.text, "(host:1): worker"), "the lead",
           "%s: %s", advgp_status_name(st), err.text);
     CHECK(!strstr(w.said, "without a word"), "the lead", "%s", w.said);
     gp_run_free(run);
     gp_cluster_free(w.cluster, err.text);
-    for (size_t k = 0; k < w.n; k++) end(&w.mates[k], k == 1 ? ADVGP_ESTOPPED : ADVGP_ECLUSTER);
+    for (size_t k = 0; k < w.n; k++) end(&w.processes[k], k == 1 ? ADVGP_ESTOPPED : ADVGP_ECLUSTER);
     for (size_t k = w.n; k < MOST; k++) w.endpoints[1 + k]->transport->close(w.endpoints[1 + k]);
     close_hubs();
     gp_learner_free(l);
@@ -641,7 +642,7 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
 }
 
 // A server's state, cut into ranges, told as messages tell it, and put together again, is the same to the bit.
-static void portions_make_up_the_whole(void **state)
+static void range_states_make_up_the_whole(void **state)
 {
     (void)state;
     make_table(1500, 36, "0.1");
@@ -652,41 +653,48 @@ static void portions_make_up_the_whole(void **state)
     until(run, VERSIONS);
     enum { N = 3 };
     const size_t size = l->layout.size;
-    gp_portion parts[N];
+    gp_range_state parts[N];
+    gp_server_copy copies[N];
     for (size_t i = 0; i < N; i++) {
         const size_t first = i * size / N;
         const gp_range range = {first, (i + 1) * size / N - first};
-        gp_portion cut;
-        must(gp_portion_look(run->server, run->rule, run->range, range, &cut, &err), &err);
+        gp_range_state cut = {0};
+        must(gp_server_copy_take(run->server, run->rule, range, &cut.copy, &err), &err);
         cut.rows = 100 + i, cut.live = i;
-        char *text = gp_portion_text(&cut);
+        char *text = gp_range_state_text(&cut);
         assert_non_null(text);
-        must(gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &parts[i], &err), &err);
+        must(gp_range_state_read(cut.copy.values, cut.copy.n_values, text, strlen(text), &parts[i], &err), &err);
+        copies[i] = parts[i].copy;
         assert_true(parts[i].rows == 100 + i && parts[i].live == i);
         for (size_t n = 0; n < strlen(text); n += 7) { // cut off
-            gp_portion bad;
-            CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, n, &bad, &err), "cut");
-            gp_portion_fini(&bad);
+            gp_range_state bad;
+            CHECK_FAILS(ADVGP_EFILE, gp_range_state_read(cut.copy.values, cut.copy.n_values, text, n, &bad, &err),
+                        "cut");
+            gp_range_state_fini(&bad);
         }
-        gp_portion bad;
-        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, range.count, text, strlen(text), &bad, &err), "too few");
-        gp_portion_fini(&bad);
-        cut.values[3] = NAN;
-        CHECK_FAILS(ADVGP_EFILE, gp_portion_read(cut.values, gp_portion_values(&cut), text, strlen(text), &bad, &err),
+        gp_range_state bad;
+        CHECK_FAILS(ADVGP_EFILE, gp_range_state_read(cut.copy.values, range.count, text, strlen(text), &bad, &err),
+                    "too few");
+        gp_range_state_fini(&bad);
+        cut.copy.values[3] = NAN;
+        CHECK_FAILS(ADVGP_EFILE,
+                    gp_range_state_read(cut.copy.values, cut.copy.n_values, text, strlen(text), &bad, &err),
                     "not finite");
-        gp_portion_fini(&bad);
+        gp_range_state_fini(&bad);
         free(text);
-        gp_portion_fini(&cut);
+        gp_range_state_fini(&cut);
     }
     must(gp_cluster_run_new(&o, &other, &err), &err);
-    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts, N - 1, other->server, other->rule, &err), "one is missing");
-    CHECK_FAILS(ADVGP_EINVAL, gp_portions_restore(parts + 1, N - 1, other->server, other->rule, &err), "the first");
-    must(gp_portions_restore(parts, N, other->server, other->rule, &err), &err);
+    CHECK_FAILS(ADVGP_EINVAL, gp_server_copies_restore(copies, N - 1, other->server, other->rule, &err),
+                "one is missing");
+    CHECK_FAILS(ADVGP_EINVAL, gp_server_copies_restore(copies + 1, N - 1, other->server, other->rule, &err),
+                "the first");
+    must(gp_server_copies_restore(copies, N, other->server, other->rule, &err), &err);
     assert_int_equal(gp_server_version(other->server), VERSIONS);
     CHECK_BITS(size, gp_server_theta(run->server), gp_server_theta(other->server), "theta");
     const gp_rule_state a = run->rule->ops->state(run->rule), b = other->rule->ops->state(other->rule);
     for (size_t i = 0; i < a.n_arrays; i++) CHECK_BITS(size, a.arrays[i].values, b.arrays[i].values, a.arrays[i].name);
-    for (size_t i = 0; i < N; i++) gp_portion_fini(&parts[i]);
+    for (size_t i = 0; i < N; i++) gp_range_state_fini(&parts[i]);
     gp_run_free(run);
     gp_run_free(other);
     gp_learner_free(l);
@@ -710,7 +718,7 @@ int main(void)
         cmocka_unit_test(servers_filter_what_they_send),
         cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
-        cmocka_unit_test(portions_make_up_the_whole),
+        cmocka_unit_test(range_states_make_up_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,22 +14,22 @@
 static const double ask_again = 1, ask_most = 5, look_up = 0.25; // seconds
 static const double told_after = 4, told_again = 10;
 
-void gp_follower_tell(const gp_follower *f, const char *format, ...)
+void gp_follower_report(const gp_follower *f, const char *format, ...)
 {
     char text[GP_LEAD_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (f->o.say) f->o.say(f->o.ctx, text);
+    if (f->o.report) f->o.report(f->o.ctx, text);
 }
 
-// ---- saying ---------------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
-void gp_follower_say(gp_follower *f, size_t line, const gp_message *m)
+void gp_follower_send(gp_follower *f, size_t line, const gp_message *m)
 {
-    if (f->n_words == WORDS) f->first_word = (f->first_word + 1) % WORDS, f->n_words--;
-    f->words[(f->first_word + f->n_words++) % WORDS] = (word){line, *m};
+    if (f->n_outgoing == OUTGOING_MAX) f->first_outgoing = (f->first_outgoing + 1) % OUTGOING_MAX, f->n_outgoing--;
+    f->outgoing[(f->first_outgoing + f->n_outgoing++) % OUTGOING_MAX] = (outgoing){line, *m};
 }
 
 // A worker says its name; a server also how it is reached, and brings what it has made.
@@ -41,31 +41,31 @@ static advgp_status make_question(gp_follower *f, gp_message *m, advgp_error *er
         m->n_text = strlen(f->o.name), m->text = f->o.name;
         return ADVGP_OK;
     }
-    const bool brings = f->result.values != NULL;
-    char *portion = brings ? gp_portion_text(&f->result) : NULL;
+    const bool brings = f->result.copy.values != NULL;
+    char *state = brings ? gp_range_state_text(&f->result) : NULL;
     json_t *o = json_pack("{s:s, s:s, s:s, s:s*}", "name", f->o.name, "address", f->o.address, "key", f->o.key,
-                          "portion", portion);
+                          "range_state", state);
     free(f->question);
-    f->question = o && (portion || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
+    f->question = o && (state || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
-    free(portion);
+    free(state);
     if (!f->question) return gp_fail(err, ADVGP_ENOMEM, "no memory for a question");
     m->flags = GP_FLAG_SERVES;
     m->text = f->question, m->n_text = strlen(f->question);
     m->run[0] = f->result_run[0], m->run[1] = f->result_run[1];
-    if (brings) m->values = f->result.values, m->n_values = gp_portion_values(&f->result);
+    if (brings) m->values = f->result.copy.values, m->n_values = f->result.copy.n_values;
     return ADVGP_OK;
 }
 
 bool gp_follower_next(gp_follower *f, double now, size_t *line, gp_message *m)
 {
     f->now = now;
-    if (f->n_words) {
-        *line = f->words[f->first_word].line, *m = f->words[f->first_word].message;
-        f->first_word = (f->first_word + 1) % WORDS, f->n_words--;
+    if (f->n_outgoing) {
+        *line = f->outgoing[f->first_outgoing].line, *m = f->outgoing[f->first_outgoing].message;
+        f->first_outgoing = (f->first_outgoing + 1) % OUTGOING_MAX, f->n_outgoing--;
         return true;
     }
-    if (f->engaged && gp_lead_next(f->range, now, line, m)) return true;
+    if (f->tools_in_use && gp_lead_next(f->own_lead, now, line, m)) return true;
     if (f->state == GP_FOLLOWER_WORKS) return gp_follower_work_next(f, line, m);
     if (f->state != GP_FOLLOWER_ASKS || !f->to_ask) return false;
     f->to_ask = false;
@@ -92,9 +92,9 @@ void gp_follower_free(gp_follower *f)
 {
     if (!f) return;
     gp_follower_work_end(f, false, 0, NULL);
-    gp_lead_free(f->range);
-    gp_portion_fini(&f->begin);
-    gp_portion_fini(&f->result);
+    gp_lead_free(f->own_lead);
+    gp_range_state_fini(&f->begin);
+    gp_range_state_fini(&f->result);
     gp_job_fini(&f->job);
     gp_free(f->early);
     free(f->question);
@@ -136,9 +136,9 @@ void gp_follower_end(gp_follower *f, advgp_status st, const char *text)
                               .token = (uint64_t)st,
                               .n_text = strlen(f->error.text),
                               .text = f->error.text};
-    if (served && why) gp_follower_say(f, 0, &fails);
+    if (served && why) gp_follower_send(f, 0, &fails);
     if (why && !opened && !served) leave.text = why, leave.n_text = strlen(why); // nobody else has been told
-    gp_follower_say(f, 0, &leave);
+    gp_follower_send(f, 0, &leave);
 }
 
 void gp_follower_fail(gp_follower *f, double now, advgp_status st, const advgp_error *err)
@@ -181,7 +181,7 @@ const uint64_t *gp_follower_run(const gp_follower *f)
     return f->run;
 }
 
-const gp_portion *gp_follower_portion(const gp_follower *f)
+const gp_range_state *gp_follower_range_state(const gp_follower *f)
 {
     return &f->begin;
 }
@@ -196,9 +196,10 @@ static void take_job(gp_follower *f, const gp_message *m)
     f->run[0] = m->run[0], f->run[1] = m->run[1];
     f->heartbeat = f->job.heartbeat;
     if (st == ADVGP_OK && f->job.serves) {
-        gp_portion_fini(&f->begin);
-        gp_portion_fini(&f->result);
-        st = gp_portion_read(m->values, m->n_values, f->job.portion, strlen(f->job.portion), &f->begin, &err);
+        gp_range_state_fini(&f->begin);
+        gp_range_state_fini(&f->result);
+        st = gp_range_state_read(m->values, m->n_values, f->job.range_state, strlen(f->job.range_state), &f->begin,
+                                 &err);
     }
     f->state = GP_FOLLOWER_OPENS;
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
@@ -240,7 +241,7 @@ static void on_lead(gp_follower *f, const gp_message *m)
     }
     if (f->state == GP_FOLLOWER_ASKS && m->token == f->token) {
         if (m->kind == GP_JOB) take_job(f, m);
-        if (m->kind == GP_TAKEN) gp_portion_fini(&f->result);
+        if (m->kind == GP_TAKEN) gp_range_state_fini(&f->result);
     }
     if (!bye || !is_run(f, m)) return; // the lead gives the interval up
     if (f->state == GP_FOLLOWER_SERVES) {
@@ -260,7 +261,7 @@ void gp_follower_on_bytes(gp_follower *f, double now, size_t line, const void *b
     if (f->state == GP_FOLLOWER_ENDED) return;
     if (line == 0) f->heard = now;
     if (line && f->o.address) {
-        gp_follower_serve_hears(f, line, bytes, n);
+        gp_follower_serve_on_bytes(f, line, bytes, n);
         return;
     }
     // What a worker hears of its lead may be for it, or for the machine that it has towards the lead's server.
@@ -268,7 +269,7 @@ void gp_follower_on_bytes(gp_follower *f, double now, size_t line, const void *b
         on_lead(f, &m);
     else if (line == 0)
         on_unreadable(f, bytes, n);
-    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_hears(f, line, bytes, n);
+    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_on_bytes(f, line, bytes, n);
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -282,16 +283,16 @@ static void tell_waiting(gp_follower *f, double silent, double idle)
     char doubt[256] = "";
     if (silent >= told_after && f->o.doubt) f->o.doubt(f->o.ctx, doubt, sizeof doubt);
     if (silent >= told_after)
-        gp_follower_tell(f, "waiting for the lead: no word for %.0f s, gives up after %.0f s%s%s%s", silent,
-                         f->o.give_up, doubt[0] ? " (" : "", doubt, doubt[0] ? ")" : "");
+        gp_follower_report(f, "waiting for the lead: no word for %.0f s, gives up after %.0f s%s%s%s", silent,
+                           f->o.give_up, doubt[0] ? " (" : "", doubt, doubt[0] ? ")" : "");
     else
-        gp_follower_tell(f, "waiting for the lead, which lives but has had nothing to do for %.0f s", idle);
+        gp_follower_report(f, "waiting for the lead, which lives but has had nothing to do for %.0f s", idle);
 }
 
 static void look_around(gp_follower *f)
 {
     const bool asks = f->state == GP_FOLLOWER_ASKS;
-    const double silent = f->now - (!asks && f->several ? fmax(f->heard, f->voice) : f->heard),
+    const double silent = f->now - (!asks && f->several ? fmax(f->heard, f->server_heard) : f->heard),
                  idle = f->now - (asks ? f->since : f->idle_since);
     char text[240];
     if (f->state != GP_FOLLOWER_ASKS && f->state != GP_FOLLOWER_WORKS) return;
@@ -321,8 +322,8 @@ void gp_follower_on_tick(gp_follower *f, double now)
         f->next = now + f->pause;
         f->pause = fmin(1.5 * f->pause, f->o.address ? ask_again : ask_most);
     }
-    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_ticks(f);
-    if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_ticks(f);
+    if (f->state == GP_FOLLOWER_WORKS) gp_follower_work_on_tick(f);
+    if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_on_tick(f);
     look_around(f);
 }
 
@@ -330,7 +331,8 @@ void gp_follower_on_stop(gp_follower *f, double now)
 {
     f->now = now;
     if (!f->stopping && f->o.grace > 0)
-        gp_follower_tell(f, "asked to stop: goes on for at most %.0f s, until the lead has what it needs", f->o.grace);
+        gp_follower_report(f, "asked to stop: goes on for at most %.0f s, until the lead has what it needs",
+                           f->o.grace);
     if (!f->stopping) f->asked_to_stop = now;
     f->stopping = true;
     if (now - f->asked_to_stop >= f->o.grace) gp_follower_end(f, ADVGP_ESTOPPED, "the worker was asked to stop");
@@ -346,7 +348,7 @@ double gp_follower_due(const gp_follower *f, double now)
 
 // ---- signs of life --------------------------------------------------------------------------------------------------
 
-uint64_t gp_follower_signs(const gp_follower *f)
+uint64_t gp_follower_sign_revision(const gp_follower *f)
 {
     return f->signs;
 }
@@ -370,5 +372,5 @@ bool gp_follower_sign(const gp_follower *f, long line, gp_message *m)
         return true;
     }
     const size_t i = f->several ? (size_t)line - 1 : (size_t)line;
-    return i < f->n_heads && f->heads[i].worker && gp_worker_sign(f->heads[i].worker, m);
+    return i < f->n_links && f->links[i].worker && gp_worker_sign(f->links[i].worker, m);
 }

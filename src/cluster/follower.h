@@ -6,7 +6,7 @@
 //     while (gp_follower_next(follower, now, &line, &message)) send      what to say, by which line
 //     GP_FOLLOWER_OPENS: open what gp_follower_job asks for, then gp_follower_opened; or gp_follower_fail
 //     gp_follower_has_work: gp_follower_compute, then gp_follower_computed
-//     gp_follower_signs has changed: other signs of life are to be given, gp_follower_sign
+//     gp_follower_sign_revision has changed: other signs of life are to be given, gp_follower_sign
 //
 // Line 0 is the lead's. A worker of several servers has line 1 + i to the i-th; a server's lines are the numbers of its
 // workers, from 1.
@@ -24,8 +24,8 @@ typedef struct gp_follower_options {
     double grace;              // seconds that it goes on working after it was asked to stop
     // Why nothing may be heard of the lead, as far as can be seen from here; empty: nothing strange. May be NULL.
     void (*doubt)(void *ctx, char *out, size_t room);
-    void (*say)(void *ctx, const char *text); // may be NULL
-    void (*lost)(void *ctx, size_t line);     // whoever is there is held for dead; may be NULL
+    void (*report)(void *ctx, const char *text); // may be NULL
+    void (*lost)(void *ctx, size_t line);        // whoever is there is held for dead; may be NULL
     void *ctx;
 } gp_follower_options;
 
@@ -43,7 +43,7 @@ typedef struct gp_follower_tools {
     // A worker's:
     size_t size, push_size; // of all parameters, and of a push
     uint64_t fingerprint;   // of the rows
-    // A server's, borrowed until gp_follower_release: made for the portion's range, its events go to
+    // A server's, borrowed until gp_follower_release: made for the range of gp_follower_range_state, its events go to
     // gp_follower_on_event.
     gp_server *server;
     gp_rule *rule;
@@ -69,8 +69,8 @@ void gp_follower_on_event(gp_follower *follower, const gp_ps_event *event);
 bool gp_follower_next(gp_follower *follower, double now, size_t *line, gp_message *message);
 
 const gp_job *gp_follower_job(const gp_follower *follower);
-const uint64_t *gp_follower_run(const gp_follower *follower);       // its id
-const gp_portion *gp_follower_portion(const gp_follower *follower); // with which a server begins
+const uint64_t *gp_follower_run(const gp_follower *follower);               // its id
+const gp_range_state *gp_follower_range_state(const gp_follower *follower); // with which a server begins
 void gp_follower_opened(gp_follower *follower, double now, const gp_follower_tools *tools);
 void gp_follower_fail(gp_follower *follower, double now, advgp_status status, const advgp_error *err);
 // It serves no more and all was sent: server and rule of the tools may go.
@@ -86,7 +86,7 @@ size_t gp_follower_awaits(const gp_follower *follower);          // by which lin
 double gp_follower_due(const gp_follower *follower, double now); // seconds until it should be told the time
 
 enum { GP_FOLLOWER_EVERYBODY = -1 };
-uint64_t gp_follower_signs(const gp_follower *follower); // another number: there are others
+uint64_t gp_follower_sign_revision(const gp_follower *follower); // another number: there are others
 // The sign of life for a line, or for all workers of a server (GP_FOLLOWER_EVERYBODY). False: none.
 bool gp_follower_sign(const gp_follower *follower, long line, gp_message *message);
 

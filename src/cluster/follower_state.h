@@ -3,19 +3,19 @@
 #pragma once
 #include "cluster/follower.h"
 
-typedef struct head {  // of a worker, towards one server
-    gp_worker *worker; // NULL: not yet, since the first server decides which worker it is
+typedef struct server_link { // of a worker, towards one server
+    gp_worker *worker;       // NULL: not yet, since the first server decides which worker it is
     gp_message_limits limits;
     gp_range range;
     uint32_t id, incarnation; // that its signs of life tell
-} head;
+} server_link;
 
-typedef struct word { // waits to be sent
+typedef struct outgoing { // waits to be sent
     size_t line;
     gp_message message; // its text is the follower's own
-} word;
+} outgoing;
 
-enum { WORDS = 64 };
+enum { OUTGOING_MAX = 64 };
 
 struct gp_follower {
     gp_follower_options o;
@@ -39,36 +39,37 @@ struct gp_follower {
     double idle_seen; // how long it had waited then
     double asked_to_stop;
     bool stopping;
-    word words[WORDS]; // the oldest is forgotten when there are too many: whoever wants an answer asks again
-    size_t first_word, n_words;
+    outgoing
+        outgoing[OUTGOING_MAX]; // the oldest is forgotten when there are too many: whoever wants an answer asks again
+    size_t first_outgoing, n_outgoing;
     // A worker's:
-    head *heads; // [n_heads], one a server
-    size_t n_heads;
+    server_link *links; // [n_links], one a server
+    size_t n_links;
     bool several;
     double *theta, *push; // of the whole, where there are several
     size_t push_size;
     gp_work_done work_done; // what the push is of
     size_t filled;          // whose range is being filled
-    double voice;           // the last word of a server
+    double server_heard;    // the last word of a server
     double idle_since;      // it has had nothing to do since
     double hold;            // its pushes are held back until then, for the delay study
     uint64_t finished[2];   // the interval whose servers have all said BYE
     // A server's:
-    gp_lead *range;    // of its workers; NULL: none has come
-    gp_portion begin;  // what it was given
-    gp_portion result; // to be given back; of no values: there is none
+    gp_lead *own_lead;     // of the workers that come to it; NULL: it has not served yet
+    gp_range_state begin;  // what it was given
+    gp_range_state result; // to be given back; of no values: there is none
     uint64_t result_run[2];
     gp_follower_tools tools;
-    bool engaged; // the tools are in use
-    word *early;  // [n_early]: greetings of workers that came before its own job
+    bool tools_in_use;
+    outgoing *early; // [n_early]: greetings of workers that came before its own job
     size_t n_early, early_room;
 };
 
 // ---- follower.c
 // --------------------------------------------------------------------------------------------------------
 
-__attribute__((format(printf, 2, 3))) void gp_follower_tell(const gp_follower *f, const char *format, ...);
-void gp_follower_say(gp_follower *f, size_t line, const gp_message *message);
+__attribute__((format(printf, 2, 3))) void gp_follower_report(const gp_follower *f, const char *format, ...);
+void gp_follower_send(gp_follower *f, size_t line, const gp_message *message);
 void gp_follower_ask(gp_follower *f, double pause); // what is next, after so many seconds
 void gp_follower_end(gp_follower *f, advgp_status status, const char *text);
 
@@ -76,8 +77,8 @@ void gp_follower_end(gp_follower *f, advgp_status status, const char *text);
 // ---------------------------------------------------------------------------------------------------
 
 void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools);
-void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size_t n);
-void gp_follower_work_ticks(gp_follower *f);
+void gp_follower_work_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n);
+void gp_follower_work_on_tick(gp_follower *f);
 bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m);
 // It is no worker any more. Leaves: the servers are told, with these flags, and why where there is a text.
 void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const char *text);
@@ -86,6 +87,6 @@ void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const cha
 // --------------------------------------------------------------------------------------------------
 
 void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools);
-void gp_follower_serve_hears(gp_follower *f, size_t line, const void *bytes, size_t n); // a worker, in any state
-void gp_follower_serve_ticks(gp_follower *f);
+void gp_follower_serve_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n); // a worker, in any state
+void gp_follower_serve_on_tick(gp_follower *f);
 void gp_follower_serve_end(gp_follower *f); // the interval is given up

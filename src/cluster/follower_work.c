@@ -16,21 +16,21 @@ static size_t line_of(const gp_follower *f, size_t i)
     return f->several ? 1 + i : 0;
 }
 
-static bool ended(const head *h)
+static bool ended(const server_link *h)
 {
     return h->worker && gp_worker_state_of(h->worker) == GP_WORKER_ENDED;
 }
 
-static bool ready(const head *h)
+static bool ready(const server_link *h)
 {
     return h->worker && gp_worker_state_of(h->worker) == GP_WORKER_READY;
 }
 
 // ---- heads ----------------------------------------------------------------------------------------------------------
 
-static advgp_status make_head(gp_follower *f, size_t i, uint32_t wish, advgp_error *err)
+static advgp_status make_link(gp_follower *f, size_t i, uint32_t wish, advgp_error *err)
 {
-    head *h = &f->heads[i];
+    server_link *h = &f->links[i];
     const size_t n_shards = f->tools.n_shards, size = f->several ? h->range.count : f->tools.size;
     const gp_worker_options o = {.size = size,
                                  .push_size = f->several ? 1 + size : f->tools.push_size,
@@ -54,12 +54,12 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
     advgp_status st = ADVGP_OK;
     f->tools = *tools;
     f->several = f->job.n_servers > 0;
-    f->n_heads = f->several ? f->job.n_servers : 1;
-    f->heads = gp_alloc(f->n_heads, sizeof *f->heads);
+    f->n_links = f->several ? f->job.n_servers : 1;
+    f->links = gp_alloc(f->n_links, sizeof *f->links);
     size_t count = 0;
-    for (size_t i = 0; f->several && f->heads && i < f->n_heads; i++) {
-        f->heads[i].range = f->job.servers[i].range;
-        count += f->heads[i].range.count;
+    for (size_t i = 0; f->several && f->links && i < f->n_links; i++) {
+        f->links[i].range = f->job.servers[i].range;
+        count += f->links[i].range.count;
     }
     if (f->several) {
         f->theta = gp_alloc(tools->size, sizeof(double));
@@ -67,11 +67,11 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
         if (count != tools->size || tools->push_size != 1 + tools->size)
             st = gp_fail(&err, ADVGP_EFILE, "the lead's servers keep %zu of %zu parameters", count, tools->size);
     }
-    if (!f->heads || (f->several && (!f->theta || !f->push)))
-        st = gp_fail(&err, ADVGP_ENOMEM, "no memory for a worker of %zu servers", f->n_heads);
-    if (st == ADVGP_OK) st = make_head(f, 0, f->o.wish, &err);
+    if (!f->links || (f->several && (!f->theta || !f->push)))
+        st = gp_fail(&err, ADVGP_ENOMEM, "no memory for a worker of %zu servers", f->n_links);
+    if (st == ADVGP_OK) st = make_link(f, 0, f->o.wish, &err);
     f->state = GP_FOLLOWER_WORKS;
-    f->voice = f->idle_since = f->now;
+    f->server_heard = f->idle_since = f->now;
     f->hold = 0;
     f->signs++;
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
@@ -79,8 +79,8 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
 
 void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const char *text)
 {
-    for (size_t i = 0; f->heads && i < f->n_heads; i++) {
-        gp_worker *w = f->heads[i].worker;
+    for (size_t i = 0; f->links && i < f->n_links; i++) {
+        gp_worker *w = f->links[i].worker;
         gp_message bye;
         if (!w) continue;
         f->done.resends += gp_worker_resends(w);
@@ -88,15 +88,15 @@ void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const cha
         if (leaves && there && gp_worker_leave(w, &bye)) {
             bye.flags |= flags;
             if (text) bye.text = text, bye.n_text = strlen(text);
-            gp_follower_say(f, line_of(f, i), &bye);
+            gp_follower_send(f, line_of(f, i), &bye);
         }
         gp_worker_free(w);
     }
-    if (f->heads) f->done.runs++;
-    gp_free(f->heads);
+    if (f->links) f->done.runs++;
+    gp_free(f->links);
     gp_free(f->theta);
     gp_free(f->push);
-    f->heads = NULL, f->theta = f->push = NULL, f->n_heads = 0;
+    f->links = NULL, f->theta = f->push = NULL, f->n_links = 0;
 }
 
 static void tell_place(gp_follower *f, uint32_t worker, uint32_t incarnation)
@@ -104,9 +104,9 @@ static void tell_place(gp_follower *f, uint32_t worker, uint32_t incarnation)
     if (worker == f->place && (incarnation == 1 || f->several)) return; // the same as in the run before
     f->place = worker;
     if (incarnation > 1)
-        gp_follower_tell(f, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
+        gp_follower_report(f, "is worker %" PRIu32 " from now on, its incarnation %" PRIu32, worker, incarnation);
     else
-        gp_follower_tell(f, "is worker %" PRIu32 " from now on", worker);
+        gp_follower_report(f, "is worker %" PRIu32 " from now on", worker);
 }
 
 // A place that was given a moment ago. With the number of the first server it goes to the others.
@@ -115,11 +115,11 @@ static void note_places(gp_follower *f)
     advgp_error err = {0};
     advgp_status st = ADVGP_OK;
     gp_message sign;
-    if (!gp_worker_sign(f->heads[0].worker, &sign)) return;
-    for (size_t i = 1; st == ADVGP_OK && i < f->n_heads; i++)
-        if (!f->heads[i].worker) st = make_head(f, i, sign.worker, &err);
-    for (size_t i = 0; st == ADVGP_OK && i < f->n_heads; i++) {
-        head *h = &f->heads[i];
+    if (!gp_worker_sign(f->links[0].worker, &sign)) return;
+    for (size_t i = 1; st == ADVGP_OK && i < f->n_links; i++)
+        if (!f->links[i].worker) st = make_link(f, i, sign.worker, &err);
+    for (size_t i = 0; st == ADVGP_OK && i < f->n_links; i++) {
+        server_link *h = &f->links[i];
         if (!gp_worker_sign(h->worker, &sign) || (h->id == sign.worker && h->incarnation == sign.incarnation)) continue;
         h->id = sign.worker, h->incarnation = sign.incarnation;
         f->signs++;
@@ -133,11 +133,11 @@ static void note_places(gp_follower *f)
 static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
 {
     if (reason == GP_REFUSED_OTHER_RUN) {
-        if (!f->several) gp_follower_tell(f, "the lead has been started again: asks what the work is now");
+        if (!f->several) gp_follower_report(f, "the lead has been started again: asks what the work is now");
         gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, f->several ? other_run_pause : 0);
     } else if (reason == GP_REFUSED_FULL || reason == GP_REFUSED_TAKEN) {
-        gp_follower_tell(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
+        gp_follower_report(f, "%s: asks again in %.0f s", gp_refusal_text(reason), full_pause);
         gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, full_pause);
     } else {
@@ -145,14 +145,14 @@ static void on_refused(gp_follower *f, gp_refusal reason, const char *text)
     }
 }
 
-void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size_t n)
+void gp_follower_work_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n)
 {
     const size_t i = f->several ? line - 1 : line; // of the lead, where there are several: beyond all of them
-    head *h = i < f->n_heads ? &f->heads[i] : NULL;
+    server_link *h = i < f->n_links ? &f->links[i] : NULL;
     advgp_error err = {0};
     gp_message m;
     if (!h || !h->worker) return;
-    f->voice = f->now;
+    f->server_heard = f->now;
     if (gp_message_decode(bytes, n, &h->limits, &m, NULL) != ADVGP_OK) return;
     if (gp_worker_on_message(h->worker, f->now, &m, &err) != ADVGP_OK) {
         on_refused(f, gp_worker_refused(h->worker), err.text);
@@ -161,29 +161,29 @@ void gp_follower_work_hears(gp_follower *f, size_t line, const void *bytes, size
     note_places(f);
     if (f->state != GP_FOLLOWER_WORKS) return;
     size_t over = 0, in_vain = 0;
-    for (size_t k = 0; k < f->n_heads; k++) {
-        if (!ended(&f->heads[k])) continue;
+    for (size_t k = 0; k < f->n_links; k++) {
+        if (!ended(&f->links[k])) continue;
         over++;
-        in_vain += !gp_worker_work(f->heads[k].worker).n_shards;
+        in_vain += !gp_worker_work(f->links[k].worker).n_shards;
     }
     // It came too late for a server that has ended the interval, without whose parameters nothing can be computed.
-    if (over < f->n_heads && !in_vain) return;
+    if (over < f->n_links && !in_vain) return;
     if (f->several) memcpy(f->finished, f->run, sizeof f->run);
-    gp_follower_work_end(f, over < f->n_heads, GP_FLAG_YIELDS, NULL);
+    gp_follower_work_end(f, over < f->n_links, GP_FLAG_YIELDS, NULL);
     gp_follower_ask(f, 0);
 }
 
-void gp_follower_work_ticks(gp_follower *f)
+void gp_follower_work_on_tick(gp_follower *f)
 {
-    for (size_t i = 0; i < f->n_heads; i++)
-        if (f->heads[i].worker) gp_worker_on_tick(f->heads[i].worker, f->now);
+    for (size_t i = 0; i < f->n_links; i++)
+        if (f->links[i].worker) gp_worker_on_tick(f->links[i].worker, f->now);
 }
 
 bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m)
 {
-    for (size_t i = 0; f->now >= f->hold && i < f->n_heads; i++) {
+    for (size_t i = 0; f->now >= f->hold && i < f->n_links; i++) {
         *line = line_of(f, i);
-        if (f->heads[i].worker && gp_worker_next(f->heads[i].worker, f->now, m)) return true;
+        if (f->links[i].worker && gp_worker_next(f->links[i].worker, f->now, m)) return true;
     }
     return false;
 }
@@ -192,7 +192,7 @@ bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m)
 
 // One more than the version for which a server waits for this worker, or will. UINT64_MAX: it is over; 0: it has not
 // given any parameters yet.
-static uint64_t turn_of(const head *h)
+static uint64_t turn_of(const server_link *h)
 {
     if (!h->worker) return 0;
     const gp_work work = gp_worker_work(h->worker);
@@ -209,29 +209,29 @@ static uint64_t turn(const gp_follower *f)
 {
     uint64_t least = UINT64_MAX;
     size_t over = 0, can = 0, first = 0;
-    for (size_t i = 0; i < f->n_heads; i++) {
-        over += ended(&f->heads[i]), can += ready(&f->heads[i]);
-        const uint64_t mine = turn_of(&f->heads[i]);
+    for (size_t i = 0; i < f->n_links; i++) {
+        over += ended(&f->links[i]), can += ready(&f->links[i]);
+        const uint64_t mine = turn_of(&f->links[i]);
         if (mine < least) least = mine;
     }
-    if (can && can + over == f->n_heads) return UINT64_MAX - 1; // all
+    if (can && can + over == f->n_links) return UINT64_MAX - 1; // all
     if (!can || f->now - f->idle_since < out_of_step) return 0;
-    for (size_t i = 0; i < f->n_heads; i++)
-        if (turn_of(&f->heads[i]) == least) first += !ready(&f->heads[i]);
+    for (size_t i = 0; i < f->n_links; i++)
+        if (turn_of(&f->links[i]) == least) first += !ready(&f->links[i]);
     return first ? 0 : least;
 }
 
 bool gp_follower_has_work(const gp_follower *f)
 {
     if (f->state != GP_FOLLOWER_WORKS || f->now < f->hold) return false;
-    return f->several ? turn(f) > 0 : f->n_heads && ready(&f->heads[0]);
+    return f->several ? turn(f) > 0 : f->n_links && ready(&f->links[0]);
 }
 
 // What a server gets of the push that was computed for all: its value, and the elements of its range.
 static advgp_status fill(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
     const gp_follower *f = ctx;
-    const gp_range range = f->heads[f->filled].range;
+    const gp_range range = f->links[f->filled].range;
     (void)work, (void)err;
     push[0] = f->push[0];
     memcpy(push + 1, f->push + 1 + range.first, range.count * sizeof(double));
@@ -256,24 +256,24 @@ static bool same_rows(const gp_work *a, const gp_work *b)
 // what it is given is then of the rows it asked for, so that none counts twice there.
 static advgp_status compute_for_several(gp_follower *f, const gp_computer *computer, advgp_error *err)
 {
-    for (size_t i = 0; i < f->n_heads; i++)
-        memcpy(f->theta + f->heads[i].range.first, gp_worker_work(f->heads[i].worker).theta,
-               f->heads[i].range.count * sizeof(double));
+    for (size_t i = 0; i < f->n_links; i++)
+        memcpy(f->theta + f->links[i].range.first, gp_worker_work(f->links[i].worker).theta,
+               f->links[i].range.count * sizeof(double));
     const uint64_t until = turn(f);
-    for (size_t i = 0; i < f->n_heads; i++) {
-        if (!ready(&f->heads[i])) continue; // it is over, or was served with one before it
-        if (turn_of(&f->heads[i]) > until) continue;
-        gp_work work = gp_worker_work(f->heads[i].worker);
+    for (size_t i = 0; i < f->n_links; i++) {
+        if (!ready(&f->links[i])) continue; // it is over, or was served with one before it
+        if (turn_of(&f->links[i]) > until) continue;
+        gp_work work = gp_worker_work(f->links[i].worker);
         work.theta = f->theta;
         f->work_done = (gp_work_done){0};
         advgp_status st = computer->compute(computer->ctx, &work, f->push, &f->work_done, err);
         if (st != ADVGP_OK && st != ADVGP_ENUMERIC) return st;
         const gp_computer each = {.ctx = f, .compute = st == ADVGP_OK ? fill : fail_all};
-        for (f->filled = i; f->filled < f->n_heads; f->filled++) {
-            gp_worker *w = f->heads[f->filled].worker;
-            if (!ready(&f->heads[f->filled])) continue;
+        for (f->filled = i; f->filled < f->n_links; f->filled++) {
+            gp_worker *w = f->links[f->filled].worker;
+            if (!ready(&f->links[f->filled])) continue;
             const gp_work other = gp_worker_work(w);
-            if (turn_of(&f->heads[f->filled]) > until || !same_rows(&work, &other)) continue;
+            if (turn_of(&f->links[f->filled]) > until || !same_rows(&work, &other)) continue;
             st = gp_worker_compute(w, &each, err);
             if (st != ADVGP_OK) return st;
         }
@@ -283,29 +283,29 @@ static advgp_status compute_for_several(gp_follower *f, const gp_computer *compu
 
 advgp_status gp_follower_compute(gp_follower *f, const gp_computer *computer, advgp_error *err)
 {
-    return f->several ? compute_for_several(f, computer, err) : gp_worker_compute(f->heads[0].worker, computer, err);
+    return f->several ? compute_for_several(f, computer, err) : gp_worker_compute(f->links[0].worker, computer, err);
 }
 
 void gp_follower_computed(gp_follower *f, double now)
 {
-    const gp_worker *w = f->heads[0].worker;
+    const gp_worker *w = f->links[0].worker;
     const uint32_t k = gp_worker_id(w);
     const double delay = k < f->job.n_delays && !gp_worker_sums_all(w) ? f->job.delays[k] : 0;
     f->done.pushes++;
     f->now = now;
-    f->heard = f->voice = fmax(f->heard, now); // nobody was listening
+    f->heard = f->server_heard = fmax(f->heard, now); // nobody was listening
     f->hold = delay > 0 ? now + delay : 0;
     f->idle_since = now;
 }
 
 bool gp_follower_upcoming(const gp_follower *f, gp_work *work)
 {
-    return f->state == GP_FOLLOWER_WORKS && !f->several && gp_worker_upcoming(f->heads[0].worker, work);
+    return f->state == GP_FOLLOWER_WORKS && !f->several && gp_worker_upcoming(f->links[0].worker, work);
 }
 
 size_t gp_follower_awaits(const gp_follower *f)
 {
-    for (size_t i = 0; f->state == GP_FOLLOWER_WORKS && i < f->n_heads; i++)
-        if (f->heads[i].worker && !ended(&f->heads[i]) && !ready(&f->heads[i])) return line_of(f, i);
+    for (size_t i = 0; f->state == GP_FOLLOWER_WORKS && i < f->n_links; i++)
+        if (f->links[i].worker && !ended(&f->links[i]) && !ready(&f->links[i])) return line_of(f, i);
     return 0;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MAX = 1 << 30, DELAYS_MAX = 4096, SERVERS_MAX = 1024, PARAMETERS_MAX = 1 << 30 };
+enum { BATCH_MAX = 1 << 30, PARAMETERS_MAX = 1 << 30 };
 
 void gp_job_fini(gp_job *job)
 {
@@ -18,7 +18,7 @@ void gp_job_fini(gp_job *job)
     gp_free(job->own_data);
     gp_free(job->own_delays);
     gp_free(job->own_servers);
-    gp_free(job->own_portion);
+    gp_free(job->own_range_state);
     *job = (gp_job){0};
 }
 
@@ -49,7 +49,7 @@ static json_t *service_json(const gp_job *job)
                      (json_int_t)x->workers, "workers_min", (json_int_t)x->workers_min, "workers_max",
                      (json_int_t)x->workers_max, "quorum", x->quorum, "filter", x->filter, "wait", x->wait,
                      "lost_after", x->lost_after, "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss,
-                     "known", x->known, "until", (json_int_t)x->until, "portion", job->portion);
+                     "known", x->known, "until", (json_int_t)x->until, "range_state", job->range_state);
 }
 
 char *gp_job_to_text(const gp_job *job)
@@ -71,7 +71,7 @@ char *gp_job_to_text(const gp_job *job)
 static advgp_status read_delays(const json_t *list, gp_job *job, advgp_error *err)
 {
     const size_t n = json_array_size(list);
-    if (!json_is_array(list) || n > DELAYS_MAX) return gp_metadata_bad(err, "its delays");
+    if (!json_is_array(list) || n > GP_WORKERS_MAX) return gp_metadata_bad(err, "its delays");
     job->delays = job->own_delays = gp_alloc(n, sizeof *job->delays);
     if (!job->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu delays", n);
     for (; job->n_delays < n; job->n_delays++) {
@@ -109,7 +109,7 @@ static advgp_status read_servers(const json_t *list, gp_job *job, advgp_error *e
 {
     const size_t n = json_array_size(list);
     if (!list) return ADVGP_OK;
-    if (!n || n > SERVERS_MAX) return gp_metadata_bad(err, "its servers");
+    if (!n || n > GP_SERVERS_MAX) return gp_metadata_bad(err, "its servers");
     job->servers = job->own_servers = gp_alloc(n, sizeof *job->servers);
     if (!job->servers) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
     for (size_t next = 0; job->n_servers < n; job->n_servers++) {
@@ -133,7 +133,7 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
 {
     gp_job_service *x = &job->service;
     const json_t *delay = json_object_get(o, "max_delay");
-    const char *portion = json_string_value(json_object_get(o, "portion"));
+    const char *range_state = json_string_value(json_object_get(o, "range_state"));
     size_t on_loss, until;
     if (!o) return ADVGP_OK;
     job->serves = true;
@@ -144,18 +144,18 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
     x->stuck_after = json_number_value(json_object_get(o, "stuck_after"));
     x->max_delay = json_integer_value(delay) < 0 ? GP_DELAY_ANY : (size_t)json_integer_value(delay);
     if (!json_is_integer(delay) || !gp_metadata_size(json_object_get(o, "steps"), PARAMETERS_MAX, &x->steps) ||
-        !gp_metadata_size(json_object_get(o, "workers"), DELAYS_MAX, &x->workers) ||
-        !gp_metadata_size(json_object_get(o, "workers_min"), DELAYS_MAX, &x->workers_min) ||
-        !gp_metadata_size(json_object_get(o, "workers_max"), DELAYS_MAX, &x->workers_max) ||
+        !gp_metadata_size(json_object_get(o, "workers"), GP_WORKERS_MAX, &x->workers) ||
+        !gp_metadata_size(json_object_get(o, "workers_min"), GP_WORKERS_MAX, &x->workers_min) ||
+        !gp_metadata_size(json_object_get(o, "workers_max"), GP_WORKERS_MAX, &x->workers_max) ||
         !gp_metadata_size(json_object_get(o, "on_loss"), GP_LOSS_STOP, &on_loss) ||
-        !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !portion || !x->workers ||
+        !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !range_state || !x->workers ||
         x->workers > x->workers_max || !(x->quorum >= 0 && x->quorum <= 1) || !(x->filter >= 0) || !(x->wait > 0) ||
         !(x->lost_after > 0) || !(x->stuck_after > 0))
         return gp_metadata_bad(err, "its service");
     x->on_loss = (gp_on_loss)on_loss, x->until = until;
     x->known = json_is_true(json_object_get(o, "known"));
-    job->portion = job->own_portion = gp_text_copy(portion, strlen(portion));
-    return job->portion ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    job->range_state = job->own_range_state = gp_text_copy(range_state, strlen(range_state));
+    return job->range_state ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
 }
 
 advgp_status gp_job_from_text(const char *text, size_t n, gp_job *out, advgp_error *err)

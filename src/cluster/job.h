@@ -6,6 +6,7 @@
 #include "store/spec_json.h"
 
 enum { GP_JOB_TEXT_MAX = 1 << 20 }; // bytes
+enum { GP_SERVERS_MAX = 256 };      // processes that keep a range each
 
 // One of several servers, as a worker reaches it.
 typedef struct gp_job_server {
@@ -33,11 +34,11 @@ typedef struct gp_job {
     size_t n_delays;
     const gp_job_server *servers; // [n_servers]; none: the lead is the server
     size_t n_servers;
-    bool serves; // the job is to serve: service and portion count
+    bool serves; // the job is to serve: service and range_state count
     gp_job_service service;
-    const char *portion; // text of what it begins with (portion.h); the values travel beside
+    const char *range_state; // text of what it begins with (range_state.h); the values travel beside
     // What a job that was read owns; in one to be written all is borrowed.
-    char *own_data, *own_portion;
+    char *own_data, *own_range_state;
     double *own_delays;
     gp_job_server *own_servers;
 } gp_job;

@@ -82,8 +82,8 @@ static advgp_status give_sign(joining *j, gp_endpoint *e, long line, advgp_error
 static advgp_status give_signs(joining *j, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
-    if (j->signs == gp_follower_signs(j->follower)) return ADVGP_OK;
-    j->signs = gp_follower_signs(j->follower);
+    if (j->signs == gp_follower_sign_revision(j->follower)) return ADVGP_OK;
+    j->signs = gp_follower_sign_revision(j->follower);
     bool shared = false;
     for (size_t i = 0; st == ADVGP_OK && i < j->n_lines; i++) {
         const bool same = j->lines[i].endpoint == j->o.endpoint;
@@ -227,7 +227,7 @@ static void on_event(void *ctx, const gp_ps_event *event)
 static advgp_status open_service(joining *j, const gp_job *job, gp_follower_tools *tools, advgp_error *err)
 {
     const gp_job_service *s = &job->service;
-    const gp_portion *begin = gp_follower_portion(j->follower);
+    const gp_server_copy *begin = &gp_follower_range_state(j->follower)->copy;
     const uint64_t *id = gp_follower_run(j->follower);
     const size_t n_shards = j->shards->n_train;
     const gp_run_options o = {.spec = &job->claims.spec,
@@ -345,10 +345,10 @@ static advgp_status live(joining *j, advgp_error *err)
     return st;
 }
 
-static void on_say(void *ctx, const char *text)
+static void on_report(void *ctx, const char *text)
 {
     const joining *j = ctx;
-    if (j->o.say) j->o.say(j->o.ctx, text);
+    if (j->o.report) j->o.report(j->o.ctx, text);
 }
 
 static void on_doubt(void *ctx, char *out, size_t room)
@@ -377,7 +377,7 @@ advgp_status gp_join(const gp_join_options *o, gp_follower_result *result, advgp
                                     .give_up = o->give_up,
                                     .grace = o->grace,
                                     .doubt = on_doubt,
-                                    .say = on_say,
+                                    .report = on_report,
                                     .lost = on_lost,
                                     .ctx = &j};
     if (result) *result = (gp_follower_result){0};

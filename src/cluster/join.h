@@ -26,8 +26,8 @@ typedef struct gp_join_options {
     const gp_join_service *service; // NULL: it is a worker
     // Why nothing may be heard of the lead, as far as can be seen from here; empty: nothing strange. May be NULL.
     void (*doubt)(void *ctx, char *out, size_t room);
-    int (*stop)(void *ctx);                   // may be NULL
-    void (*say)(void *ctx, const char *text); // may be NULL
+    int (*stop)(void *ctx);                      // may be NULL
+    void (*report)(void *ctx, const char *text); // may be NULL
     void *ctx;
 } gp_join_options;
 

@@ -16,14 +16,14 @@ static const double absence_least = 0.5, farewell_seconds = 5;
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
-void gp_lead_tell(const gp_lead *l, const char *format, ...)
+void gp_lead_report(const gp_lead *l, const char *format, ...)
 {
     char text[GP_LEAD_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (l->o.say) l->o.say(l->o.ctx, text);
+    if (l->o.report) l->o.report(l->o.ctx, text);
 }
 
 // NULL: no memory, and the peer is a stranger this time.
@@ -51,14 +51,14 @@ void gp_lead_plain_text(const gp_message *m, char *out, size_t room)
     out[n] = 0;
 }
 
-void gp_lead_hold_for_lost(gp_lead *l, size_t at)
+void gp_lead_declare_lost(gp_lead *l, size_t at)
 {
     if (at < l->n_peers) l->peers[at].gone = true, l->peers[at].has_work = false; // until it is heard again
     if (l->o.lost) l->o.lost(l->o.ctx, at);
 }
 
 // A worker has been heard, perhaps by another connection than before: what was known of it is known of that one.
-static void note_voice(gp_lead *l, uint32_t worker, size_t at)
+static void note_heard_from(gp_lead *l, uint32_t worker, size_t at)
 {
     peer *p = peer_of(l, at);
     if (!p) return;
@@ -79,17 +79,19 @@ static void note_voice(gp_lead *l, uint32_t worker, size_t at)
     if (!p->name[0]) snprintf(p->name, sizeof p->name, "?");
 }
 
-// ---- saying ---------------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
 // Without memory it is lost, as on any network.
 void gp_lead_send(gp_lead *l, size_t at, const gp_message *m)
 {
-    if (l->first_note) memmove(l->notes, l->notes + l->first_note, l->n_notes * sizeof *l->notes), l->first_note = 0;
-    if (!gp_grow(&l->notes, &l->notes_room, l->n_notes, l->n_notes + 1, sizeof *l->notes)) return;
-    l->notes[l->n_notes++] = (note){at, *m};
+    if (l->first_outgoing)
+        memmove(l->outgoing, l->outgoing + l->first_outgoing, l->n_outgoing * sizeof *l->outgoing),
+            l->first_outgoing = 0;
+    if (!gp_grow(&l->outgoing, &l->outgoing_room, l->n_outgoing, l->n_outgoing + 1, sizeof *l->outgoing)) return;
+    l->outgoing[l->n_outgoing++] = (outgoing){at, *m};
 }
 
-void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_portion *portion)
+void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *text, const gp_range_state *state)
 {
     peer *p = &l->peers[at];
     gp_message m = {.kind = GP_JOB,
@@ -98,7 +100,7 @@ void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *t
                     .fingerprint = l->run.job->fingerprint,
                     .n_text = strlen(text),
                     .text = text};
-    if (portion) m.n_values = gp_portion_values(portion), m.values = portion->values;
+    if (state) m.n_values = state->copy.n_values, m.values = state->copy.values;
     p->asks = false;
     gp_lead_send(l, at, &m);
 }
@@ -110,10 +112,10 @@ static bool takes_workers(const gp_lead *l)
 
 bool gp_lead_next(gp_lead *l, double now, size_t *at, gp_message *m)
 {
-    if (l->n_notes) {
-        const note *n = &l->notes[l->first_note++];
+    if (l->n_outgoing) {
+        const outgoing *n = &l->outgoing[l->first_outgoing++];
         *at = n->peer, *m = n->message;
-        if (!--l->n_notes) l->first_note = 0;
+        if (!--l->n_outgoing) l->first_outgoing = 0;
         return true;
     }
     if (!takes_workers(l) || !gp_server_next(l->run.server, now, at, m)) return false;
@@ -139,7 +141,7 @@ void gp_lead_free(gp_lead *l)
     if (!l) return;
     gp_lead_forget(l);
     gp_free(l->peers);
-    gp_free(l->notes);
+    gp_free(l->outgoing);
     gp_free(l);
 }
 
@@ -149,7 +151,7 @@ void gp_lead_expect(gp_lead *l, size_t workers, size_t workers_min, bool known)
     l->known = known;
 }
 
-void gp_lead_note_there(gp_lead *l, size_t live)
+void gp_lead_expect_at_most(gp_lead *l, size_t live)
 {
     if (live < l->o.workers_min) live = l->o.workers_min;
     l->workers = live < l->o.workers ? live : l->o.workers;
@@ -205,7 +207,7 @@ void gp_lead_end(gp_lead *l, double now)
     l->now = now;
     l->ended = true;
     if (l->run.split) gp_lead_split_abandon(l);
-    if (gp_server_begun(l->run.server)) gp_lead_note_there(l, gp_server_live(l->run.server));
+    if (gp_server_begun(l->run.server)) gp_lead_expect_at_most(l, gp_server_live(l->run.server));
     gp_server_end(l->run.server);
 }
 
@@ -214,14 +216,14 @@ void gp_lead_forget(gp_lead *l)
     gp_lead_split_forget(l);
     free(l->job);
     l->job = NULL;
-    l->n_notes = l->first_note = 0;
+    l->n_outgoing = l->first_outgoing = 0;
     l->running = false;
     l->run = (gp_lead_run){0};
 }
 
 // ---- the server's events --------------------------------------------------------------------------------------------
 
-static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
+static void report_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
 {
     static const char *const then[] = {[GP_LOSS_REASSIGN] = "its shards go to the others",
                                        [GP_LOSS_DROP] = "its rows ARE LEFT OUT from here on",
@@ -232,8 +234,8 @@ static void tell_loss(gp_lead *l, const gp_ps_event *event, const gp_member *m)
         snprintf(why, sizeof why, "%s", event->why);
     else if (silent >= l->o.lost_after)
         snprintf(why, sizeof why, "is lost after %.1f s without a word", silent);
-    gp_lead_tell(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
-                 then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
+    gp_lead_report(l, "worker %u (%s) %s: %s", event->worker, gp_lead_name(l, m->peer), why,
+                   then[event->flags & GP_FLAG_YIELDS ? GP_LOSS_REASSIGN : l->run.on_loss]);
 }
 
 void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
@@ -241,19 +243,19 @@ void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
     if (!l->running || (event->kind != GP_EVENT_JOINED && event->kind != GP_EVENT_LOST)) return;
     const gp_member m = gp_server_member(l->run.server, event->worker);
     if (event->kind == GP_EVENT_JOINED) {
-        note_voice(l, event->worker, m.peer);
+        note_heard_from(l, event->worker, m.peer);
         if (gp_server_begun(l->run.server))
-            gp_lead_tell(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
+            gp_lead_report(l, "worker %u (%s) has joined", event->worker, gp_lead_name(l, m.peer));
         return;
     }
-    tell_loss(l, event, &m);
+    report_loss(l, event, &m);
     if (m.peer < l->n_peers) l->peers[m.peer].row_seconds = 0;
-    gp_lead_hold_for_lost(l, m.peer);
+    gp_lead_declare_lost(l, m.peer);
 }
 
 // ---- hearing --------------------------------------------------------------------------------------------------------
 
-static void say_farewell(gp_lead *l, size_t at, const gp_message *to)
+static void send_farewell(gp_lead *l, size_t at, const gp_message *to)
 {
     gp_message bye = {.kind = GP_BYE, .flags = GP_FLAG_LAST, .worker = GP_ANY_WORKER, .token = l->peers[at].token};
     if (to) bye.run[0] = to->run[0], bye.run[1] = to->run[1], bye.worker = to->worker;
@@ -282,8 +284,8 @@ static void on_unreadable(gp_lead *l, size_t at, const void *bytes, size_t n, co
         gp_lead_send(l, at, &bye);
     }
     if (p->malformed == (protocol ? 1 : MALFORMED_TOLD))
-        gp_lead_tell(l, "the peer %s sends what cannot be read and is %s: %s", gp_lead_name(l, at),
-                     protocol ? "sent away" : "passed over", why);
+        gp_lead_report(l, "the peer %s sends what cannot be read and is %s: %s", gp_lead_name(l, at),
+                       protocol ? "sent away" : "passed over", why);
 }
 
 static void note_question(peer *p, const gp_message *ask)
@@ -303,7 +305,7 @@ static void on_farewell(gp_lead *l, size_t at, const gp_message *m)
     if (m->kind == GP_BYE)
         p->gone = true;
     else if (m->kind != GP_HEARTBEAT)
-        say_farewell(l, at, m);
+        send_farewell(l, at, m);
 }
 
 // Of somebody who has no place here: of an interval that is over he is told so, and who only asks whether a lead lives
@@ -333,13 +335,13 @@ static advgp_status tell_server(gp_lead *l, size_t at, const gp_message *m, advg
     if (m->kind == GP_BYE && m->n_text) {
         char said[GP_LEAD_TEXT];
         gp_lead_plain_text(m, said, sizeof said);
-        gp_lead_tell(l, "worker %u (%s) fails: %s", m->worker, gp_lead_name(l, at), said);
+        gp_lead_report(l, "worker %u (%s) fails: %s", m->worker, gp_lead_name(l, at), said);
     }
     if (m->kind == GP_PUSH) note_push(l, at, m);
     const advgp_status st = gp_server_on_message(l->run.server, l->now, at, m, err);
     if (m->worker >= l->o.workers_max) return st;
     const gp_member k = gp_server_member(l->run.server, m->worker);
-    if (k.live && k.peer == at) note_voice(l, m->worker, at);
+    if (k.live && k.peer == at) note_heard_from(l, m->worker, at);
     return st;
 }
 
@@ -352,12 +354,12 @@ static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp
     if (m->kind == GP_BYE && (m->flags & GP_FLAG_LAST)) {
         char said[GP_LEAD_TEXT];
         gp_lead_plain_text(m, said, sizeof said);
-        if (m->n_text) gp_lead_tell(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
+        if (m->n_text) gp_lead_report(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
         l->peers[at].gone = true;
         return ADVGP_OK;
     }
     if (m->kind == GP_ASK) note_question(&l->peers[at], m);
-    if (!takes_workers(l)) return gp_lead_split_hears(l, at, m, err);
+    if (!takes_workers(l)) return gp_lead_split_on_message(l, at, m, err);
     if (m->kind == GP_ASK) { // a server's time comes with the steps
         if (l->job && !(m->flags & GP_FLAG_SERVES)) gp_lead_give_job(l, at, l->run.id, l->job, NULL);
         return ADVGP_OK;
@@ -378,7 +380,7 @@ static void note_awake(gp_lead *l, double now)
     l->awake = l->now = now;
 }
 
-bool gp_lead_knows_the_lost(const gp_lead *l)
+bool gp_lead_silence_counts(const gp_lead *l)
 {
     return l->awake - l->back >= absence(l);
 }
@@ -391,18 +393,18 @@ advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *byt
     advgp_error why = {0};
     note_awake(l, now);
     peer *p = peer_of(l, at);
-    if (!p || (!l->running && !l->parting)) return ADVGP_OK;
+    if (!p || (!l->running && !l->farewell)) return ADVGP_OK;
     p->heard = now;
     if (l->run.split) {
-        const size_t portion = 8 * gp_server_look(l->run.server).size;
-        if (limits.values < portion) limits.values = portion;
+        const size_t most = 8 * gp_server_look(l->run.server).size; // a server's values: seven arrays at most
+        if (limits.values < most) limits.values = most;
         limits.text = GP_JOB_TEXT_MAX;
     }
-    if (gp_message_decode(bytes, n, l->parting ? &any : &limits, &m, &why) != ADVGP_OK) {
+    if (gp_message_decode(bytes, n, l->farewell ? &any : &limits, &m, &why) != ADVGP_OK) {
         on_unreadable(l, at, bytes, n, why.text);
         return ADVGP_OK;
     }
-    if (l->parting) {
+    if (l->farewell) {
         on_farewell(l, at, &m);
         return ADVGP_OK;
     }
@@ -443,10 +445,11 @@ static advgp_status look_for_the_lost(gp_lead *l, advgp_error *err)
         peer *p = m.live && m.peer < l->n_peers ? &l->peers[m.peer] : NULL;
         if (!p || !p->has_work || l->now - p->given <= allowance(l, k, p)) continue;
         const double took = l->now - p->given;
-        gp_lead_tell(l,
-                     "worker %u (%s) lives, but has not answered for %.0f s ({stuck-after}): it is lost, and should it "
-                     "come back, it has twice the time",
-                     k, gp_lead_name(l, m.peer), took);
+        gp_lead_report(
+            l,
+            "worker %u (%s) lives, but has not answered for %.0f s ({stuck-after}): it is lost, and should it "
+            "come back, it has twice the time",
+            k, gp_lead_name(l, m.peer), took);
         p->stuck_seconds = took / fmax(1, rows_of(l, k));
         st = gp_server_on_lost(l->run.server, k, err);
     }
@@ -465,7 +468,7 @@ static void tell_for_whom(gp_lead *l)
                                    n > 1 ? "," : "", k, gp_lead_name(l, m.peer), fmax(0, l->now - m.heard));
     }
     if (n > 4 && at < sizeof text) snprintf(text + at, sizeof text - at, " and %zu more", n - 4);
-    if (n) gp_lead_tell(l, "waiting for%s", text);
+    if (n) gp_lead_report(l, "waiting for%s", text);
 }
 
 static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *err)
@@ -480,7 +483,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
                        "%zu of the %zu workers of the run before are here after %.0f s, and {on-loss} is stop", live,
                        l->workers, waited);
     if (left <= 0 && live >= o->workers_min && live > 0) {
-        gp_lead_tell(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
+        gp_lead_report(l, "%zu of %zu workers are here after %.0f s: it begins with these", live, l->workers, waited);
         l->advanced = l->now;
         return gp_server_begin(l->run.server, err);
     }
@@ -490,7 +493,7 @@ static advgp_status watch_for_the_first(gp_lead *l, size_t live, advgp_error *er
                        "or give them more time with {wait}",
                        live, o->wait, o->workers_min);
     if (l->now - l->told >= gp_lead_told_again && waited >= 1) {
-        gp_lead_tell(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);
+        gp_lead_report(l, "waiting for workers: %zu of %zu are here, %.0f s left", live, l->workers, left);
         l->told = l->now;
     }
     return ADVGP_OK;
@@ -517,8 +520,8 @@ static advgp_status watch(gp_lead *l, advgp_error *err)
         return gp_fail(err, ADVGP_ECLUSTER, "%zu workers are left for %.0f s, at least %zu are needed", live, o->wait,
                        o->workers_min);
     if (l->now - l->told >= gp_lead_told_again) {
-        gp_lead_tell(l, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live, o->workers_min,
-                     left);
+        gp_lead_report(l, "waiting for workers: %zu are left, at least %zu are needed, %.0f s left", live,
+                       o->workers_min, left);
         l->told = l->now;
     }
     return ADVGP_OK;
@@ -527,32 +530,32 @@ static advgp_status watch(gp_lead *l, advgp_error *err)
 advgp_status gp_lead_on_tick(gp_lead *l, double now, advgp_error *err)
 {
     note_awake(l, now);
-    if (!l->running || l->ended || l->parting) return ADVGP_OK;
+    if (!l->running || l->ended || l->farewell) return ADVGP_OK;
     advgp_status st = gp_lead_go_on(l, now, err);
     if (st != ADVGP_OK) return st;
-    if (!takes_workers(l)) return gp_lead_split_watch(l, err);
-    if (gp_lead_knows_the_lost(l)) st = look_for_the_lost(l, err);
+    if (!takes_workers(l)) return gp_lead_split_on_tick(l, err);
+    if (gp_lead_silence_counts(l)) st = look_for_the_lost(l, err);
     return st == ADVGP_OK ? watch(l, err) : st;
 }
 
 // ---- farewell -------------------------------------------------------------------------------------------------------
 
-void gp_lead_part(gp_lead *l, double now, const char *why)
+void gp_lead_farewell(gp_lead *l, double now, const char *why)
 {
-    if (l->parting) return;
+    if (l->farewell) return;
     l->now = now;
-    l->parting = true;
-    l->parts_until = now + farewell_seconds;
+    l->farewell = true;
+    l->farewell_until = now + farewell_seconds;
     if (why) snprintf(l->why, sizeof l->why, "%s", why[0] ? why : "it failed");
     for (size_t i = 0; i < l->n_peers; i++)
-        if (l->peers[i].name[0] && !l->peers[i].gone) say_farewell(l, i, NULL);
+        if (l->peers[i].name[0] && !l->peers[i].gone) send_farewell(l, i, NULL);
 }
 
 // A worker that computes hears it when it asks for more. Where something went wrong, also those who are still to come.
-bool gp_lead_parting(const gp_lead *l, double now)
+bool gp_lead_in_farewell(const gp_lead *l, double now)
 {
     size_t came = 0;
-    if (now >= l->parts_until) return false;
+    if (now >= l->farewell_until) return false;
     for (size_t i = 0; i < l->n_peers; i++) {
         if (!l->peers[i].name[0]) continue;
         if (!l->peers[i].gone) return true;

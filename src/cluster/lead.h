@@ -11,7 +11,7 @@
 // follower.h is the other side.
 #pragma once
 #include "cluster/job.h"
-#include "cluster/portion.h"
+#include "cluster/range_state.h"
 
 enum { GP_LEAD_NAME = 80, GP_LEAD_TEXT = 512 };
 
@@ -26,8 +26,8 @@ typedef struct gp_lead_options {
     double stuck_after; // seconds for a push after which a worker is lost, though it lives
     uint64_t random;    // a number nobody else has: ids of runs follow from it
     size_t servers;     // processes that keep a range of the parameters each; 0: the lead keeps all
-    void (*say)(void *ctx, const char *text); // what people should know; may be NULL
-    void (*lost)(void *ctx, size_t peer);     // that peer is held for dead; may be NULL
+    void (*report)(void *ctx, const char *text); // what people should know; may be NULL
+    void (*lost)(void *ctx, size_t peer);        // that peer is held for dead; may be NULL
     void *ctx;
 } gp_lead_options;
 
@@ -73,8 +73,9 @@ bool gp_lead_next(gp_lead *lead, double now, size_t *peer, gp_message *message);
 
 // The training is over, and why if something went wrong (NULL: nothing did). Everybody is told; whatever comes from now
 // on is answered by farewell.
-void gp_lead_part(gp_lead *lead, double now, const char *why);
-bool gp_lead_parting(const gp_lead *lead, double now); // there may be somebody who has not heard it: it should listen
+void gp_lead_farewell(gp_lead *lead, double now, const char *why);
+bool gp_lead_in_farewell(const gp_lead *lead,
+                         double now); // there may be somebody who has not heard it: it should listen
 
 uint64_t gp_lead_rows_elsewhere(const gp_lead *lead);       // taken in this run by servers of other processes
 const char *gp_lead_name(const gp_lead *lead, size_t peer); // as it calls itself

@@ -1,5 +1,5 @@
 // lead_split.c: steps on several servers, each a process that keeps a range of the parameters. From one evaluation to
-// the next the lead gives every server its portion, the workers talk to the servers alone, and the portions come back:
+// the next the lead gives every server its range, the workers talk to the servers alone, and the ranges come back:
 // so evaluation, checkpoint and what comes after the steps are as with one server, and a server that is lost costs the
 // interval, not the run. Collections (finish, polish) are the lead's own, by the same workers.
 #include "base/alloc.h"
@@ -26,7 +26,8 @@ bool gp_lead_in_interval(const gp_lead *l, const uint64_t run[2])
     return l->active && same(run, l->id);
 }
 
-// ---- posts ----------------------------------------------------------------------------------------------------------
+// ---- places
+// ----------------------------------------------------------------------------------------------------------
 
 advgp_status gp_lead_split_begin(gp_lead *l, advgp_error *err)
 {
@@ -35,21 +36,21 @@ advgp_status gp_lead_split_begin(gp_lead *l, advgp_error *err)
     l->collects = l->active = false;
     l->interval_began = l->now;
     if (n > whole.count) return gp_fail(err, ADVGP_EINVAL, "{servers} %zu: there are %zu parameters", n, whole.count);
-    l->posts = gp_alloc(n, sizeof *l->posts);
-    if (!l->posts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
+    l->places = gp_alloc(n, sizeof *l->places);
+    if (!l->places) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
     for (size_t i = 0; i < n; i++) {
         const size_t first = i * whole.count / n;
-        l->posts[i].range = (gp_range){whole.first + first, (i + 1) * whole.count / n - first};
+        l->places[i].range = (gp_range){whole.first + first, (i + 1) * whole.count / n - first};
     }
     return ADVGP_OK;
 }
 
 static void forget_interval(gp_lead *l)
 {
-    for (size_t i = 0; l->posts && i < l->o.servers; i++) {
-        post *p = &l->posts[i];
-        gp_portion_fini(&p->begin);
-        gp_portion_fini(&p->result);
+    for (size_t i = 0; l->places && i < l->o.servers; i++) {
+        server_place *p = &l->places[i];
+        gp_range_state_fini(&p->begin);
+        gp_range_state_fini(&p->result);
         free(p->job);
         p->job = NULL, p->done = false;
     }
@@ -60,22 +61,22 @@ static void forget_interval(gp_lead *l)
 void gp_lead_split_forget(gp_lead *l)
 {
     forget_interval(l);
-    gp_free(l->posts);
-    l->posts = NULL;
+    gp_free(l->places);
+    l->places = NULL;
     l->active = l->collects = false;
 }
 
-static size_t posts_taken(const gp_lead *l)
+static size_t places_taken(const gp_lead *l)
 {
     size_t n = 0;
-    for (size_t i = 0; i < l->o.servers; i++) n += l->posts[i].taken;
+    for (size_t i = 0; i < l->o.servers; i++) n += l->places[i].taken;
     return n;
 }
 
-static post *post_of(gp_lead *l, size_t at)
+static server_place *place_of(gp_lead *l, size_t at)
 {
     for (size_t i = 0; i < l->o.servers; i++)
-        if (l->posts[i].taken && l->posts[i].peer == at) return &l->posts[i];
+        if (l->places[i].taken && l->places[i].peer == at) return &l->places[i];
     return NULL;
 }
 
@@ -88,7 +89,7 @@ static bool has_place(const gp_lead *l)
     size_t n = 0;
     for (size_t i = 0; i < l->n_peers; i++) {
         const peer *p = &l->peers[i];
-        const bool silent = gp_lead_knows_the_lost(l) && l->now - p->heard > l->o.lost_after;
+        const bool silent = gp_lead_silence_counts(l) && l->now - p->heard > l->o.lost_after;
         n += !p->serves && !p->gone && same(p->told, l->id) && !silent;
     }
     return n < l->run.n_shards;
@@ -98,7 +99,7 @@ static bool has_place(const gp_lead *l)
 static void answer_all(gp_lead *l)
 {
     for (size_t i = 0; i < l->o.servers; i++) {
-        post *p = &l->posts[i];
+        server_place *p = &l->places[i];
         if (p->taken && !p->done && l->peers[p->peer].asks) gp_lead_give_job(l, p->peer, l->id, p->job, &p->begin);
     }
     for (size_t at = 0; at < l->n_peers; at++) {
@@ -111,13 +112,13 @@ static void answer_all(gp_lead *l)
     }
 }
 
-static advgp_status prepare_post(gp_lead *l, post *p, advgp_error *err)
+static advgp_status prepare_place(gp_lead *l, server_place *p, advgp_error *err)
 {
     gp_job job = *l->run.job;
-    advgp_status st = gp_portion_look(l->run.server, l->run.rule, l->run.rule->options.range, p->range, &p->begin, err);
-    char *begin = st == ADVGP_OK ? gp_portion_text(&p->begin) : NULL;
+    advgp_status st = gp_server_copy_take(l->run.server, l->run.rule, p->range, &p->begin.copy, err);
+    char *begin = st == ADVGP_OK ? gp_range_state_text(&p->begin) : NULL;
     if (begin) {
-        job.serves = true, job.portion = begin;
+        job.serves = true, job.range_state = begin;
         job.service = l->run.service;
         job.service.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
         job.service.workers_min = l->o.workers_min;
@@ -140,7 +141,7 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     forget_interval(l);
     gp_job_server *servers = gp_alloc(n, sizeof *servers);
     if (!servers) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
-    for (size_t i = 0; i < n; i++) servers[i] = l->posts[i].reached;
+    for (size_t i = 0; i < n; i++) servers[i] = l->places[i].reached;
     job.servers = servers, job.n_servers = n;
     l->interval_job = gp_job_to_text(&job);
     gp_free(servers);
@@ -149,7 +150,7 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     l->until = gp_server_allowed(l->run.server);
     if (l->run.service.steps && l->until > l->run.service.steps) l->until = l->run.service.steps;
     advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = prepare_post(l, &l->posts[i], err);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = prepare_place(l, &l->places[i], err);
     if (st != ADVGP_OK) return st;
     l->active = true;
     l->interval_began = l->left_alone = l->now;
@@ -163,11 +164,11 @@ void gp_lead_split_abandon(gp_lead *l)
 {
     const gp_message bye = {.kind = GP_BYE, .run = {l->id[0], l->id[1]}, .worker = GP_ANY_WORKER};
     size_t kept = 0;
-    for (size_t i = 0; i < l->n_notes; i++) { // jobs of it, whose portions go
-        const note *n = &l->notes[l->first_note + i];
-        if (n->message.kind != GP_JOB || !same(n->message.run, l->id)) l->notes[l->first_note + kept++] = *n;
+    for (size_t i = 0; i < l->n_outgoing; i++) { // jobs of it, whose values go
+        const outgoing *n = &l->outgoing[l->first_outgoing + i];
+        if (n->message.kind != GP_JOB || !same(n->message.run, l->id)) l->outgoing[l->first_outgoing + kept++] = *n;
     }
-    l->n_notes = kept;
+    l->n_outgoing = kept;
     for (size_t at = 0; at < l->n_peers; at++)
         if (l->peers[at].name[0] && !l->peers[at].gone) gp_lead_send(l, at, &bye);
     l->active = false;
@@ -178,17 +179,17 @@ static advgp_status end_interval(gp_lead *l, advgp_error *err)
 {
     const size_t n = l->o.servers;
     for (size_t i = 0; i < n; i++)
-        if (!l->posts[i].done) return ADVGP_OK;
-    gp_portion *portions = gp_alloc(n, sizeof *portions);
-    if (!portions) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu portions", n);
-    for (size_t i = 0; i < n; i++) portions[i] = l->posts[i].result;
-    const advgp_status st = gp_portions_restore(portions, n, l->run.server, l->run.rule, err);
-    l->rows_elsewhere += portions[0].rows;
+        if (!l->places[i].done) return ADVGP_OK;
+    gp_server_copy *copies = gp_alloc(n, sizeof *copies);
+    if (!copies) return gp_fail(err, ADVGP_ENOMEM, "no memory for the states of %zu ranges", n);
+    for (size_t i = 0; i < n; i++) copies[i] = l->places[i].result.copy;
+    const advgp_status st = gp_server_copies_restore(copies, n, l->run.server, l->run.rule, err);
+    gp_free(copies);
+    l->rows_elsewhere += l->places[0].result.rows;
     uint64_t live = l->o.workers; // who was lost is not waited for
     for (size_t i = 0; i < n; i++)
-        if (portions[i].live < live) live = portions[i].live;
-    gp_lead_note_there(l, (size_t)live);
-    gp_free(portions);
+        if (l->places[i].result.live < live) live = l->places[i].result.live;
+    gp_lead_expect_at_most(l, (size_t)live);
     l->active = false;
     l->interval_began = l->now;
     return st;
@@ -213,24 +214,24 @@ static bool read_server(const json_t *o, gp_job_server *out, char *name, size_t 
     return good;
 }
 
-// What it has made of the interval. Whoever gives back what is no portion will not do better the next time, but
+// A server gives its range back at the end of the interval. One that sends what cannot be used would do so again, but
 // another may come in its place: the interval begins again.
-static advgp_status take_portion(gp_lead *l, post *p, const gp_message *m, const json_t *o, advgp_error *err)
+static advgp_status take_range_back(gp_lead *l, server_place *p, const gp_message *m, const json_t *o, advgp_error *err)
 {
     const gp_message taken = {.kind = GP_TAKEN, .token = m->token, .worker = GP_ANY_WORKER};
-    const char *text = json_string_value(json_object_get(o, "portion"));
+    const char *text = json_string_value(json_object_get(o, "range_state"));
     advgp_error why = {0};
     gp_lead_send(l, p->peer, &taken);
     if (p->done || !l->active) return ADVGP_OK; // it had not heard it
-    gp_portion_fini(&p->result);
-    advgp_status st = text ? gp_portion_read(m->values, m->n_values, text, strlen(text), &p->result, &why)
-                           : gp_metadata_bad(&why, "no portion");
-    if (st == ADVGP_OK && (p->result.range.first != p->range.first || p->result.range.count != p->range.count ||
-                           p->result.image.version != l->until))
+    gp_range_state_fini(&p->result);
+    advgp_status st = text ? gp_range_state_read(m->values, m->n_values, text, strlen(text), &p->result, &why)
+                           : gp_metadata_bad(&why, "no state of a range");
+    if (st == ADVGP_OK && (p->result.copy.range.first != p->range.first ||
+                           p->result.copy.range.count != p->range.count || p->result.copy.image.version != l->until))
         st = gp_metadata_bad(&why, "another range or version");
     p->done = st == ADVGP_OK;
     if (p->done) return end_interval(l, err);
-    gp_lead_tell(l, "server %s gave back what is no portion: %s", gp_lead_name(l, p->peer), why.text);
+    gp_lead_report(l, "server %s gave back what cannot be used: %s", gp_lead_name(l, p->peer), why.text);
     p->taken = false;
     l->peers[p->peer].gone = true;
     gp_lead_split_abandon(l);
@@ -248,21 +249,21 @@ static advgp_status server_asks(gp_lead *l, size_t at, const gp_message *m, advg
         json_decref(o);
         return ADVGP_OK;
     }
-    post *p = post_of(l, at);
+    server_place *p = place_of(l, at);
     for (size_t i = 0; !p && i < l->o.servers; i++) {
         // Its own, by a connection that was mended; or one that nobody has.
-        const bool own = l->posts[i].taken && !strcmp(l->posts[i].reached.address, reached.address);
-        if (!own && l->posts[i].taken) continue;
-        p = &l->posts[i];
+        const bool own = l->places[i].taken && !strcmp(l->places[i].reached.address, reached.address);
+        if (!own && l->places[i].taken) continue;
+        p = &l->places[i];
         if (own) l->peers[p->peer].gone = true;
-        if (!own) gp_lead_tell(l, "server %zu is %s", i, from->name);
+        if (!own) gp_lead_report(l, "server %zu is %s", i, from->name);
         p->taken = true, p->peer = at;
     }
     if (p) { // else it is one too many, and waits until another is lost
         reached.range = p->range;
         p->reached = reached;
         if (m->n_values && same(m->run, l->id))
-            st = take_portion(l, p, m, o, err);
+            st = take_range_back(l, p, m, o, err);
         else if (l->active)
             answer_all(l);
     }
@@ -273,16 +274,16 @@ static advgp_status server_asks(gp_lead *l, size_t at, const gp_message *m, advg
 // Too few workers, a loss that is to stop the run, numbers: another in its place would fail as well.
 static advgp_status server_fails(gp_lead *l, size_t at, const gp_message *bye, advgp_error *err)
 {
-    const post *p = post_of(l, at);
+    const server_place *p = place_of(l, at);
     const advgp_status st = bye->token && bye->token < ADVGP_ESTOPPED ? (advgp_status)bye->token : ADVGP_ECLUSTER;
     char said[GP_LEAD_TEXT];
     if (!p) return ADVGP_OK;
     l->peers[at].gone = true; // nobody waits until it has heard the end
     gp_lead_plain_text(bye, said, sizeof said);
-    return gp_fail(err, st, "server %zu (%s): %s", (size_t)(p - l->posts), gp_lead_name(l, at), said);
+    return gp_fail(err, st, "server %zu (%s): %s", (size_t)(p - l->places), gp_lead_name(l, at), said);
 }
 
-advgp_status gp_lead_split_hears(gp_lead *l, size_t at, const gp_message *m, advgp_error *err)
+advgp_status gp_lead_split_on_message(gp_lead *l, size_t at, const gp_message *m, advgp_error *err)
 {
     const bool serves = m->flags & GP_FLAG_SERVES;
     if (m->kind == GP_BYE && serves && gp_lead_in_interval(l, m->run)) return server_fails(l, at, m, err);
@@ -320,7 +321,7 @@ advgp_status gp_lead_split_go_on(gp_lead *l, advgp_error *err)
         return !gp_server_begun(server) && gp_server_live(server) >= l->workers ? gp_server_begin(server, err)
                                                                                 : ADVGP_OK;
     }
-    if (l->active || posts_taken(l) < l->o.servers || gp_server_allowed(server) <= gp_server_version(server))
+    if (l->active || places_taken(l) < l->o.servers || gp_server_allowed(server) <= gp_server_version(server))
         return ADVGP_OK;
     return begin_interval(l, err);
 }
@@ -328,19 +329,19 @@ advgp_status gp_lead_split_go_on(gp_lead *l, advgp_error *err)
 static void look_for_lost_servers(gp_lead *l)
 {
     for (size_t i = 0; i < l->o.servers; i++) {
-        post *p = &l->posts[i];
+        server_place *p = &l->places[i];
         const double silent = p->taken ? l->now - l->peers[p->peer].heard : 0;
         const bool left = p->taken && l->peers[p->peer].gone;
-        if (!left && (silent <= l->o.lost_after || !gp_lead_knows_the_lost(l))) continue;
+        if (!left && (silent <= l->o.lost_after || !gp_lead_silence_counts(l))) continue;
         if (left)
-            gp_lead_tell(l, "server %zu (%s) has left: the versions since %llu are made again", i,
-                         gp_lead_name(l, p->peer), (unsigned long long)gp_server_version(l->run.server));
+            gp_lead_report(l, "server %zu (%s) has left: the versions since %llu are made again", i,
+                           gp_lead_name(l, p->peer), (unsigned long long)gp_server_version(l->run.server));
         else
-            gp_lead_tell(l,
-                         "server %zu (%s) is lost after %.1f s without a word: the versions since %llu are made again",
-                         i, gp_lead_name(l, p->peer), silent, (unsigned long long)gp_server_version(l->run.server));
+            gp_lead_report(
+                l, "server %zu (%s) is lost after %.1f s without a word: the versions since %llu are made again", i,
+                gp_lead_name(l, p->peer), silent, (unsigned long long)gp_server_version(l->run.server));
         p->taken = false;
-        gp_lead_hold_for_lost(l, p->peer);
+        gp_lead_declare_lost(l, p->peer);
         if (l->active) gp_lead_split_abandon(l);
     }
 }
@@ -350,31 +351,31 @@ static void look_for_lost_servers(gp_lead *l)
 static void look_for_workers_left(gp_lead *l)
 {
     size_t done = 0, left = 0;
-    for (size_t i = 0; i < l->o.servers; i++) done += l->posts[i].done;
+    for (size_t i = 0; i < l->o.servers; i++) done += l->places[i].done;
     for (size_t i = 0; i < l->n_peers; i++) {
         const peer *p = &l->peers[i];
         left += !p->serves && !p->gone && same(p->told, l->id) && !same(p->over, l->id) &&
                 l->now - p->heard <= l->o.lost_after;
     }
-    if (!l->active || !done || left || !gp_lead_knows_the_lost(l)) {
+    if (!l->active || !done || left || !gp_lead_silence_counts(l)) {
         l->left_alone = l->now;
     } else if (l->now - l->left_alone > l->o.lost_after) {
-        gp_lead_tell(l, "no worker is left that %zu of %zu servers wait for: the versions since %llu are made again",
-                     l->o.servers - done, l->o.servers, (unsigned long long)gp_server_version(l->run.server));
+        gp_lead_report(l, "no worker is left that %zu of %zu servers wait for: the versions since %llu are made again",
+                       l->o.servers - done, l->o.servers, (unsigned long long)gp_server_version(l->run.server));
         gp_lead_split_abandon(l);
     }
 }
 
-advgp_status gp_lead_split_watch(gp_lead *l, advgp_error *err)
+advgp_status gp_lead_split_on_tick(gp_lead *l, advgp_error *err)
 {
     look_for_lost_servers(l);
     look_for_workers_left(l);
     if (l->active) answer_all(l); // a place may be free
-    const size_t there = posts_taken(l), n = l->o.servers;
+    const size_t there = places_taken(l), n = l->o.servers;
     const bool due = l->now - l->told >= gp_lead_told_again;
     if (there == n) {
         if (l->now - l->interval_began >= gp_lead_told_after && due && l->active) {
-            gp_lead_tell(l, "waiting for %zu servers to come to version %llu", n, (unsigned long long)l->until);
+            gp_lead_report(l, "waiting for %zu servers to come to version %llu", n, (unsigned long long)l->until);
             l->told = l->now;
         }
         return ADVGP_OK;
@@ -385,7 +386,7 @@ advgp_status gp_lead_split_watch(gp_lead *l, advgp_error *err)
                        "%zu of %zu servers are here after %.0f s: look why the others did not start", there, n,
                        l->o.wait);
     if (due) {
-        gp_lead_tell(l, "waiting for servers: %zu of %zu are here, %.0f s left", there, n, left);
+        gp_lead_report(l, "waiting for servers: %zu of %zu are here, %.0f s left", there, n, left);
         l->told = l->now;
     }
     return ADVGP_OK;

@@ -25,21 +25,21 @@ typedef struct peer {
     double stuck_seconds; // a row, when it was last taken for stuck: it may just be that slow
 } peer;
 
-typedef struct post { // a server's place
+typedef struct server_place { // a server's place
     gp_range range;
     bool taken;
     size_t peer;
     gp_job_server reached; // how workers reach it
-    gp_portion begin;      // what it is given in this interval
+    gp_range_state begin;  // what it is given in this interval
     char *job;             // and its text; free
-    gp_portion result;
+    gp_range_state result;
     bool done;
-} post;
+} server_place;
 
-typedef struct note { // waits to be sent
+typedef struct outgoing { // waits to be sent
     size_t peer;
     gp_message message;
-} note;
+} outgoing;
 
 struct gp_lead {
     gp_lead_options o;
@@ -49,8 +49,8 @@ struct gp_lead {
     peer *peers;    // [n_peers]
     size_t n_peers, peers_room;
     uint64_t runs;
-    note *notes; // [notes_room], of which first_note .. first_note + n_notes - 1 are to be sent
-    size_t first_note, n_notes, notes_room;
+    outgoing *outgoing; // [outgoing_room], of which first_outgoing .. first_outgoing + n_outgoing - 1 are to be sent
+    size_t first_outgoing, n_outgoing, outgoing_room;
     double awake, back; // when the lead was last seen at work, and when it last came back from being away
     // The run:
     bool running, ended;
@@ -62,7 +62,7 @@ struct gp_lead {
     double few_since; // too few workers are there since; 0: enough are
     uint64_t version; // the last seen
     // Of several servers:
-    post *posts;           // [o.servers]
+    server_place *places;  // [o.servers]
     bool active;           // an interval is under way
     bool collects;         // the run has turned to collecting
     uint64_t id[2];        // of the interval, as servers and workers know it
@@ -72,21 +72,21 @@ struct gp_lead {
     double left_alone;     // when a worker that can end the interval was last known
     uint64_t rows_elsewhere;
     // The farewell:
-    bool parting;
-    double parts_until;
+    bool farewell;
+    double farewell_until;
     char why[GP_LEAD_TEXT]; // empty: nothing went wrong
 };
 
 // ---- lead.c ---------------------------------------------------------------------------------------------------------
 
-__attribute__((format(printf, 2, 3))) void gp_lead_tell(const gp_lead *lead, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gp_lead_report(const gp_lead *lead, const char *format, ...);
 void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
-void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_portion *portion);
-void gp_lead_hold_for_lost(gp_lead *lead, size_t peer);
+void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_range_state *state);
+void gp_lead_declare_lost(gp_lead *lead, size_t peer);
 // Who was not heard is silent: the lead itself was not away.
-bool gp_lead_knows_the_lost(const gp_lead *lead);
+bool gp_lead_silence_counts(const gp_lead *lead);
 void gp_lead_start_waiting(gp_lead *lead, double now);
-void gp_lead_note_there(gp_lead *lead, size_t live); // in the end of a run: the next one waits for no more
+void gp_lead_expect_at_most(gp_lead *lead, size_t live); // in the end of a run: the next one waits for no more
 
 // ---- lead_split.c ---------------------------------------------------------------------------------------------------
 
@@ -96,6 +96,6 @@ bool gp_lead_in_interval(const gp_lead *lead, const uint64_t run[2]); // is it t
 advgp_status gp_lead_split_begin(gp_lead *lead, advgp_error *err);
 void gp_lead_split_forget(gp_lead *lead);
 advgp_status gp_lead_split_go_on(gp_lead *lead, advgp_error *err);
-advgp_status gp_lead_split_hears(gp_lead *lead, size_t peer, const gp_message *message, advgp_error *err);
-advgp_status gp_lead_split_watch(gp_lead *lead, advgp_error *err);
+advgp_status gp_lead_split_on_message(gp_lead *lead, size_t peer, const gp_message *message, advgp_error *err);
+advgp_status gp_lead_split_on_tick(gp_lead *lead, advgp_error *err);
 void gp_lead_split_abandon(gp_lead *lead);

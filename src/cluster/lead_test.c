@@ -28,10 +28,10 @@ static void open_scene(scene *s)
                                 .heartbeat = 1,
                                 .lost_after = 8,
                                 .stuck_after = 60,
-                                .say = hear,
+                                .report = hear,
                                 .ctx = s};
     const gp_follower_options fo = {
-        .name = "host:7", .wish = GP_ANY_WORKER, .random = 9, .give_up = 20, .say = hear, .ctx = s};
+        .name = "host:7", .wish = GP_ANY_WORKER, .random = 9, .give_up = 20, .report = hear, .ctx = s};
     CHECK_OK(gp_lead_new(&lo, &s->lead, &err), "a lead");
     CHECK_OK(gp_follower_new(&fo, 100, &s->follower, &err), "a follower");
 }
@@ -52,7 +52,7 @@ static void a_worker_of_another_version_is_told_so_at_once(void **state)
     size_t line, peer;
     gp_message ask, bye;
     open_scene(&s);
-    gp_lead_part(s.lead, 100, "nothing else is going on"); // it listens
+    gp_lead_farewell(s.lead, 100, "nothing else is going on"); // it listens
     assert_true(gp_follower_next(s.follower, 100, &line, &ask));
     assert_int_equal(ask.kind, GP_ASK);
     ask.protocol = GP_PROTOCOL - 1;

@@ -15,16 +15,16 @@ static bool wants_to_lead(const gp_role_facts *f)
     return !f->server_named && !(f->launched && f->rank > 0);
 }
 
-bool gp_role_needs_meeting(const gp_role_facts *f)
+bool gp_role_needs_rendezvous(const gp_role_facts *f)
 {
-    return wants_to_lead(f) && !f->server_named && f->meeting != GP_MEETING_NONE;
+    return wants_to_lead(f) && !f->server_named && f->rendezvous != GP_RENDEZVOUS_NONE;
 }
 
 advgp_status gp_role_decide(const gp_role_facts *f, gp_role *out, advgp_error *err)
 {
     *out = (gp_role){.kind = GP_IS_WORKER, .place = GP_ANY_WORKER};
     if (!wants_to_lead(f)) {
-        if (!f->server_named && f->meeting == GP_MEETING_NONE)
+        if (!f->server_named && f->rendezvous == GP_RENDEZVOUS_NONE)
             return gp_fail(err, ADVGP_EINVAL,
                            "a worker must find its lead: name it with {server} HOST:PORT, or a file on a "
                            "shared disk with {rendezvous} FILE");
@@ -33,7 +33,7 @@ advgp_status gp_role_decide(const gp_role_facts *f, gp_role *out, advgp_error *e
     }
     if (f->server_named)
         return gp_fail(err, ADVGP_EINVAL, "{server} is for workers: a server says with {listen} where it is");
-    if (f->meeting != GP_MEETING_TAKEN) {
+    if (f->rendezvous != GP_RENDEZVOUS_TAKEN) {
         out->kind = GP_IS_LEAD;
         return ADVGP_OK;
     }

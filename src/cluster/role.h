@@ -10,11 +10,11 @@
 typedef enum gp_role_wish { GP_ROLE_AUTO, GP_ROLE_LEAD, GP_ROLE_WORKER } gp_role_wish;
 
 // The file by which workers find their lead.
-typedef enum gp_meeting {
-    GP_MEETING_NONE,  // no file is named
-    GP_MEETING_OPEN,  // named, and nobody leads there: it is not there, or its lead is dead
-    GP_MEETING_TAKEN, // a lead lives there
-} gp_meeting;
+typedef enum gp_rendezvous_state {
+    GP_RENDEZVOUS_NONE,  // no file is named
+    GP_RENDEZVOUS_OPEN,  // named, and nobody leads there: it is not there, or its lead is dead
+    GP_RENDEZVOUS_TAKEN, // a lead lives there
+} gp_rendezvous_state;
 
 typedef struct gp_role_facts {
     gp_role_wish wish;
@@ -22,7 +22,7 @@ typedef struct gp_role_facts {
     bool launched;     // by something that counts its processes
     int64_t rank;      // among them; negative: not told
     size_t servers;    // processes that keep a range of the parameters each
-    gp_meeting meeting;
+    gp_rendezvous_state rendezvous;
 } gp_role_facts;
 
 typedef enum gp_role_kind { GP_IS_LEAD, GP_IS_WORKER, GP_IS_SERVER } gp_role_kind;
@@ -37,6 +37,6 @@ typedef struct gp_role {
 // EINVAL says which options contradict each other, or what is missing.
 advgp_status gp_role_decide(const gp_role_facts *facts, gp_role *out, advgp_error *err);
 // Does the answer hang on what a rendezvous file says? Only then need anybody look.
-bool gp_role_needs_meeting(const gp_role_facts *facts);
+bool gp_role_needs_rendezvous(const gp_role_facts *facts);
 // The launcher's processes in their order: the lead, then the servers, then the workers.
 gp_role gp_role_of_rank(size_t rank, size_t servers);

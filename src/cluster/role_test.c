@@ -25,8 +25,8 @@ static void who_is_started_by_hand_leads(void **state)
 {
     (void)state;
     assert_int_equal(decide((gp_role_facts){.rank = -1}).kind, GP_IS_LEAD);
-    assert_int_equal(decide((gp_role_facts){.rank = -1, .meeting = GP_MEETING_OPEN}).kind, GP_IS_LEAD);
-    refused((gp_role_facts){.rank = -1, .meeting = GP_MEETING_TAKEN}, "lives there already");
+    assert_int_equal(decide((gp_role_facts){.rank = -1, .rendezvous = GP_RENDEZVOUS_OPEN}).kind, GP_IS_LEAD);
+    refused((gp_role_facts){.rank = -1, .rendezvous = GP_RENDEZVOUS_TAKEN}, "lives there already");
 }
 
 static void who_names_a_server_works_for_it(void **state)
@@ -43,14 +43,16 @@ static void a_worker_must_know_where_its_lead_is(void **state)
     (void)state;
     refused((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1}, "{rendezvous}");
     refused((gp_role_facts){.launched = true, .rank = 3}, "{server}");
-    for (gp_meeting m = GP_MEETING_OPEN; m <= GP_MEETING_TAKEN; m++) // it waits for one that is not there yet
-        assert_int_equal(decide((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1, .meeting = m}).kind, GP_IS_WORKER);
+    for (gp_rendezvous_state m = GP_RENDEZVOUS_OPEN; m <= GP_RENDEZVOUS_TAKEN;
+         m++) // it waits for one that is not there yet
+        assert_int_equal(decide((gp_role_facts){.wish = GP_ROLE_WORKER, .rank = -1, .rendezvous = m}).kind,
+                         GP_IS_WORKER);
 }
 
 static void ranks_are_a_lead_then_servers_then_workers(void **state)
 {
     (void)state;
-    gp_role_facts f = {.launched = true, .servers = 2, .meeting = GP_MEETING_OPEN};
+    gp_role_facts f = {.launched = true, .servers = 2, .rendezvous = GP_RENDEZVOUS_OPEN};
     assert_int_equal(decide(f).kind, GP_IS_LEAD);
     for (f.rank = 1; f.rank <= 2; f.rank++) assert_int_equal(decide(f).kind, GP_IS_SERVER);
     for (f.rank = 3; f.rank <= 6; f.rank++) {
@@ -65,18 +67,19 @@ static void ranks_are_a_lead_then_servers_then_workers(void **state)
 static void a_task_of_rank_0_that_comes_late_joins(void **state)
 {
     (void)state;
-    const gp_role role = decide((gp_role_facts){.launched = true, .meeting = GP_MEETING_TAKEN});
+    const gp_role role = decide((gp_role_facts){.launched = true, .rendezvous = GP_RENDEZVOUS_TAKEN});
     assert_true(role.kind == GP_IS_WORKER && role.late && role.place == GP_ANY_WORKER && !role.yields);
-    refused((gp_role_facts){.wish = GP_ROLE_LEAD, .launched = true, .meeting = GP_MEETING_TAKEN}, "already");
+    refused((gp_role_facts){.wish = GP_ROLE_LEAD, .launched = true, .rendezvous = GP_RENDEZVOUS_TAKEN}, "already");
 }
 
 static void only_who_would_lead_looks_at_the_file(void **state)
 {
     (void)state;
-    assert_true(gp_role_needs_meeting(&(gp_role_facts){.rank = -1, .meeting = GP_MEETING_OPEN}));
-    assert_false(gp_role_needs_meeting(&(gp_role_facts){.rank = -1}));
-    assert_false(gp_role_needs_meeting(&(gp_role_facts){.launched = true, .rank = 1, .meeting = GP_MEETING_OPEN}));
-    assert_false(gp_role_needs_meeting(&(gp_role_facts){.wish = GP_ROLE_WORKER, .meeting = GP_MEETING_OPEN}));
+    assert_true(gp_role_needs_rendezvous(&(gp_role_facts){.rank = -1, .rendezvous = GP_RENDEZVOUS_OPEN}));
+    assert_false(gp_role_needs_rendezvous(&(gp_role_facts){.rank = -1}));
+    assert_false(
+        gp_role_needs_rendezvous(&(gp_role_facts){.launched = true, .rank = 1, .rendezvous = GP_RENDEZVOUS_OPEN}));
+    assert_false(gp_role_needs_rendezvous(&(gp_role_facts){.wish = GP_ROLE_WORKER, .rendezvous = GP_RENDEZVOUS_OPEN}));
 }
 
 int main(void)

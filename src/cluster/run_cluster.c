@@ -88,7 +88,7 @@ static advgp_status turn(gp_run *run, double seconds, advgp_error *err)
     return st == ADVGP_OK ? gp_cluster_send_all(c, err) : st;
 }
 
-static advgp_status say(gp_run *run, advgp_error *err)
+static advgp_status send(gp_run *run, advgp_error *err)
 {
     gp_cluster *c = ((cluster_run *)run)->c;
     const advgp_status st = gp_lead_go_on(c->lead, gp_clock_wall(), err);
@@ -111,7 +111,7 @@ static void stop(gp_run *run)
     gp_lead_forget(r->c->lead);
 }
 
-static const gp_run_ops cluster_ops = {.start = start, .turn = turn, .wake = wake, .say = say, .stop = stop};
+static const gp_run_ops cluster_ops = {.start = start, .turn = turn, .wake = wake, .send = send, .stop = stop};
 
 static advgp_status check_split(const cluster_run *r, advgp_error *err)
 {

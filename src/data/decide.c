@@ -186,6 +186,13 @@ static bool is_constant(const gp_candidate *c)
     return constant;
 }
 
+// Scales are then those of the column as it will be.
+static advgp_status clip_outliers(const gp_fit *f, gp_candidate *c, advgp_error *err)
+{
+    if (f->options->keep_outliers || !c->sampled) return ADVGP_OK;
+    return gp_limits_find(c->sampled, f->sample.w, f->sample.n, &c->moments[0], &c->clip, err);
+}
+
 static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
 {
     *use = false;
@@ -203,7 +210,7 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
     if (st == ADVGP_OK && *use && c->n_missing)
         st = gp_notes_add(f->notes, err, c->n_missing, "column '%s' is missing in %zu rows: replaced by %s, and marked",
                           name, c->n_missing, text ? "no category" : "its mean");
-    return st;
+    return st == ADVGP_OK && *use ? clip_outliers(f, c, err) : st;
 }
 
 static double encode_category(const gp_fit *f, const gp_category *item)
@@ -219,8 +226,13 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     *input = (gp_input){.type = column->type,
                         .encoding = c->encoding,
                         .indicator = c->n_missing > 0,
+                        .range = gp_no_limits(),
+                        .clip = c->clip,
                         .name = gp_copy_text(column->name)};
     if (!input->name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
+    const bool ordered = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
+    if (ordered && column->type != GP_BOOLEAN)
+        input->range = (gp_limits){.lo = c->moments[0].least, .hi = c->moments[0].most};
     if (c->encoding == GP_ENCODING_TIME)
         for (int p = 0; p < GP_TIME_PARTS; p++)
             if (c->moments[p].least < c->moments[p].most) input->time_parts |= 1u << p;

@@ -14,6 +14,7 @@ typedef struct bound_input {
     size_t column; // of the source
     gp_coerced buffer;
     size_t n_missing, n_unseen;
+    size_t n_outside, n_clipped; // beyond what training saw; beyond where it was clipped
 } bound_input;
 
 struct gp_encoder {
@@ -150,7 +151,10 @@ void gp_encoder_rewind(gp_encoder *e)
 {
     gp_usable_rewind(&e->usable);
     e->n_given = 0;
-    for (size_t i = 0; i < e->schema->n_inputs; i++) e->inputs[i].n_missing = e->inputs[i].n_unseen = 0;
+    for (size_t i = 0; i < e->schema->n_inputs; i++) {
+        bound_input *b = &e->inputs[i];
+        b->n_missing = b->n_unseen = b->n_outside = b->n_clipped = 0;
+    }
 }
 
 // ---- one column -----------------------------------------------------------------------------------------------------
@@ -173,13 +177,16 @@ static advgp_status encode_numbers(gp_encoder *e, bound_input *b, const gp_chunk
         present = -e->schema->x_mean[j + 1] * e->inverse_scale[j + 1];
         absent = (1 - e->schema->x_mean[j + 1]) * e->inverse_scale[j + 1];
     }
+    const gp_limits range = b->input->range, clip = b->input->clip;
     const double *values;
     advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
     double *x = e->X + j;
     for (size_t k = 0; st == ADVGP_OK && k < u->n; k++, x += d) {
         double v = values[u->rows[k]];
         bool there = isfinite(v);
-        x[0] = there ? (v - mean) * inverse : 0;
+        if (there) b->n_outside += v < range.lo || v > range.hi;
+        if (there) b->n_clipped += v < clip.lo || v > clip.hi;
+        x[0] = there ? (gp_limits_clip(clip, v) - mean) * inverse : 0;
         if (b->input->indicator) x[1] = there ? present : absent;
         if (there) continue;
         b->n_missing++;
@@ -236,6 +243,7 @@ static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *
         double v = texts ? NAN : values[row];
         if (isfinite(v)) {
             gp_time_split(v, parts);
+            b->n_outside += parts[GP_TIME_DAYS] < input->range.lo || parts[GP_TIME_DAYS] > input->range.hi;
             for (int p = 0; p < GP_TIME_PARTS; p++)
                 if (input->time_parts >> p & 1) x[n++] = parts[p];
         } else {
@@ -327,8 +335,34 @@ gp_encode_counts gp_encoder_counts(const gp_encoder *e)
     for (size_t i = 0; i < e->schema->n_inputs; i++) {
         c.n_missing += e->inputs[i].n_missing;
         c.n_unseen += e->inputs[i].n_unseen;
+        c.n_outside += e->inputs[i].n_outside;
+        c.n_clipped += e->inputs[i].n_clipped;
     }
     return c;
+}
+
+advgp_status gp_note_outside(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err)
+{
+    if (n == 0) return ADVGP_OK;
+    if (input->encoding == GP_ENCODING_TIME)
+        return gp_notes_add(notes, err, n, "column '%s' is outside the time of training in %zu rows", input->name, n);
+    return gp_notes_add(notes, err, n, "column '%s' is outside the range of training, %.6g to %.6g, in %zu rows",
+                        input->name, input->range.lo, input->range.hi, n);
+}
+
+advgp_status gp_note_clipped(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err)
+{
+    const gp_limits clip = input->clip;
+    if (n == 0) return ADVGP_OK;
+    if (isinf(clip.lo))
+        return gp_notes_add(notes, err, n, "column '%s' has outliers: %zu values above %.6g are taken as that",
+                            input->name, n, clip.hi);
+    if (isinf(clip.hi))
+        return gp_notes_add(notes, err, n, "column '%s' has outliers: %zu values below %.6g are taken as that",
+                            input->name, n, clip.lo);
+    return gp_notes_add(notes, err, n,
+                        "column '%s' has outliers: %zu values outside %.6g to %.6g are taken as its ends", input->name,
+                        n, clip.lo, clip.hi);
 }
 
 advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error *err)
@@ -343,6 +377,8 @@ advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error 
         if (st == ADVGP_OK && b->n_unseen)
             st = gp_notes_add(notes, err, b->n_unseen, "column '%s' holds categories not seen in training in %zu rows",
                               b->input->name, b->n_unseen);
+        if (st == ADVGP_OK) st = gp_note_outside(b->input, b->n_outside, notes, err);
+        if (st == ADVGP_OK) st = gp_note_clipped(b->input, b->n_clipped, notes, err);
     }
     if (st == ADVGP_OK && c.n_no_target)
         st = gp_notes_add(notes, err, c.n_no_target, "%zu rows without a value of '%s' are left out", c.n_no_target,

@@ -37,10 +37,15 @@ typedef struct gp_encode_counts {
     size_t n_read, n_given;                  // rows
     size_t n_no_target, n_no_weight, n_gaps; // rows dropped
     size_t n_missing, n_unseen;              // values replaced; values of categories not seen in training
+    size_t n_outside, n_clipped;             // values beyond those of training; values taken as at the end of a column
 } gp_encode_counts;
 gp_encode_counts gp_encoder_counts(const gp_encoder *encoder);
 // A note a column with values replaced or unseen, and one a reason for dropped rows.
 advgp_status gp_encoder_notes(const gp_encoder *encoder, gp_notes *notes, advgp_error *err);
+
+// For those who encode by themselves; none where n is 0.
+advgp_status gp_note_outside(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err);
+advgp_status gp_note_clipped(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err);
 
 // The whole source from its start into a sink: the second pass of pack and of training in memory.
 typedef advgp_status (*gp_rows_sink)(void *ctx, const gp_rows *rows, advgp_error *err);

@@ -111,7 +111,8 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
         f->source->wanted[i] = feature || has_role;
         if (!feature) continue;
         f->gaps[f->n_candidates] = i;
-        f->candidates[f->n_candidates++] = (gp_candidate){.column = i, .encoding = suggested[column->type]};
+        f->candidates[f->n_candidates++] = (gp_candidate){
+            .column = i, .encoding = suggested[column->type], .clip = gp_no_limits()};
     }
     f->roles.gaps = f->gaps;
     f->roles.n_gaps = o->missing == GP_MISSING_DROP ? f->n_candidates : 0;
@@ -119,6 +120,18 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
     for (size_t i = 0; st == ADVGP_OK && i < o->n_encode; i++) st = apply_encode(f, o->encode[i], err);
     if (st == ADVGP_OK && f->n_candidates == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s has no column left to predict from", f->source->label);
+    return st;
+}
+
+static advgp_status make_sample(gp_fit *f, advgp_error *err)
+{
+    advgp_status st = gp_sample_init(&f->sample, f->n_candidates, f->split->seed, err);
+    for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
+        gp_candidate *c = &f->candidates[i];
+        if (c->encoding != GP_ENCODING_NUMBER || f->source->columns[c->column].type == GP_BOOLEAN) continue;
+        c->sampled = gp_alloc(f->sample.capacity, sizeof *c->sampled);
+        if (!c->sampled) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.capacity);
+    }
     return st;
 }
 
@@ -160,6 +173,8 @@ static advgp_status add_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chun
     advgp_status st = gp_coerce_numbers(f->source, c->column, chunk, &c->buffer, &values, err);
     if (st == ADVGP_OK) st = gather(f, c, chunk, values, &n, err);
     if (st != ADVGP_OK) return st;
+    for (size_t i = 0; c->sampled && i < f->sample.n_picks; i++)
+        c->sampled[f->sample.picks[i].slot] = values[f->usable.rows[f->sample.picks[i].k]];
     if (c->encoding == GP_ENCODING_NUMBER) {
         gp_moments_add(&c->moments[0], n, f->x, f->w);
         return ADVGP_OK;
@@ -244,6 +259,7 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, advgp_error *err
     if (st == ADVGP_OK) st = gp_usable_chunk(&f->usable, f->source, &f->roles, f->split, chunk, err);
     if (st != ADVGP_OK || f->usable.n == 0) return st;
     add_target(f);
+    st = gp_sample_chunk(&f->sample, f->usable.before, f->usable.n, f->usable.w, err);
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         gp_candidate *c = &f->candidates[i];
         bool numbers = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
@@ -295,12 +311,14 @@ static void fit_fini(gp_fit *f)
     for (size_t i = 0; i < f->n_candidates; i++) {
         gp_categories_fini(&f->candidates[i].categories);
         gp_coerced_fini(&f->candidates[i].buffer);
+        gp_free(f->candidates[i].sampled);
     }
     gp_free(f->candidates);
     gp_free(f->gaps);
     gp_free(f->x);
     gp_free(f->w);
     gp_categories_fini(&f->groups);
+    gp_sample_fini(&f->sample);
     gp_usable_fini(&f->usable);
 }
 
@@ -312,6 +330,7 @@ advgp_status gp_schema_fit(gp_source *source, const gp_schema_options *options, 
     gp_fit f = {.source = source, .options = options, .split = split, .notes = notes};
     advgp_status st = find_roles(&f, err);
     if (st == ADVGP_OK) st = find_candidates(&f, err);
+    if (st == ADVGP_OK) st = make_sample(&f, err);
     if (st == ADVGP_OK) st = count_for_last(&f, err);
     if (st == ADVGP_OK) st = each_chunk(&f, add_chunk, progress, ctx, err);
     if (st == ADVGP_OK) st = gp_fit_decide(&f, out, err);

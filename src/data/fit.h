@@ -1,6 +1,7 @@
 // fit.h: the sums of the first pass, between fit.c, which gathers them, and decide.c, which turns them into a schema.
 #pragma once
 #include "data/moments.h"
+#include "data/sample.h"
 #include "data/schema.h"
 #include "data/usable.h"
 
@@ -10,6 +11,8 @@ typedef struct gp_candidate {          // a column that may become an input
     gp_encoding encoding;              // as forced; else what its type suggests (ONEHOT stands for any text)
     gp_moments moments[GP_TIME_PARTS]; // NUMBER uses the first
     gp_categories categories;
+    double *sampled; // NUMBER: values of the rows of the sample, NaN where missing; else NULL
+    gp_limits clip;
     size_t n_missing;
     double missing_weight;
     gp_coerced buffer;
@@ -27,6 +30,7 @@ typedef struct gp_fit {
     gp_usable usable;
     gp_moments y, fit_y; // of all usable rows; of those a target mean may use
     gp_categories groups;
+    gp_sample sample;
     double *x, *w; // scratch: finite values of a chunk and their weights
     size_t capacity;
 } gp_fit;

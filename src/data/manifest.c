@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { MANIFEST_MAX_BYTES = 1 << 28, VERSION = 1 };
+enum { MANIFEST_MAX_BYTES = 1 << 28, VERSION = 2 };
 
 advgp_status gp_manifest_init(gp_manifest *m, size_t n_train, advgp_error *err)
 {
@@ -149,9 +149,10 @@ static advgp_status read_manifest(const json_t *o, gp_manifest *m, advgp_error *
     if (!format || strcmp(format, "advgp-packed") != 0)
         return gp_fail(err, ADVGP_EFILE, "not a manifest of packed data");
     json_int_t version = json_integer_value(json_object_get(o, "version"));
-    if (version != VERSION)
-        return gp_fail(err, ADVGP_EFILE, "packed data of version %" JSON_INTEGER_FORMAT ", and this advgp reads %d",
-                       version, VERSION);
+    if (version < 1 || version > VERSION) // 1 is the same, with a schema that knows less
+        return gp_fail(err, ADVGP_EFILE,
+                       "packed data of version %" JSON_INTEGER_FORMAT ", and this advgp reads 1 to %d", version,
+                       VERSION);
     size_t n_train = 0;
     if (!element || (strcmp(element, "float32") != 0 && strcmp(element, "float64") != 0))
         return bad(err, "its kind of numbers");

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/status.h"
 #include "data/categories.h"
+#include "data/limits.h"
 #include "data/notes.h"
 #include "data/source.h"
 #include "data/split.h"
@@ -41,6 +42,8 @@ typedef struct gp_input { // one column of the table that the model uses
     gp_categories categories; // ONEHOT, TARGET: sorted
     double *category_values;  // TARGET: encoded value of each category, before standardising
     double prior;             // TARGET: the global mean
+    gp_limits range;          // NUMBER, TIME (days): least and most in training; no limits where that is not known
+    gp_limits clip;           // NUMBER: values beyond are taken as at these ends
     size_t first, n_encoded;  // its encoded columns
 } gp_input;
 
@@ -69,6 +72,7 @@ typedef struct gp_schema_options {
     gp_missing missing;
     gp_weights_are weights_are;
     bool log_target;
+    bool keep_outliers; // no column is clipped
 } gp_schema_options;
 
 enum { GP_ONEHOT_MAX = 32, GP_ONEHOT_FORCED_MAX = 1000, GP_ROWS_PER_CATEGORY = 20, GP_ROWS_MIN = 10 };

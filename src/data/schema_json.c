@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17 };
+enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17, SCHEMA_VERSION = 2 };
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 static json_t *strings_to_json(const gp_categories *c)
@@ -26,11 +26,22 @@ static json_t *numbers_to_json(const double *values, size_t n)
     return list;
 }
 
+// An end that is open is null.
+static void add_limits(json_t *o, const char *name, gp_limits limits)
+{
+    if (!gp_limits_any(limits)) return;
+    json_t *lo = isfinite(limits.lo) ? json_real(limits.lo) : json_null();
+    json_t *hi = isfinite(limits.hi) ? json_real(limits.hi) : json_null();
+    json_object_set_new(o, name, json_pack("[o, o]", lo, hi));
+}
+
 static json_t *input_to_json(const gp_input *input)
 {
     json_t *o = json_pack("{s:s, s:s, s:s, s:b}", "name", input->name, "type", gp_column_type_name(input->type),
                           "encoding", gp_encoding_name(input->encoding), "indicator", input->indicator);
     if (!o) return NULL;
+    add_limits(o, "range", input->range);
+    add_limits(o, "limits", input->clip);
     if (input->encoding == GP_ENCODING_TIME) {
         json_t *parts = json_array();
         for (int p = 0; p < GP_TIME_PARTS; p++)
@@ -47,18 +58,30 @@ static json_t *input_to_json(const gp_input *input)
     return o;
 }
 
+// A member lost to exhausted memory would mean something else.
+static bool limits_are_whole(const json_t *inputs, const gp_schema *s)
+{
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const json_t *o = json_array_get(inputs, i);
+        if (gp_limits_any(s->inputs[i].range) && !json_object_get(o, "range")) return false;
+        if (gp_limits_any(s->inputs[i].clip) && !json_object_get(o, "limits")) return false;
+    }
+    return true;
+}
+
 char *gp_schema_to_json(const gp_schema *s)
 {
     json_t *inputs = json_array();
     for (size_t i = 0; i < s->n_inputs; i++) json_array_append_new(inputs, input_to_json(&s->inputs[i]));
-    json_t *o = json_pack("{s:i, s:s, s:s?, s:b, s:s, s:f, s:f, s:I, s:f, s:o, s:o, s:o}", "version", 1, "target",
-                          s->target, "weights", s->weights, "log_target", s->log_target, "missing",
+    json_t *o = json_pack("{s:i, s:s, s:s?, s:b, s:s, s:f, s:f, s:I, s:f, s:o, s:o, s:o}", "version", SCHEMA_VERSION,
+                          "target", s->target, "weights", s->weights, "log_target", s->log_target, "missing",
                           gp_missing_name(s->missing), "y_mean", s->y_mean, "y_scale", s->y_scale, "rows",
                           (json_int_t)s->n_rows, "weight", s->n_weight, "inputs", inputs, "x_mean",
                           numbers_to_json(s->x_mean, s->d), "x_scale", numbers_to_json(s->x_scale, s->d));
     if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
-    bool whole = o && json_array_size(inputs) == s->n_inputs && (!s->weights || json_object_get(o, "weights_are"));
+    bool whole = o && json_array_size(inputs) == s->n_inputs && limits_are_whole(inputs, s) &&
+                 (!s->weights || json_object_get(o, "weights_are"));
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
     char *copy = text ? gp_copy_text(text) : NULL;
     free(text);
@@ -157,6 +180,17 @@ static advgp_status read_parts(const json_t *list, unsigned *parts, advgp_error 
     return *parts ? ADVGP_OK : bad(err, "a date without parts");
 }
 
+// Absent, as in version 1: no limits.
+static advgp_status read_limits(const json_t *o, gp_limits *out, advgp_error *err)
+{
+    *out = gp_no_limits();
+    if (!o) return ADVGP_OK;
+    const json_t *lo = json_array_get(o, 0), *hi = json_array_get(o, 1);
+    const bool ok = json_array_size(o) == 2 && (json_is_null(lo) || read_number(lo, &out->lo)) &&
+                    (json_is_null(hi) || read_number(hi, &out->hi)) && gp_limits_any(*out) && out->lo <= out->hi;
+    return ok ? ADVGP_OK : bad(err, "the limits of an input");
+}
+
 static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *err)
 {
     advgp_status st = copy_text(json_object_get(o, "name"), "an input lacks its name", &input->name, err);
@@ -169,6 +203,9 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     input->type = (gp_column_type)type;
     input->encoding = (gp_encoding)encoding;
     input->indicator = json_is_true(indicator);
+    st = read_limits(json_object_get(o, "range"), &input->range, err);
+    if (st == ADVGP_OK) st = read_limits(json_object_get(o, "limits"), &input->clip, err);
+    if (st != ADVGP_OK) return st;
     if (input->encoding == GP_ENCODING_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
     if (input->encoding == GP_ENCODING_NUMBER) return ADVGP_OK;
     st = read_categories(json_object_get(o, "categories"), &input->categories, err);
@@ -214,10 +251,11 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
     const json_t *version = json_object_get(o, "version"), *weights = json_object_get(o, "weights");
     const json_t *log_target = json_object_get(o, "log_target"), *rows = json_object_get(o, "rows");
     if (!json_is_integer(version)) return bad(err, "no version");
-    if (json_integer_value(version) != 1)
+    if (json_integer_value(version) < 1 || json_integer_value(version) > SCHEMA_VERSION)
         return gp_fail(err, ADVGP_EFILE,
-                       "the schema has version %" JSON_INTEGER_FORMAT ", and this advgp reads 1: use a newer advgp",
-                       json_integer_value(version));
+                       "the schema has version %" JSON_INTEGER_FORMAT
+                       ", and this advgp reads 1 to %d: use a newer advgp",
+                       json_integer_value(version), SCHEMA_VERSION);
     int missing = find_word(json_object_get(o, "missing"), GP_MISSING_ERROR + 1, missing_word);
     if (missing < 0 || !json_is_boolean(log_target) || !json_is_integer(rows) || json_integer_value(rows) < 0)
         return bad(err, "its policy or row count");

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "linalg/dense.h"
 #include "linalg/simd.h"
+#include "linalg/tile.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static void plan_component(gp_component *c, size_t d, gp_arena *arena)
     const size_t m = c->m;
     c->eta = gp_arena_doubles(arena, d);
     c->Z = gp_mat_of(gp_arena_doubles(arena, m * d), m, d);
-    c->distances = gp_mat_of(gp_arena_doubles(arena, (d + 2) * m), d + 2, m);
+    const size_t width = gp_tile_width(m);
+    c->distances = (gp_mat){.p = gp_arena_doubles(arena, (d + 2) * width), .rows = d + 2, .cols = m, .ld = width};
     c->K = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
     c->slope = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
     c->T = gp_mat_of(gp_arena_doubles(arena, m * c->M), m, c->M);
@@ -216,30 +218,48 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
 
 // ---- columns of a block of rows ---------------------------------------------------------------------------
 
-void gp_features_columns(const gp_features *f, gp_mat X1, gp_cmat Xsq, gp_mat K, double *slope)
+// The last column of X1 = [1 x .]: |x|^2 with weights eta.
+GP_VARIANTS(set_norms, (gp_mat X1, size_t d, const double *eta), (X1, d, eta))
+{
+    for (size_t i = 0; i < X1.rows; i++) {
+        double *x = X1.p + i * X1.ld + 1, part[4] = {0};
+        size_t k = 0;
+        for (; k + 4 <= d; k += 4)
+            for (size_t l = 0; l < 4; l++) part[l] += eta[k + l] * x[k + l] * x[k + l];
+        double sum = (part[0] + part[1]) + (part[2] + part[3]);
+        for (; k < d; k++) sum += eta[k] * x[k] * x[k];
+        x[d] = sum;
+    }
+}
+
+void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slope)
 {
     const size_t d = f->d, n_rows = X1.rows;
     for (size_t b = 0; b < f->n_components; b++) {
         const gp_component *c = &f->components[b];
-        for (size_t i = 0; i < n_rows; i++) X1.p[i * X1.ld + d + 1] = gp_dot(d, Xsq.p + i * Xsq.ld, c->eta);
-        gp_mat part = gp_mat_part(K, 0, c->col, n_rows, c->m);
-        gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(X1), gp_ro(c->distances), 0, part); // r^2, expanded
-        c->kernel->eval(part, c->a0sq, slope && c->kernel->slope_ratio == 0 ? slope + c->col : NULL);
+        double *slopes = slope && c->kernel->slope_ratio == 0 ? slope + c->col : NULL;
+        set_norms(X1, d, c->eta);
+        for (size_t i = 0; i < n_rows; i += GP_TILE_ROWS) { // so few that the kernel finds their distances in the cache
+            const size_t n = n_rows - i < GP_TILE_ROWS ? n_rows - i : GP_TILE_ROWS;
+            const gp_mat part = gp_mat_part(K, i, c->col, n, c->m);
+            gp_tile_product(gp_cmat_part(gp_ro(X1), i, 0, n, d + 2), gp_ro(c->distances), part); // r^2, expanded
+            c->kernel->eval(part, c->a0sq, slopes ? slopes + i * K.ld : NULL);
+        }
     }
     const size_t n_trend = f->n_cols - f->n_kernel_cols; // 0, 1 or d+1: the first columns of X1
     for (size_t i = 0; i < n_rows; i++)
         memcpy(K.p + i * K.ld + f->n_kernel_cols, X1.p + i * X1.ld, n_trend * sizeof(double));
 }
 
-// h = g o k in place of g, and its sum. Eight partial sums keep the order fixed and let the loop vectorise.
-GP_CLONES static double times_row(size_t n, double *restrict g, const double *restrict k)
+// h = g o k in place of g, and its sum.
+GP_VARIANTS(times_row, (size_t n, double *restrict g, const double *restrict k, double *sum), (n, g, k, sum))
 {
-    double part[8] = {0}, sum = 0;
+    double part[GP_LANES] = {0}, rest = 0;
     size_t j = 0;
-    for (; j + 8 <= n; j += 8)
-        for (size_t l = 0; l < 8; l++) part[l] += g[j + l] *= k[j + l];
-    for (; j < n; j++) sum += g[j] *= k[j];
-    return sum + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));
+    for (; j + GP_LANES <= n; j += GP_LANES)
+        for (size_t l = 0; l < GP_LANES; l++) part[l] += g[j + l] *= k[j + l];
+    for (; j < n; j++) rest += g[j] *= k[j];
+    *sum = rest + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));
 }
 
 void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slope, gp_mat G, gp_mat row_sums)
@@ -248,7 +268,7 @@ void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slop
         for (size_t b = 0; b < f->n_components; b++) {
             const gp_component *c = &f->components[b];
             const double *k = (c->kernel->slope_ratio != 0 ? K.p : slope) + i * K.ld + c->col;
-            row_sums.p[i * row_sums.ld + b] = times_row(c->m, G.p + i * G.ld + c->col, k);
+            times_row(c->m, G.p + i * G.ld + c->col, k, &row_sums.p[i * row_sums.ld + b]);
         }
 }
 

@@ -14,17 +14,14 @@ static void features_of(const problem *p, gp_features **f)
 static double *phi_of(const gp_features *f, size_t n, const double *X)
 {
     const size_t d = f->d;
-    double *X1 = doubles(n * (d + 2)), *Xsq = doubles(n * d), *K = doubles(n * f->n_cols), *phi = doubles(n * f->M);
+    double *X1 = doubles(n * (d + 2)), *K = doubles(n * f->n_cols), *phi = doubles(n * f->M);
     for (size_t i = 0; i < n; i++) {
         X1[i * (d + 2)] = 1;
-        for (size_t k = 0; k < d; k++) {
-            X1[i * (d + 2) + 1 + k] = X[i * d + k];
-            Xsq[i * d + k] = X[i * d + k] * X[i * d + k];
-        }
+        for (size_t k = 0; k < d; k++) X1[i * (d + 2) + 1 + k] = X[i * d + k];
     }
-    gp_features_columns(f, gp_mat_of(X1, n, d + 2), gp_cmat_of(Xsq, n, d), gp_mat_of(K, n, f->n_cols), NULL);
+    gp_features_columns(f, gp_mat_of(X1, n, d + 2), gp_mat_of(K, n, f->n_cols), NULL);
     gp_features_right(f, gp_cmat_of(K, n, f->n_cols), gp_mat_of(phi, n, f->M));
-    free(X1), free(Xsq), free(K);
+    free(X1), free(K);
     return phi;
 }
 

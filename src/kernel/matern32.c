@@ -4,9 +4,10 @@
 #include "linalg/simd.h"
 
 #include <math.h>
+#include <string.h>
 
 // t, but no further than where exp(-t) has become 0: an infinite distance gives 0, not infinity times 0.
-static inline double root(double s)
+GP_INLINE double root(double s)
 {
     const double t = sqrt(s > 0 ? 3 * s : 0 * s);
     return t > 1000 ? 1000 : t;
@@ -14,22 +15,38 @@ static inline double root(double s)
 
 // The slope is taken in s = r^2, not in r: the 1/r of the chain rule cancels, so it is finite (-3/2) where a row meets
 // an inducing input.
-GP_CLONES static void matern32_row(size_t n, double a0sq, double *k, double *slope)
+GP_INLINE void values(size_t n, double a0sq, double *k, double *slope)
 {
     for (size_t j = 0; j < n; j++) {
         const double t = root(k[j]);
         const double e = a0sq * gp_exp_nonpositive(-t);
         k[j] = (1 + t) * e;
-        slope[j] = -1.5 * e;
+        if (slope) slope[j] = -1.5 * e;
     }
 }
 
-GP_CLONES static void matern32_row_value(size_t n, double a0sq, double *k)
+// Whole vectors, the last one filled up: that costs less than its few numbers one by one.
+GP_VARIANTS(matern32_row, (size_t n, double a0sq, double *restrict k, double *restrict slope), (n, a0sq, k, slope))
 {
-    for (size_t j = 0; j < n; j++) {
-        const double t = root(k[j]);
-        k[j] = (1 + t) * (a0sq * gp_exp_nonpositive(-t));
-    }
+    size_t j = 0;
+    for (; j + GP_LANES <= n; j += GP_LANES) values(GP_LANES, a0sq, k + j, slope + j);
+    if (j == n) return;
+    double last[GP_LANES] = {0}, last_slope[GP_LANES];
+    memcpy(last, k + j, (n - j) * sizeof *k);
+    values(GP_LANES, a0sq, last, last_slope);
+    memcpy(k + j, last, (n - j) * sizeof *k);
+    memcpy(slope + j, last_slope, (n - j) * sizeof *k);
+}
+
+GP_VARIANTS(matern32_row_value, (size_t n, double a0sq, double *k), (n, a0sq, k))
+{
+    size_t j = 0;
+    for (; j + GP_LANES <= n; j += GP_LANES) values(GP_LANES, a0sq, k + j, NULL);
+    if (j == n) return;
+    double last[GP_LANES] = {0};
+    memcpy(last, k + j, (n - j) * sizeof *k);
+    values(GP_LANES, a0sq, last, NULL);
+    memcpy(k + j, last, (n - j) * sizeof *k);
 }
 
 static void matern32_eval(gp_mat K, double a0sq, double *slope)

@@ -1,6 +1,7 @@
 // dense.c: CBLAS behind dense.h.
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
+#include "linalg/simd.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -144,17 +145,38 @@ void gp_mat_mirror_upper(gp_mat A)
         for (size_t j = 0; j < i; j++) A.p[i * A.ld + j] = A.p[j * A.ld + i];
 }
 
+GP_VARIANTS(add_products, (size_t n, const double *x, const double *y, double *sum), (n, x, y, sum))
+{
+    double part[GP_LANES] = {0}, rest = 0;
+    size_t i = 0;
+    for (; i + GP_LANES <= n; i += GP_LANES)
+        for (size_t l = 0; l < GP_LANES; l++) part[l] += x[i + l] * y[i + l];
+    for (; i < n; i++) rest += x[i] * y[i];
+    *sum = rest + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));
+}
+
 double gp_dot(size_t n, const double *x, const double *y)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+    double sum;
+    add_products(n, x, y, &sum);
     return sum;
+}
+
+// 0 * x is 0 for a finite x and NaN otherwise: one test for the whole array.
+GP_VARIANTS(probe_all, (size_t n, const double *x, double *probe), (n, x, probe))
+{
+    double part[GP_LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + GP_LANES <= n; i += GP_LANES)
+        for (size_t l = 0; l < GP_LANES; l++) part[l] += 0 * x[i + l];
+    for (; i < n; i++) sum += 0 * x[i];
+    for (size_t l = 0; l < GP_LANES; l++) sum += part[l];
+    *probe = sum;
 }
 
 bool gp_all_finite(size_t n, const double *x)
 {
-    // 0 * x is 0 for a finite x and NaN otherwise: one test for the whole array, and the loop vectorises.
-    double probe = 0;
-    for (size_t i = 0; i < n; i++) probe += 0 * x[i];
+    double probe;
+    probe_all(n, x, &probe);
     return probe == 0;
 }

@@ -75,6 +75,16 @@ bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot)
     return true;
 }
 
+bool gp_cholesky(gp_mat K)
+{
+    const size_t n = K.rows;
+    if (n && lower_cholesky(K) != 0) return false;
+    for (size_t i = 0; i < n; i++) memset(K.p + i * K.ld + i + 1, 0, (n - i - 1) * sizeof *K.p);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(K.p[i * K.ld + i])) return false;
+    return true;
+}
+
 void gp_invert_upper(gp_mat R)
 {
     const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);

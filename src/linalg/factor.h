@@ -11,6 +11,10 @@
 // NULL, is its index.
 bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot);
 
+// Overwrites K (as above) by G, lower triangular with zeros above, such that K = G G^T. False, with K destroyed, where
+// K is not positive definite.
+bool gp_cholesky(gp_mat K);
+
 // R = R^-1 for upper triangular R with a non-zero diagonal; the strict lower part is neither read nor written.
 void gp_invert_upper(gp_mat R);
 

@@ -1,10 +1,51 @@
-// simd.h: how one C loop serves several CPUs. A function marked GP_CLONES is compiled for each of them, and the loader
-// picks the best once, at start. The loops themselves stay plain C that both compilers vectorise.
+// simd.h: how one C loop serves several CPUs. GP_VARIANTS compiles a function for each level of vector instructions,
+// and a call goes to the best that the CPU has. The loops themselves stay plain C, which gcc and clang vectorise alike.
+//
+//     GP_VARIANTS(scale, (size_t n, double by, double *x), (n, by, x))
+//     {
+//         for (size_t i = 0; i < n; i++) x[i] *= by;
+//     }
+//
+// makes a static void scale(size_t n, double by, double *x). A sum keeps GP_LANES partial sums, so that its order is
+// fixed.
 #pragma once
 
-// x86-64-v3 is AVX2 with FMA. clang 14 compiles the clones but its resolver picks the plain one, so it is spared them.
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && !defined(GP_NO_CLONES)
-#define GP_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+typedef enum gp_simd { GP_SIMD_PLAIN, GP_SIMD_AVX2, GP_SIMD_AVX512 } gp_simd;
+
+extern gp_simd gp_simd_now;          // the level that calls take; set before main
+gp_simd gp_simd_best(void);          // that of this CPU
+void gp_simd_limit(gp_simd highest); // for tests: as on a CPU that has no more. Not while others compute
+const char *gp_simd_name(gp_simd level);
+
+enum { GP_LANES = 8 };
+
+#define GP_INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define GP_VARIANTS(name, parameters, arguments)                                                  \
+    GP_INLINE void name##_loop parameters;                                                        \
+    static void name##_plain parameters                                                           \
+    {                                                                                             \
+        name##_loop arguments;                                                                    \
+    }                                                                                             \
+    __attribute__((target("avx2,fma"))) static void name##_avx2 parameters                        \
+    {                                                                                             \
+        name##_loop arguments;                                                                    \
+    }                                                                                             \
+    __attribute__((target("avx512f,avx512dq,avx512vl,fma"))) static void name##_avx512 parameters \
+    {                                                                                             \
+        name##_loop arguments;                                                                    \
+    }                                                                                             \
+    static void name parameters                                                                   \
+    {                                                                                             \
+        if (gp_simd_now == GP_SIMD_AVX2)                                                          \
+            name##_avx2 arguments;                                                                \
+        else if (gp_simd_now == GP_SIMD_AVX512)                                                   \
+            name##_avx512 arguments;                                                              \
+        else                                                                                      \
+            name##_plain arguments;                                                               \
+    }                                                                                             \
+    GP_INLINE void name##_loop parameters
 #else
-#define GP_CLONES
+#define GP_VARIANTS(name, parameters, arguments) static void name parameters
 #endif

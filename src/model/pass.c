@@ -251,7 +251,7 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
     gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
 
-    gp_features_columns(f, X1, Xsq, KY, gradient ? p->slope : NULL);
+    gp_features_columns(f, X1, KY, gradient ? p->slope : NULL);
     if (weighted) scale_rows(p, B);
     gp_mat left = KY;
     if (p->by_features)

@@ -55,6 +55,7 @@ advgp_status gp_predict_check(const gp_predictor *p, const gp_predict_work *work
     if (!X.rows) return ADVGP_OK;
     if (!X.p) return gp_fail(err, ADVGP_EINVAL, "predict: no inputs given");
     if (X.cols != p->d) return gp_fail(err, ADVGP_EINVAL, "predict: rows have %zu inputs, the model %zu", X.cols, p->d);
+    if (X.ld == X.cols && gp_all_finite(X.rows * X.cols, X.p)) return ADVGP_OK;
     for (size_t i = 0; i < X.rows; i++)
         if (!gp_all_finite(X.cols, X.p + i * X.ld))
             return gp_fail(err, ADVGP_EDATA, "predict: row %zu has an input that is not finite", i);
@@ -66,7 +67,7 @@ static advgp_status check_block(size_t first, size_t B, const double *mean, cons
                                 const double *residual, advgp_error *err)
 {
     for (size_t i = 0; i < B; i++)
-        if (!isfinite(mean[first + i]) || (spread && !isfinite(spread[i] + residual[i])))
+        if (!isfinite(mean[first + i]) || (spread && !isfinite(spread[i])) || (residual && !isfinite(residual[i])))
             return gp_fail(err, ADVGP_ENUMERIC, "predict: row %zu has inputs too large for double precision",
                            first + i);
     return ADVGP_OK;
@@ -77,22 +78,29 @@ static size_t rows_left(const gp_predict_work *work, gp_cmat X, size_t first)
     return X.rows - first < work->block_rows ? X.rows - first : work->block_rows;
 }
 
+// The variance, where asked for, into work->spread.
+static void predict_block(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, bool with_variance)
+{
+    if (with_variance && p->ops->in_one && p->ops->in_one(p, X, work->views, mean, work->spread)) return;
+    p->ops->block(p, X, work->views, mean, with_variance ? work->spread : NULL, with_variance ? work->residual : NULL);
+    for (size_t i = 0; with_variance && i < X.rows; i++) work->spread[i] += work->residual[i];
+}
+
 advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err)
 {
     advgp_status st = gp_predict_check(p, work, X, err);
     if (st != ADVGP_OK) return st;
     if (X.rows && !mean) return gp_fail(err, ADVGP_EINVAL, "predict: nowhere to put the mean");
-    double *spread = var_f || var_y ? work->spread : NULL, *residual = spread ? work->residual : NULL;
+    const bool with_variance = var_f || var_y;
     for (size_t first = 0; first < X.rows; first += work->block_rows) {
         const size_t B = rows_left(work, X, first);
-        p->ops->block(p, gp_cmat_part(X, first, 0, B, X.cols), work->views, mean + first, spread, residual);
-        for (size_t i = 0; spread && i < B; i++) { // before the check: whoever names the row looks for it here
-            const double var = spread[i] + residual[i];
-            if (var_f) var_f[first + i] = var;
-            if (var_y) var_y[first + i] = var + p->noise;
+        predict_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, with_variance);
+        for (size_t i = 0; with_variance && i < B; i++) { // before the check: whoever names the row looks for it here
+            if (var_f) var_f[first + i] = work->spread[i];
+            if (var_y) var_y[first + i] = work->spread[i] + p->noise;
         }
-        st = check_block(first, B, mean, spread, residual, err);
+        st = check_block(first, B, mean, with_variance ? work->spread : NULL, NULL, err);
         if (st != ADVGP_OK) return st;
     }
     return ADVGP_OK;

@@ -31,8 +31,9 @@ void gp_predict_work_free(gp_predict_work *work);
 advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err);
 
-// The same with var_f in its two parts: spread[n], which the training rows have narrowed (phi^T Sigma phi), and
-// residual[n], in which they have no say (what the kernels have beyond the features; 0 for an exact model).
+// The same with var_f in its two parts, by the plain way, which equals the quick one but for rounding: spread[n], which
+// the training rows have narrowed (phi^T Sigma phi), and residual[n], in which they have no say (what the kernels have
+// beyond the features; 0 for an exact model).
 advgp_status gp_predict_parts(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean,
                               double *spread, double *residual, advgp_error *err);
 double gp_predictor_noise(const gp_predictor *predictor); // sigma^2
@@ -44,7 +45,7 @@ advgp_status gp_predict_features(const gp_predictor *predictor, gp_predict_work 
 
 // ---- being one ------------------------------------------------------------------------------------------------------
 
-enum { GP_PREDICT_VIEWS = 5 };
+enum { GP_PREDICT_VIEWS = 4 };
 
 typedef struct gp_predictor_ops {
     // The arrays that a block of B rows needs, cut from arena into views (alloc.h: called twice).
@@ -53,6 +54,10 @@ typedef struct gp_predictor_ops {
     // negative. Cannot fail: what overflows becomes a number that is not finite.
     void (*block)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
                   double *spread, double *residual);
+    // May be NULL: mean and var_f = spread + residual of such a block, by a quicker way; false where this model has
+    // none.
+    bool (*in_one)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
+                   double *var_f);
     void (*free)(gp_predictor *self);
 } gp_predictor_ops;
 

@@ -1,6 +1,7 @@
 // predict_test.c: prediction against the plain reference, whatever the batches and the order of rows, and never a
 // negative variance.
 #include "fixture.h"
+#include "linalg/simd.h"
 #include "model/exact.h"
 #include "model/predict.h"
 #include "model/qw.h"
@@ -249,6 +250,52 @@ static void the_parts_of_the_variance_add_up(void **state)
     problem_fini(&p);
 }
 
+// q(w) at its optimum has Sigma <= I, and the variance comes in one: it equals the parts, the plain way, to rounding of
+// k(x, x), and where next to nothing is left of that, to eight digits of itself.
+static void the_variance_in_one_equals_its_parts(void **state)
+{
+    (void)state;
+    for (int level = GP_SIMD_PLAIN; level <= (int)gp_simd_best(); level++)
+        for (uint64_t seed = 701; seed <= 780; seed++) {
+            problem p;
+            advgp_error err = {0};
+            gp_simd_limit((gp_simd)level);
+            random_problem(&p, seed, 40);
+            p.theta[0] = seed % 3 ? -1 : -9; // with hardly any noise the rows leave little of the variance
+            engine e = engine_new(&p, 0);
+            gp_qw *qw = NULL;
+            gp_predictor *predictor = NULL;
+            gp_predict_work *work = NULL;
+            (void)run_pass(e, p.theta, p.rows, NULL, p.label);
+            CHECK_OK(gp_qw_new(p.layout.M, &qw, &err), p.label);
+            CHECK_OK(gp_qw_optimal(qw, gp_pass_stats(e.pass), p.theta[0], p.theta + p.layout.n_rest,
+                                   p.theta + p.layout.U, NULL, &err),
+                     p.label);
+            CHECK_OK(gp_predictor_new(&p.spec, p.theta, &predictor, &err), p.label);
+            CHECK_OK(gp_predict_work_new(predictor, 7, &work, &err), p.label);
+            answers got = answers_new(p.n), parts = answers_new(p.n);
+            CHECK_OK(gp_predict(predictor, work, p.rows.X, got.mean, got.var_f, NULL, &err), p.label);
+            CHECK_OK(gp_predict_parts(predictor, work, p.rows.X, parts.mean, parts.var_f, parts.var_y, &err), p.label);
+            CHECK_BITS(p.n, parts.mean, got.mean, p.label);
+            assert_true(predictor->ops->in_one(predictor, gp_cmat_part(p.rows.X, 0, 0, 7, p.d), work->views, got.mean,
+                                               got.var_y));
+            CHECK_BITS(7, got.var_f, got.var_y, p.label); // it was asked
+            for (size_t i = 0; i < p.n; i++) {
+                const double want = parts.var_f[i] + parts.var_y[i];
+                CHECK(got.var_f[i] > 0, p.label, "row %zu: %g", i, got.var_f[i]);
+                CHECK(fabs(got.var_f[i] - want) <= 1e-8 * want, p.label, "row %zu: %.17g, by parts %.17g", i,
+                      got.var_f[i], want);
+            }
+            gp_predict_work_free(work);
+            gp_predictor_free(predictor);
+            answers_free(got), answers_free(parts);
+            gp_qw_free(qw);
+            engine_free(e);
+            problem_fini(&p);
+        }
+    gp_simd_limit(GP_SIMD_AVX512);
+}
+
 static void wrong_calls_are_refused_with_a_message(void **state)
 {
     (void)state;
@@ -318,6 +365,7 @@ int main(void)
         cmocka_unit_test(prediction_is_exact_where_inducing_inputs_are_the_rows),
         cmocka_unit_test(the_variance_is_never_negative),
         cmocka_unit_test(the_parts_of_the_variance_add_up),
+        cmocka_unit_test(the_variance_in_one_equals_its_parts),
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

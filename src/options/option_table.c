@@ -4,6 +4,7 @@
 // enforces them.
 #include "options/option.h"
 
+#include "cluster/job.h"
 #include "data/shards.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
@@ -177,6 +178,27 @@ static bool is_named_file(const char *value)
 {
     const char *equals = strchr(value, '=');
     return equals && equals > value && equals[1];
+}
+
+static bool is_between(const char *item, double least, double most)
+{
+    double value;
+    return gp_text_real(item, &value) && value >= least && value <= most;
+}
+
+static bool is_level(const char *item)
+{
+    return is_between(item, 0.001, 0.999);
+}
+
+static bool is_quantile(const char *item)
+{
+    return is_between(item, 0.0001, 0.9999);
+}
+
+static bool is_threshold(const char *item)
+{
+    return is_between(item, -1e300, 1e300);
 }
 
 static bool is_encoding(const char *item)
@@ -369,6 +391,13 @@ const gp_option gp_option_table[] = {
      .fallback = "impute",
      .words = "impute|drop|error",
      .help = "a missing input becomes the mean and an indicator, drops its row, or is an error"},
+    {.name = "outliers",
+     .kind = GP_OPTION_CHOICE,
+     .verbs = TRAIN | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .fallback = "clip",
+     .words = "clip|keep",
+     .help = "values far beyond the bulk of a number column are taken as at its end, or kept as they are"},
     {.name = "encode",
      .kind = GP_OPTION_LIST,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,
@@ -1050,7 +1079,7 @@ const gp_option gp_option_table[] = {
      .value = "S",
      .fallback = "1",
      .min = 1,
-     .max = 256,
+     .max = GP_SERVERS_MAX,
      .help = "processes that keep the parameters, a range each; 1: the lead does. More need --optimizer prox; the "
              "launcher's tasks after the first are these"},
     {.name = "serve",
@@ -1127,15 +1156,46 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_OUTPUT,
      .fallback = "false",
      .help = "write the log over a file that is none; what is read is never written over"},
+    {.name = "by",
+     .kind = GP_OPTION_TEXT,
+     .verbs = EVALUATE,
+     .group = GP_GROUP_OUTPUT,
+     .value = "COL",
+     .help = "figures for each value of this column, too"},
     {.name = "interval",
-     .kind = GP_OPTION_REAL,
+     .kind = GP_OPTION_LIST,
      .verbs = PREDICT,
      .group = GP_GROUP_OUTPUT,
-     .value = "P",
+     .value = "P,...",
      .fallback = "0.9",
-     .min = 0.001,
-     .max = 0.999,
-     .help = "level of the calibrated interval lo, hi"},
+     .check = is_level,
+     .allowed = "a number from 0.001 to 0.999, or several",
+     .help = "level of the calibrated interval lo, hi; of several the columns are lo_P, hi_P"},
+    {.name = "quantiles",
+     .kind = GP_OPTION_LIST,
+     .verbs = PREDICT,
+     .group = GP_GROUP_OUTPUT,
+     .value = "U,...",
+     .check = is_quantile,
+     .allowed = "a number from 0.0001 to 0.9999, or several",
+     .help = "quantiles of what a row may turn out to be, in columns q_U"},
+    {.name = "exceeds",
+     .kind = GP_OPTION_LIST,
+     .verbs = PREDICT,
+     .group = GP_GROUP_OUTPUT,
+     .value = "T,...",
+     .check = is_threshold,
+     .allowed = "a number, or several",
+     .help = "the probability that the target is above T, in a column p_exceeds; of several p_exceeds_T"},
+    {.name = "draws",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = PREDICT,
+     .group = GP_GROUP_OUTPUT,
+     .value = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = 1000,
+     .help = "values drawn from the distribution of each row, independently, in columns draw_1 to draw_N"},
     {.name = "keep",
      .kind = GP_OPTION_LIST,
      .verbs = PREDICT,
@@ -1169,6 +1229,15 @@ const gp_option gp_option_table[] = {
      .fallback = "false",
      .help = "print the result as one JSON object on standard output"},
 
+    {.name = "seed",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = PREDICT,
+     .group = GP_GROUP_GENERAL,
+     .value = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = 9007199254740992.0,
+     .help = "of --draws: the same seed gives the same values"},
     {.name = "seed",
      .kind = GP_OPTION_INTEGER,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

@@ -18,7 +18,7 @@ typedef struct header {
     uint8_t kind, flags;
     uint64_t checksum; // xxh3 of all that follows, seeded with what stands before
     uint64_t run[2];
-    uint32_t epoch, worker, incarnation, reason;
+    uint32_t generation, worker, incarnation, reason;
     uint64_t sequence, version, token, fingerprint;
     double shard_weight, batch_weight;
     uint64_t rows, n_values, n_masked, n_shards, n_text;
@@ -66,7 +66,7 @@ void gp_message_encode(const gp_message *m, void *bytes)
                 .kind = (uint8_t)m->kind,
                 .flags = (uint8_t)m->flags,
                 .run = {m->run[0], m->run[1]},
-                .epoch = m->epoch,
+                .generation = m->generation,
                 .worker = m->worker,
                 .incarnation = m->incarnation,
                 .reason = (uint32_t)m->reason,
@@ -119,7 +119,7 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
     *m = (gp_message){.kind = (gp_message_kind)h.kind,
                       .flags = h.flags,
                       .run = {h.run[0], h.run[1]},
-                      .epoch = h.epoch,
+                      .generation = h.generation,
                       .worker = h.worker,
                       .incarnation = h.incarnation,
                       .reason = (gp_refusal)h.reason,

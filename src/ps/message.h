@@ -44,7 +44,7 @@
 //     HEARTBEAT   anybody         at any time, every heartbeat: it lives. In an interval worker and server name it to
 //                                 the lead (run, worker any): of one that is over they are told BYE. One without a run
 //                                 asks whether a lead is there, which answers with its own
-//     REFUSE      lead, server    to what is not welcome: reason; worker, incarnation, epoch and token of what it
+//     REFUSE      lead, server    to what is not welcome: reason; worker, incarnation, generation and token of what it
 //                                 answers                                                HELLO (UNKNOWN), ASK
 //                                                                                        (OTHER_RUN, FULL, TAKEN), or
 //                                                                                        none
@@ -123,7 +123,7 @@ typedef struct gp_message {
     gp_message_kind kind;
     unsigned flags;
     uint64_t run[2];      // which run this is of
-    uint32_t epoch;       // grows when the server is started again from a checkpoint
+    uint32_t generation;  // grows when the server is started again from a checkpoint
     uint32_t worker;      // HELLO: the wish, or GP_ANY_WORKER
     uint32_t incarnation; // of the worker, given by the server
     gp_refusal reason;    // REFUSE

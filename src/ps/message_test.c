@@ -24,7 +24,7 @@ static void sample_init(sample *s, gp_message_kind kind, uint64_t seed)
     s->m = (gp_message){.kind = kind,
                         .flags = (unsigned)gp_rng_below(&rng, 4),
                         .run = {gp_rng_u64(&rng), gp_rng_u64(&rng)},
-                        .epoch = (uint32_t)gp_rng_u64(&rng),
+                        .generation = (uint32_t)gp_rng_u64(&rng),
                         .worker = (uint32_t)gp_rng_u64(&rng),
                         .incarnation = (uint32_t)gp_rng_u64(&rng),
                         .reason = (gp_refusal)gp_rng_below(&rng, GP_N_REFUSALS),
@@ -48,7 +48,7 @@ static void sample_init(sample *s, gp_message_kind kind, uint64_t seed)
 static void check_same(const gp_message *a, const gp_message *b, const char *label)
 {
     CHECK(a->kind == b->kind && a->flags == b->flags && a->run[0] == b->run[0] && a->run[1] == b->run[1] &&
-              a->epoch == b->epoch && a->worker == b->worker && a->incarnation == b->incarnation &&
+              a->generation == b->generation && a->worker == b->worker && a->incarnation == b->incarnation &&
               a->reason == b->reason && a->sequence == b->sequence && a->version == b->version &&
               a->token == b->token && a->fingerprint == b->fingerprint && a->rows == b->rows &&
               a->n_values == b->n_values && a->n_masked == b->n_masked && a->n_shards == b->n_shards &&

@@ -98,7 +98,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     return ADVGP_OK;
 }
 
-// ---- saying ---------------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
 void gp_server_tell(const gp_server *s, const gp_ps_event *event)
 {
@@ -109,13 +109,13 @@ static gp_message message_for(const gp_server *s, gp_message_kind kind, uint32_t
 {
     return (gp_message){.kind = kind,
                         .run = {s->o.run[0], s->o.run[1]},
-                        .epoch = s->o.epoch,
+                        .generation = s->o.generation,
                         .worker = worker,
                         .incarnation = worker < s->o.workers_max ? s->members[worker].seen.incarnation : 0,
                         .version = s->version};
 }
 
-static void say(gp_server *s, size_t peer, const gp_message *message)
+static void enqueue(gp_server *s, size_t peer, const gp_message *message)
 {
     if (s->n_notes && s->n_notes == s->max_notes) s->first_note = (s->first_note + 1) % s->max_notes, s->n_notes--;
     s->notes[(s->first_note + s->n_notes++) % s->max_notes] = (note){peer, *message};
@@ -126,12 +126,12 @@ static void refuse(gp_server *s, size_t peer, const gp_message *to, gp_refusal r
     gp_message m = message_for(s, GP_REFUSE, to->worker);
     // So that the worker knows whether it is meant: it may be in another run by now, with the same numbers.
     m.run[0] = to->run[0], m.run[1] = to->run[1];
-    m.epoch = to->epoch, m.incarnation = to->incarnation;
+    m.generation = to->generation, m.incarnation = to->incarnation;
     m.sequence = to->sequence;
     m.token = to->token;
     m.reason = reason;
     s->counts.refused++;
-    say(s, peer, &m);
+    enqueue(s, peer, &m);
 }
 
 static bool is_due(const gp_server *s, const member *m)
@@ -336,7 +336,7 @@ static advgp_status put_out(gp_server *s, uint32_t worker, gp_refusal reason, ad
     gp_message m = message_for(s, GP_REFUSE, worker);
     m.reason = reason;
     s->counts.refused++;
-    say(s, s->members[worker].seen.peer, &m);
+    enqueue(s, s->members[worker].seen.peer, &m);
     return end_stay(s, worker, why[reason], true, err);
 }
 
@@ -439,7 +439,7 @@ static advgp_status on_hello(gp_server *s, double now, size_t peer, const gp_mes
         gp_message welcome = message_for(s, GP_WELCOME, k);
         welcome.token = hello->token;
         welcome.sequence = m->seen.sequence;
-        say(s, peer, &welcome);
+        enqueue(s, peer, &welcome);
     }
     return ADVGP_OK;
 }
@@ -578,7 +578,7 @@ static bool is_sender(const member *m, size_t peer, const gp_message *message)
 static member *member_of(gp_server *s, size_t peer, const gp_message *message)
 {
     const uint32_t k = message->worker;
-    const bool known = k < s->o.workers_max && s->live[k] && message->epoch == s->o.epoch &&
+    const bool known = k < s->o.workers_max && s->live[k] && message->generation == s->o.generation &&
                        message->run[0] == s->o.run[0] && message->run[1] == s->o.run[1];
     if (known && gp_server_is_of_this_life(&s->members[k], message) && is_sender(&s->members[k], peer, message))
         return &s->members[k];
@@ -596,7 +596,7 @@ advgp_status gp_server_on_message(gp_server *s, double now, size_t peer, const g
         gp_message bye = message_for(s, GP_BYE, message->worker);
         bye.incarnation = message->incarnation;
         bye.token = message->token;
-        say(s, peer, &bye);
+        enqueue(s, peer, &bye);
         return ADVGP_OK;
     }
     if (message->kind == GP_HELLO) return on_hello(s, now, peer, message, err);
@@ -636,6 +636,6 @@ void gp_server_end(gp_server *s)
     for (uint32_t k = 0; k < s->o.workers_max; k++) {
         if (!s->live[k]) continue;
         const gp_message bye = message_for(s, GP_BYE, k);
-        say(s, s->members[k].seen.peer, &bye);
+        enqueue(s, s->members[k].seen.peer, &bye);
     }
 }

@@ -71,7 +71,7 @@ typedef struct gp_server_options {
     size_t steps;     // versions in all: steps shrink linearly towards it; 0: they do not
     gp_on_loss on_loss;
     uint64_t run[2], fingerprint;
-    uint32_t epoch;
+    uint32_t generation;
     double lost_after;      // seconds without a word; 0: never
     double jump;            // a rise of the bound per row, beyond its usual spread, that is rolled back; 0: none is
     uint64_t jump_patience; // after so many in a row: a batch with a few wild rows jumps by itself, and is gone again
@@ -142,7 +142,7 @@ gp_server_counts gp_server_count(const gp_server *server);
 // Pushes that wait for an advance are not kept: they are computed again. The rule's state is the rule's.
 typedef struct gp_server_image {
     uint64_t version, oldest, candidate_version;
-    uint32_t epoch;
+    uint32_t generation;
     double damping, value, mean_value, deviation;
     uint64_t jumps;
     bool has_value, dealt;
@@ -155,7 +155,7 @@ typedef struct gp_server_image {
 } gp_server_image;
 gp_server_image gp_server_look(gp_server *server); // pointers into the server, valid until it is told the next thing
 // Before anybody has said hello; the arrays are copied. EINVAL where shapes differ; workers_max may be another, as long
-// as all who came have a place. The epoch is the image's plus one:
-// write a checkpoint right away, or a second crash would start the same epoch twice, and a worker's push of the first
-// could not be told from one of the second.
+// as all who came have a place. The generation is the image's plus one:
+// write a checkpoint right away, or a second crash would start the same generation twice, and a worker's push of the
+// first could not be told from one of the second.
 advgp_status gp_server_restore(gp_server *server, const gp_server_image *image, advgp_error *err);

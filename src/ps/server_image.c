@@ -71,7 +71,7 @@ gp_server_image gp_server_look(gp_server *s)
     gp_server_image image = {.version = s->collecting ? s->steps_version : s->version,
                              .oldest = s->collecting ? s->steps_oldest : s->oldest,
                              .candidate_version = s->candidate_version,
-                             .epoch = s->o.epoch,
+                             .generation = s->o.generation,
                              .damping = s->damping,
                              .value = s->value,
                              .mean_value = s->mean_value,
@@ -101,7 +101,7 @@ gp_server_image gp_server_look(gp_server *s)
 }
 
 // Far above what a run comes to, and far below what cannot be counted on.
-#define EPOCHS_MAX (UINT32_MAX / 2)
+#define STARTS_MAX (UINT32_MAX / 2)
 #define PUSHES_MAX ((uint64_t)1 << 53)
 
 // What no run leaves behind, whatever a checksum says: a server that believed it would wait for pushes that nobody can
@@ -111,7 +111,7 @@ static const char *wrong_number(const gp_server_image *image)
     const double numbers[] = {image->value, image->mean_value, image->deviation};
     if (image->oldest > image->version) return "an oldest version";
     if (image->candidate_version > image->version) return "a version of the candidate";
-    if (image->epoch > EPOCHS_MAX) return "an epoch";
+    if (image->generation > STARTS_MAX) return "a generation";
     if (image->jumps > image->version) return "a number of jumps";
     if (!(image->damping >= ldexp(1, -GP_MAX_ROLLED_BACK) && image->damping <= 1)) return "a damping";
     if (!gp_all_finite(3, numbers) || image->deviation < 0) return "a value of the bound";
@@ -134,7 +134,7 @@ static advgp_status check_image(const gp_server *s, const gp_server_image *image
     const char *wrong = wrong_number(image);
     if (wrong) return gp_fail(err, ADVGP_EFILE, "a checkpoint with %s that cannot be", wrong);
     for (size_t k = 0; k < image->n_workers; k++)
-        if (image->incarnation[k] > EPOCHS_MAX || image->sequence[k] > PUSHES_MAX ||
+        if (image->incarnation[k] > STARTS_MAX || image->sequence[k] > PUSHES_MAX ||
             (image->sent && !gp_all_finite(image->size, image->sent[k])))
             return gp_fail(err, ADVGP_EFILE, "a checkpoint with numbers of worker %zu that cannot be", k);
     for (size_t i = 0; image->dealt && i < image->n_shards; i++)
@@ -165,7 +165,7 @@ advgp_status gp_server_restore(gp_server *s, const gp_server_image *image, advgp
     memcpy(s->kept, image->kept, bytes);
     memcpy(s->candidate, image->candidate, bytes);
     s->version = image->version, s->oldest = image->oldest, s->candidate_version = image->candidate_version;
-    s->o.epoch = image->epoch + 1;
+    s->o.generation = image->generation + 1;
     s->damping = image->damping;
     s->value = image->value, s->mean_value = image->mean_value, s->has_value = image->has_value;
     s->deviation = image->deviation, s->jumps = image->jumps;

@@ -1,4 +1,4 @@
-// server_step.c: from pushes to versions: when the server may advance, the sum of the pushes, the judgement of the
+// server_step.c: from pushes to versions: when the server may advance, the sum of the pushes, the check of the
 // bound, roll-back; and the sums that are collected without a step.
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
@@ -75,7 +75,7 @@ static size_t sum_pushes(gp_server *s, double *age)
 }
 
 // What the pushes say of the parameters they were computed from: fine, or a reason to go back.
-static const char *judge_value(gp_server *s, size_t n_used)
+static const char *check_value(gp_server *s, size_t n_used)
 {
     const size_t bytes = s->range.count * sizeof(double);
     s->value = s->sum[0] / s->total;
@@ -97,23 +97,23 @@ static const char *judge_value(gp_server *s, size_t n_used)
     return NULL;
 }
 
-// Of a server, what judge_value changes: it is set back where a step is not made after all. (Of `kept` it needs not:
+// Of a server, what check_value changes: it is set back where a step is not made after all. (Of `kept` it needs not:
 // the candidate has been proven.)
-typedef struct judgement {
+typedef struct bound_state {
     double value, mean_value, deviation;
     uint64_t jumps, candidate_version;
     bool has_value;
-} judgement;
+} bound_state;
 
-static judgement judgement_of(const gp_server *s)
+static bound_state bound_of(const gp_server *s)
 {
-    return (judgement){s->value, s->mean_value, s->deviation, s->jumps, s->candidate_version, s->has_value};
+    return (bound_state){s->value, s->mean_value, s->deviation, s->jumps, s->candidate_version, s->has_value};
 }
 
-static void judge_as(gp_server *s, judgement j)
+static void restore_bound(gp_server *s, bound_state b)
 {
-    s->value = j.value, s->mean_value = j.mean_value, s->deviation = j.deviation;
-    s->jumps = j.jumps, s->candidate_version = j.candidate_version, s->has_value = j.has_value;
+    s->value = b.value, s->mean_value = b.mean_value, s->deviation = b.deviation;
+    s->jumps = b.jumps, s->candidate_version = b.candidate_version, s->has_value = b.has_value;
 }
 
 // The check comes after the rule's own memory has moved on: it is waited for.
@@ -131,8 +131,8 @@ static const char given_up[] = "someone ended it";
 
 static const char *try_step(gp_server *s, size_t n_used, double age, double shrink, advgp_error *err)
 {
-    const judgement judged = judgement_of(s);
-    const char *bad = judge_value(s, n_used);
+    const bound_state bound_before = bound_of(s);
+    const char *bad = check_value(s, n_used);
     if (bad) return bad;
     const gp_step_terms terms = {.n = s->total, .shrink = shrink, .damping = s->damping, .age = age};
     double *before = s->values; // free between two answers
@@ -140,7 +140,7 @@ static const char *try_step(gp_server *s, size_t n_used, double age, double shri
     const advgp_status st = s->o.rule->ops->step(s->o.rule, s->sum, &terms, s->theta, err);
     if (st == ADVGP_ESTOPPED) {
         memcpy(s->theta, before, s->range.count * sizeof(double));
-        judge_as(s, judged);
+        restore_bound(s, bound_before);
         return given_up;
     }
     if (st != ADVGP_OK) return "the step failed";

@@ -146,7 +146,7 @@ static gp_message from(const rig *r, gp_message_kind kind, uint32_t k)
 {
     return (gp_message){.kind = kind,
                         .run = {7, 8},
-                        .epoch = r->o.epoch,
+                        .generation = r->o.generation,
                         .worker = k,
                         .incarnation = r->incarnation[k],
                         .sequence = r->sequence[k]};
@@ -644,7 +644,7 @@ static void who_comes_back_takes_what_is_free_first(void **state)
     rig_init(&r, &newest_rule, 1, (gp_server_options){.workers_max = 2});
     join(&r, 0, 50);
     gp_message back = hello_of(&r, 0, 90);
-    back.incarnation = 4; // of an earlier epoch, when place 0 was its own
+    back.incarnation = 4; // of an earlier generation, when place 0 was its own
     tell(&r, 9, &back);
     CHECK_ANSWER(&r, 9, GP_WELCOME);
     assert_int_equal(answer_to(&r, 9)->m.worker, 1);
@@ -807,10 +807,10 @@ static void strangers_are_told_why(void **state)
         tell(&r, 4, &stranger);
         CHECK_ANSWER(&r, 4, GP_REFUSE);
         stranger = from(&r, kind, 0);
-        stranger.epoch = 1;
+        stranger.generation = 1;
         tell(&r, 4, &stranger);
         assert_int_equal(answer_to(&r, 4)->m.reason, GP_REFUSED_UNKNOWN);
-        assert_int_equal(answer_to(&r, 4)->m.epoch, 1); // the epoch of what was said
+        assert_int_equal(answer_to(&r, 4)->m.generation, 1); // the generation of what was said
     }
     gp_server_free(r.server);
 }
@@ -1213,15 +1213,15 @@ static void a_server_goes_on_from_an_image(void **state)
     start_all(&r, 2);
     push(&r, 0, 0, 1), push(&r, 1, 0, 2), push(&r, 0, 1, 3); // version 1, and one push waits
     gp_server_image image = gp_server_look(r.server);
-    assert_true(image.version == 1 && image.dealt && image.epoch == 0);
+    assert_true(image.version == 1 && image.dealt && image.generation == 0);
     assert_true(image.sequence[0] == 1 && image.sequence[1] == 1); // the push that waits is computed again
 
     rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 3});
     CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
-    next.o.epoch = gp_server_look(next.server).epoch;
-    assert_int_equal(next.o.epoch, 1);
+    next.o.generation = gp_server_look(next.server).generation;
+    assert_int_equal(next.o.generation, 1);
     CHECK_BITS(SIZE, gp_server_theta(r.server), gp_server_theta(next.server), "theta");
-    const gp_message old = from(&r, GP_PUSH, 0); // of the former epoch
+    const gp_message old = from(&r, GP_PUSH, 0); // of the former generation
     tell(&next, 1, &old);
     CHECK_ANSWER(&next, 1, GP_REFUSE);
     assert_int_equal(answer_to(&next, 1)->m.reason, GP_REFUSED_UNKNOWN);
@@ -1278,7 +1278,7 @@ static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **sta
         rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = places[i], .filter = filter});
         CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
         const gp_server_image again = gp_server_look(next.server); // before anybody came back
-        next.o.epoch = again.epoch;
+        next.o.generation = again.generation;
         assert_int_equal(again.n_workers, 4);
         join(&next, 0, 60), join(&next, 3, 63), pull(&next, 3);
         assert_int_equal(next.moved, 0);
@@ -1347,7 +1347,7 @@ static void rows_given_up_stay_so_after_a_restart(void **state)
         gp_server_free(r.server);
         r = next;
         image = gp_server_look(next.server);
-        next.o.epoch = restarts;
+        next.o.generation = restarts;
     }
     join(&next, 0, 50);
     CHECK_OK(gp_server_begin(next.server, &err), "begin");
@@ -1367,7 +1367,7 @@ static void where_all_rows_were_given_up_a_restart_has_them_again(void **state)
     const gp_server_image image = gp_server_look(r.server);
     rig_init(&next, &newest_rule, 1, (gp_server_options){.on_loss = GP_LOSS_DROP});
     CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
-    next.o.epoch = 1;
+    next.o.generation = 1;
     start_all(&next, 1);
     push(&next, 0, 0, 1);
     CHECK_CLOSE(60, next.rule.terms.n, 1e-15, "all rows");

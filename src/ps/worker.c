@@ -11,7 +11,7 @@ static const double resend_growth = 1.5, resend_most = 15;
 struct gp_worker {
     gp_worker_options o;
     gp_worker_state state;
-    uint32_t id, incarnation, epoch;
+    uint32_t id, incarnation, generation;
     uint64_t run[2];
     uint64_t sequence, version;
     unsigned flags; // of the parameters
@@ -41,7 +41,7 @@ static gp_message message_of(const gp_worker *w, gp_message_kind kind)
 {
     return (gp_message){.kind = kind,
                         .run = {w->run[0], w->run[1]},
-                        .epoch = w->epoch,
+                        .generation = w->generation,
                         .worker = w->id,
                         .incarnation = w->incarnation,
                         .sequence = w->sequence,
@@ -56,7 +56,7 @@ static void ask(gp_worker *w, gp_message request)
     w->patience = w->o.resend;
 }
 
-static void say_hello(gp_worker *w)
+static void send_hello(gp_worker *w)
 {
     w->state = GP_WORKER_HELLO;
     gp_message hello = message_of(w, GP_HELLO);
@@ -82,7 +82,7 @@ advgp_status gp_worker_new(const gp_worker_options *o, gp_worker **out, advgp_er
         gp_worker_free(w);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker of %zu parameters", o->size);
     }
-    say_hello(w);
+    send_hello(w);
     *out = w;
     return ADVGP_OK;
 }
@@ -92,7 +92,7 @@ advgp_status gp_worker_new(const gp_worker_options *o, gp_worker **out, advgp_er
 static void on_welcome(gp_worker *w, const gp_message *m)
 {
     if (w->state != GP_WORKER_HELLO || m->token != w->token) return;
-    w->id = m->worker, w->incarnation = m->incarnation, w->epoch = m->epoch;
+    w->id = m->worker, w->incarnation = m->incarnation, w->generation = m->generation;
     w->run[0] = m->run[0], w->run[1] = m->run[1];
     w->sequence = m->sequence;
     w->version = 0;
@@ -118,8 +118,8 @@ static bool fits(const gp_worker *w, const gp_message *m)
 
 static void on_parameters(gp_worker *w, const gp_message *m)
 {
-    if (w->state != GP_WORKER_PULL || m->worker != w->id || m->sequence != w->sequence || m->epoch != w->epoch ||
-        m->incarnation != w->incarnation || !fits(w, m))
+    if (w->state != GP_WORKER_PULL || m->worker != w->id || m->sequence != w->sequence ||
+        m->generation != w->generation || m->incarnation != w->incarnation || !fits(w, m))
         return;
     if (m->flags & GP_FLAG_FULL) {
         memcpy(w->theta, m->values, w->o.size * sizeof(double));
@@ -147,11 +147,11 @@ static advgp_status on_refuse(gp_worker *w, const gp_message *m, advgp_error *er
     // A hello is known by its token, all else by who said it. What was said before a new hello is of no account.
     const bool mine = w->state == GP_WORKER_HELLO ? m->token == w->token
                                                   : m->worker == w->id && m->incarnation == w->incarnation &&
-                                                        m->epoch == w->epoch && of_this_run(w, m);
+                                                        m->generation == w->generation && of_this_run(w, m);
     if (!mine) return ADVGP_OK;
     if (m->reason == GP_REFUSED_UNKNOWN) { // the server was started again, or gave this worker up
         w->token = w->token * UINT64_C(6364136223846793005) + 1442695040888963407; // another number of its own
-        say_hello(w);
+        send_hello(w);
         return ADVGP_OK;
     }
     w->state = GP_WORKER_ENDED;

@@ -60,8 +60,13 @@ static void tell(gp_worker *w, double now, const gp_message *m)
 
 static gp_message welcome_of(uint64_t token)
 {
-    return (gp_message){
-        .kind = GP_WELCOME, .run = {7, 8}, .epoch = 3, .worker = 2, .incarnation = 6, .sequence = 10, .token = token};
+    return (gp_message){.kind = GP_WELCOME,
+                        .run = {7, 8},
+                        .generation = 3,
+                        .worker = 2,
+                        .incarnation = 6,
+                        .sequence = 10,
+                        .token = token};
 }
 
 static const uint32_t shards[SHARDS] = {1, 3, 4, 0, 2};
@@ -73,7 +78,7 @@ static gp_message parameters_of(uint64_t sequence, uint64_t version, double firs
     return (gp_message){.kind = GP_PARAMETERS,
                         .flags = GP_FLAG_FULL,
                         .run = {7, 8},
-                        .epoch = 3,
+                        .generation = 3,
                         .worker = 2,
                         .incarnation = 6,
                         .sequence = sequence,
@@ -88,7 +93,7 @@ static gp_message refusal_of(gp_refusal reason, uint64_t token, uint32_t incarna
 {
     return (gp_message){.kind = GP_REFUSE,
                         .run = {7, 8},
-                        .epoch = 3,
+                        .generation = 3,
                         .worker = 2,
                         .incarnation = incarnation,
                         .token = token,
@@ -122,7 +127,7 @@ static void hello_pull_compute_push(void **state)
     tell(w, 0, &welcome);
     assert_int_equal(gp_worker_id(w), 2);
     m = next_of(w, 0);
-    assert_true(m.kind == GP_PULL && m.sequence == 10 && m.incarnation == 6 && m.epoch == 3 && m.worker == 2);
+    assert_true(m.kind == GP_PULL && m.sequence == 10 && m.incarnation == 6 && m.generation == 3 && m.worker == 2);
     assert_false(gp_worker_upcoming(w, &ahead)); // its shards are not known
     for (uint64_t t = 0; t < 5; t++) {
         const gp_message p = parameters_of(10 + t, 40 + t, (double)t);
@@ -238,7 +243,7 @@ static void what_is_meant_for_others_or_for_before_is_not_taken(void **state)
         if (what == 5) p.n_shards = 0;
         if (what == 0) p.sequence = 9;
         if (what == 1) p.incarnation = 5;
-        if (what == 2) p.epoch = 2;
+        if (what == 2) p.generation = 2;
         if (what == 3) p.n_values = SIZE - 1;
         if (what == 6) p.worker = 1;
         tell(w, 0, &p);
@@ -291,7 +296,7 @@ static void who_is_unknown_says_hello_by_another_token(void **state)
     assert_int_equal(next_of(w, 0).kind, GP_PULL);
     m = refusal_of(GP_REFUSED_REPLACED, 0, 6); // its former self
     tell(w, 0, &m);
-    m = refusal_of(GP_REFUSED_REPLACED, 0, 8), m.epoch = 2; // what it said to a former server
+    m = refusal_of(GP_REFUSED_REPLACED, 0, 8), m.generation = 2; // what it said to a former server
     tell(w, 0, &m);
     assert_int_equal(gp_worker_state_of(w), GP_WORKER_PULL);
     gp_worker_free(w);

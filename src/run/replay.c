@@ -13,11 +13,11 @@ typedef struct answer {
 } answer;
 
 // A worker as far as the log knows it. Answers of the server wait here until the log shows which one it used.
-typedef struct ghost {
+typedef struct replayed_worker {
     gp_worker *worker;
     answer *answers; // [room], n_made of them made, n_answers in use, oldest first
     size_t n_answers, n_made, room;
-} ghost;
+} replayed_worker;
 
 typedef struct replay {
     gp_run base;
@@ -25,9 +25,9 @@ typedef struct replay {
     size_t part;
     bool part_ended; // at a checkpoint
     gp_row_computer *computer;
-    ghost *ghosts; // [workers]
-    bool over;     // a collection has begun, or the log is at its end
-    uint64_t rows; // of each worker, in the collection
+    replayed_worker *workers; // [workers]
+    bool over;                // a collection has begun, or the log is at its end
+    uint64_t rows;            // of each worker, in the collection
     unsigned long n_lines;
 } replay;
 
@@ -54,14 +54,14 @@ static bool make_answer(const gp_run *run, answer *a)
 }
 
 // Mostly there is one: more only where a worker asked again and again.
-static bool make_room(const gp_run *run, ghost *g)
+static bool make_room(const gp_run *run, replayed_worker *g)
 {
     if (g->n_answers < g->n_made) return true;
     if (!gp_grow(&g->answers, &g->room, g->n_made, g->n_made + 1, sizeof *g->answers)) return false;
     return make_answer(run, &g->answers[g->n_made++]); // one that was half made is freed with the others
 }
 
-static advgp_status keep_answer(replay *r, ghost *g, const gp_message *m, advgp_error *err)
+static advgp_status keep_answer(replay *r, replayed_worker *g, const gp_message *m, advgp_error *err)
 {
     if (!make_room(&r->base, g)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the answers to a worker");
     answer *a = &g->answers[g->n_answers++];
@@ -79,7 +79,7 @@ static advgp_status hear(replay *r, advgp_error *err)
     size_t peer;
     advgp_status st = ADVGP_OK;
     while (st == ADVGP_OK && gp_server_next(r->base.server, 0, &peer, &m)) {
-        ghost *g = &r->ghosts[peer];
+        replayed_worker *g = &r->workers[peer];
         if (m.kind == GP_PARAMETERS)
             st = keep_answer(r, g, &m, err);
         else if (g->worker)
@@ -88,11 +88,11 @@ static advgp_status hear(replay *r, advgp_error *err)
     return st;
 }
 
-static advgp_status say(replay *r, uint32_t k, advgp_error *err)
+static advgp_status deliver(replay *r, uint32_t k, advgp_error *err)
 {
     gp_message m;
     advgp_status st = ADVGP_OK;
-    while (st == ADVGP_OK && gp_worker_next(r->ghosts[k].worker, 0, &m))
+    while (st == ADVGP_OK && gp_worker_next(r->workers[k].worker, 0, &m))
         st = gp_server_on_message(r->base.server, 0, k, &m, err);
     return st;
 }
@@ -103,7 +103,7 @@ static advgp_status say(replay *r, uint32_t k, advgp_error *err)
 static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
     const gp_run *run = &r->base;
-    ghost *g = &r->ghosts[line->worker];
+    replayed_worker *g = &r->workers[line->worker];
     const gp_worker_options o = {
         .size = run->layout.size,
         .push_size = gp_row_computer_push_size(run->layout, run->o.rule, gp_range_all(run->layout)),
@@ -114,8 +114,8 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
     gp_worker_free(g->worker);
     g->n_answers = 0;
     advgp_status st = gp_worker_new(&o, &g->worker, err);
-    if (st == ADVGP_OK) st = say(r, line->worker, err); // hello
-    if (st == ADVGP_OK) st = hear(r, err);              // welcome; the pull comes when the log says so
+    if (st == ADVGP_OK) st = deliver(r, line->worker, err); // hello
+    if (st == ADVGP_OK) st = hear(r, err);                  // welcome; the pull comes when the log says so
     if (st != ADVGP_OK) return st;
     if (gp_server_member(run->server, line->worker).incarnation != line->incarnation)
         return disagree(r, err, "a worker has another incarnation");
@@ -124,7 +124,7 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
 
 static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
-    ghost *g = &r->ghosts[line->worker];
+    replayed_worker *g = &r->workers[line->worker];
     const gp_computer computer = gp_row_computer_of(r->computer);
     size_t i = g->n_answers;
     while (i-- > 0) {
@@ -140,13 +140,13 @@ static advgp_status pushed(replay *r, const gp_pslog_line *line, advgp_error *er
         return disagree(r, err, "a worker could not take the parameters it used");
     g->n_answers = 0;
     st = gp_worker_compute(g->worker, &computer, err);
-    return st == ADVGP_OK ? say(r, line->worker, err) : st;
+    return st == ADVGP_OK ? deliver(r, line->worker, err) : st;
 }
 
 static advgp_status pulled(replay *r, const gp_pslog_line *line, advgp_error *err)
 {
-    if (!r->ghosts[line->worker].worker) return disagree(r, err, "a worker pulled that had not joined");
-    return say(r, line->worker, err);
+    if (!r->workers[line->worker].worker) return disagree(r, err, "a worker pulled that had not joined");
+    return deliver(r, line->worker, err);
 }
 
 static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_error *err)
@@ -154,7 +154,7 @@ static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_erro
     const gp_server_image image = gp_server_look(r->base.server);
     const gp_message pull = {.kind = GP_PULL,
                              .run = {r->base.o.seed, 1},
-                             .epoch = image.epoch,
+                             .generation = image.generation,
                              .worker = line->worker,
                              .incarnation = line->incarnation,
                              .sequence = gp_server_member(r->base.server, line->worker).sequence};
@@ -237,12 +237,12 @@ static advgp_status replay_turn(gp_run *run, double seconds, advgp_error *err)
 static void replay_stop(gp_run *run)
 {
     replay *r = (replay *)run;
-    for (size_t k = 0; r->ghosts && k < gp_run_members(run); k++) {
-        gp_worker_free(r->ghosts[k].worker);
-        for (size_t i = 0; i < r->ghosts[k].n_made; i++) free_answer(&r->ghosts[k].answers[i]);
-        gp_free(r->ghosts[k].answers);
+    for (size_t k = 0; r->workers && k < gp_run_members(run); k++) {
+        gp_worker_free(r->workers[k].worker);
+        for (size_t i = 0; i < r->workers[k].n_made; i++) free_answer(&r->workers[k].answers[i]);
+        gp_free(r->workers[k].answers);
     }
-    gp_free(r->ghosts);
+    gp_free(r->workers);
     gp_row_computer_free(r->computer);
 }
 
@@ -265,8 +265,8 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
         st = gp_row_computer_new(&c, &r->computer, err);
     }
     if (st == ADVGP_OK) {
-        r->ghosts = gp_alloc(gp_run_members(&r->base), sizeof *r->ghosts);
-        if (!r->ghosts) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", gp_run_members(&r->base));
+        r->workers = gp_alloc(gp_run_members(&r->base), sizeof *r->workers);
+        if (!r->workers) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", gp_run_members(&r->base));
     }
     if (st == ADVGP_OK) st = gp_server_allow(r->base.server, 0, err);
     if (st != ADVGP_OK) {

@@ -107,7 +107,7 @@ static void post(actor *a, const gp_message *m)
     l->m.shards = l->shards = copy_of(m->shards, m->n_shards * sizeof(uint32_t));
 }
 
-static void say_all(stage *s)
+static void send_all(stage *s)
 {
     gp_message m;
     size_t peer;
@@ -195,7 +195,7 @@ static void perform(stage *s, const script *sc, uint64_t until, bool collect)
         } else if (k != 3 || chance > 0.8) { // the last one is slow
             act(s, k);
         }
-        say_all(s);
+        send_all(s);
     }
     fail_msg("no progress at version %llu", (unsigned long long)gp_server_version(s->run.server));
 }
@@ -243,7 +243,7 @@ static void check_script(const script *sc, size_t n_kinds_wanted, const gp_ps_ev
     memcpy(theta, gp_server_theta(s.run.server), l->layout.size * sizeof *theta);
     const uint64_t version = gp_server_version(s.run.server);
     gp_server_collect(s.run.server, theta, GP_FLAG_ALL_ROWS, 0);
-    say_all(&s);
+    send_all(&s);
     perform(&s, sc, 0, true);
     const double *sum = gp_server_collected(s.run.server);
 

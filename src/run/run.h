@@ -41,7 +41,7 @@ typedef struct gp_run_ops {
     advgp_status (*turn)(gp_run *run, double seconds, advgp_error *err);
     void (*wake)(gp_run *run); // from any thread: ends a turn that waits; may be NULL
     // Sends what the server has to say by now; may be NULL. A turn does so, too.
-    advgp_status (*say)(gp_run *run, advgp_error *err);
+    advgp_status (*send)(gp_run *run, advgp_error *err);
     void (*stop)(gp_run *run); // the workers end, and what belongs to them is freed
 } gp_run_ops;
 

@@ -16,7 +16,7 @@ typedef struct worker_thread {
     pthread_t thread;
     bool started;
     gp_row_computer *computer;
-    gp_worker_life life;
+    gp_worker_loop_options life;
     atomic_bool ended; // status and error may be read
     advgp_status status;
     advgp_error error;
@@ -48,7 +48,7 @@ static void *work(void *arg)
     worker_thread *m = arg;
     gp_interrupt scope;
     gp_interrupt_open(&scope, is_over, m->team);
-    m->status = gp_worker_live(&m->life, &m->error);
+    m->status = gp_worker_loop(&m->life, &m->error);
     (void)gp_interrupt_close(&scope);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
@@ -58,7 +58,7 @@ static void *work(void *arg)
 
 // ---- the server's turns ---------------------------------------------------------------------------------------------
 
-static advgp_status say_all(team *t, advgp_error *err)
+static advgp_status send_all(team *t, advgp_error *err)
 {
     gp_message m;
     size_t peer;
@@ -88,21 +88,21 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     size_t peer, n;
     const void *bytes;
     gp_message m;
-    advgp_status st = say_all(t, err); // what a call from outside left to say
+    advgp_status st = send_all(t, err); // what a call from outside left to say
     if (st == ADVGP_OK) st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) {
         st = gp_message_decode(bytes, n, &t->limits, &m, err); // from our own threads: it is sound
         if (st == ADVGP_OK && m.kind != GP_BYE) st = gp_server_on_message(run->server, gp_clock_wall(), peer, &m, err);
-        if (st == ADVGP_OK) st = say_all(t, err);
+        if (st == ADVGP_OK) st = send_all(t, err);
     }
     // What ended a worker explains whatever else has gone wrong since.
     const advgp_status of_worker = failure(t, err);
     return of_worker == ADVGP_OK ? st : of_worker;
 }
 
-static advgp_status team_say(gp_run *run, advgp_error *err)
+static advgp_status team_send(gp_run *run, advgp_error *err)
 {
-    return say_all((team *)run, err);
+    return send_all((team *)run, err);
 }
 
 static void team_wake(gp_run *run)
@@ -156,7 +156,7 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
 }
 
 static const gp_run_ops team_ops = {
-    .start = team_start, .turn = team_turn, .wake = team_wake, .say = team_say, .stop = team_stop};
+    .start = team_start, .turn = team_turn, .wake = team_wake, .send = team_send, .stop = team_stop};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
     if (st != ADVGP_OK) return st;
-    m->life = (gp_worker_life){
+    m->life = (gp_worker_loop_options){
         .endpoint = t->endpoints[1 + k],
         .computer = gp_row_computer_of(m->computer),
         .delays = run->o.delays,

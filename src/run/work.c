@@ -8,27 +8,27 @@
 
 static const double look_up = 0.25, idle_patience = 3600; // seconds
 
-typedef struct living {
-    const gp_worker_life *life;
+typedef struct worker_loop {
+    const gp_worker_loop_options *life;
     gp_worker *worker;
     gp_message_limits limits;
     gp_sender sender;
-} living;
+} worker_loop;
 
-static advgp_status say(living *l, const gp_message *m, advgp_error *err)
+static advgp_status send(worker_loop *l, const gp_message *m, advgp_error *err)
 {
     return gp_sender_send(&l->sender, l->life->endpoint, 0, m, err);
 }
 
-static advgp_status say_all(living *l, advgp_error *err)
+static advgp_status send_all(worker_loop *l, advgp_error *err)
 {
     gp_message m;
     advgp_status st = ADVGP_OK;
-    while (st == ADVGP_OK && gp_worker_next(l->worker, gp_clock_wall(), &m)) st = say(l, &m, err);
+    while (st == ADVGP_OK && gp_worker_next(l->worker, gp_clock_wall(), &m)) st = send(l, &m, err);
     return st;
 }
 
-static advgp_status listen(living *l, double seconds, advgp_error *err)
+static advgp_status listen(worker_loop *l, double seconds, advgp_error *err)
 {
     gp_endpoint *e = l->life->endpoint;
     size_t peer, n;
@@ -44,7 +44,7 @@ static advgp_status listen(living *l, double seconds, advgp_error *err)
 }
 
 // Sleeps with an ear open: the end of the run ends it.
-static advgp_status nap(living *l, double seconds, advgp_error *err)
+static advgp_status nap(worker_loop *l, double seconds, advgp_error *err)
 {
     const double until = gp_clock_wall() + seconds;
     advgp_status st = ADVGP_OK;
@@ -56,20 +56,20 @@ static advgp_status nap(living *l, double seconds, advgp_error *err)
     return st;
 }
 
-static advgp_status compute(living *l, advgp_error *err)
+static advgp_status compute(worker_loop *l, advgp_error *err)
 {
-    const gp_worker_life *life = l->life;
+    const gp_worker_loop_options *life = l->life;
     const uint32_t k = gp_worker_id(l->worker);
     const double delay = k < life->n_delays ? life->delays[k] : 0;
     const advgp_status st = gp_worker_compute(l->worker, &life->computer, err);
     return st == ADVGP_OK && delay > 0 && !gp_worker_sums_all(l->worker) ? nap(l, delay, err) : st;
 }
 
-static advgp_status live(living *l, advgp_error *err)
+static advgp_status live(worker_loop *l, advgp_error *err)
 {
     const gp_computer *computer = &l->life->computer;
     const double patience = l->life->worker.resend > 0 ? look_up : idle_patience;
-    advgp_status st = say_all(l, err);
+    advgp_status st = send_all(l, err);
     while (st == ADVGP_OK && gp_worker_state_of(l->worker) != GP_WORKER_ENDED) {
         gp_work next;
         if (gp_worker_state_of(l->worker) == GP_WORKER_READY) {
@@ -78,15 +78,15 @@ static advgp_status live(living *l, advgp_error *err)
             if (computer->fetch && gp_worker_upcoming(l->worker, &next)) computer->fetch(computer->ctx, &next);
             st = listen(l, patience, err);
         }
-        if (st == ADVGP_OK) st = say_all(l, err);
+        if (st == ADVGP_OK) st = send_all(l, err);
     }
     return st;
 }
 
-advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
+advgp_status gp_worker_loop(const gp_worker_loop_options *life, advgp_error *err)
 {
     const gp_worker_options *o = &life->worker;
-    living l = {.life = life, .limits = {.values = o->size, .masked = o->size, .shards = o->n_shards}};
+    worker_loop l = {.life = life, .limits = {.values = o->size, .masked = o->size, .shards = o->n_shards}};
     const gp_message_limits largest = {
         .values = o->push_size > o->size ? o->push_size : o->size, .shards = o->n_shards, .text = sizeof err->text};
     advgp_status st = gp_worker_new(o, &l.worker, err);
@@ -97,7 +97,7 @@ advgp_status gp_worker_live(const gp_worker_life *life, advgp_error *err)
         if (st != ADVGP_OK && gp_worker_leave(l.worker, &bye)) {
             if (err && !gp_worker_refused(l.worker)) // else the server knows
                 bye.text = err->text, bye.n_text = strnlen(err->text, sizeof err->text);
-            (void)say(&l, &bye, NULL);
+            (void)send(&l, &bye, NULL);
         }
     }
     gp_sender_fini(&l.sender);

@@ -1,32 +1,78 @@
 // assess.c: a model and its baselines answer for the same rows.
 #include "score/assess.h"
+#include "base/alloc.h"
 #include "score/calibrate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 const double gp_levels[GP_LEVELS] = {0.5, 0.8, 0.9, 0.95, 0.99};
+const double gp_judged_level = 0.9;
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
-void gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *line)
+enum { KEPT_MAX = 65536, TENTH_ROWS_MIN = 10 };
+
+typedef struct gp_tally_row {
+    double key, prediction, sd, w, width;
+    bool inside;
+} gp_tally_row;
+
+advgp_status gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *line, advgp_error *err)
 {
-    *t = (gp_tally){.schema = model->schema, .line = line};
+    *t = (gp_tally){.schema = model->schema, .line = line, .stride = 1};
+    gp_scores_init(&t->scores, model);
     for (size_t l = 0; l < GP_LEVELS; l++) {
-        t->calibrated[l] = gp_model_interval(model, gp_levels[l]);
+        gp_scores_interval(&t->scores, gp_levels[l], t->calibrated[l]);
         t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
     }
+    t->kept = gp_alloc(KEPT_MAX, sizeof *t->kept);
+    return t->kept ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the figures of %d rows", KEPT_MAX);
 }
 
-// Of the interval of so many standard deviations, in the target's own units.
-static double width_of(const gp_schema *s, double mean, double deviations)
+void gp_tally_fini(gp_tally *t)
 {
-    const double half = s->y_scale * deviations, centre = s->y_mean + s->y_scale * mean;
-    return s->log_target ? exp(centre + half) - exp(centre - half) : 2 * half;
+    gp_free(t->kept);
+    t->kept = NULL;
 }
 
-void gp_tally_add(gp_tally *t, double w, const double *x, double y, double mean, double var_y)
+// Where there is no more room, every second row goes, and of those that follow as many fewer stay.
+static void keep(gp_tally *t, gp_tally_row row)
 {
-    const double sd = sqrt(var_y), away = fabs(y - mean) / sd, target = gp_schema_target(t->schema, y);
+    if ((t->n - 1) % t->stride) return;
+    if (t->n_kept == KEPT_MAX) {
+        for (size_t i = 0; i < KEPT_MAX / 2; i++) t->kept[i] = t->kept[2 * i];
+        t->n_kept = KEPT_MAX / 2;
+        t->stride *= 2;
+    }
+    t->kept[t->n_kept++] = row;
+}
+
+static gp_row_figures judge(gp_tally *t, double w, double y, double mean, double sd)
+{
+    const gp_distribution d = {.scores = &t->scores, .schema = t->schema, .mean = mean, .sd = sd};
+    const double target = gp_schema_target(t->schema, y), e = (y - mean) / sd;
+    gp_row_figures f = {.error = target - gp_predicted_mean(t->schema, mean, sd * sd),
+                        .crps = gp_distribution_crps(&d, target)};
+    for (size_t l = 0; l < GP_LEVELS; l++) {
+        double ends[2];
+        gp_distribution_interval(&d, gp_levels[l], ends);
+        const bool inside = t->calibrated[l][0] <= e && e <= t->calibrated[l][1];
+        t->inside[l] += w * inside;
+        t->inside_gaussian[l] += w * (fabs(e) <= t->gaussian[l]);
+        t->width[l] += w * (ends[1] - ends[0]);
+        if (gp_levels[l] == gp_judged_level)
+            f.inside = inside, f.width = ends[1] - ends[0], f.winkler = gp_winkler(ends, gp_judged_level, target);
+    }
+    t->crps += w * f.crps;
+    t->winkler += w * f.winkler;
+    t->nlp_calibrated -= w * gp_distribution_log_density(&d, target);
+    return f;
+}
+
+gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, double mean, double var_y)
+{
+    const double target = gp_schema_target(t->schema, y);
     if (!t->n++) t->y_first = target;
     gp_score_add(&t->model, t->schema, w, y, mean, var_y);
     t->y += w * (target - t->y_first);
@@ -35,14 +81,41 @@ void gp_tally_add(gp_tally *t, double w, const double *x, double y, double mean,
     // own errors (the mean's is 1, as the target is standardised).
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);
     if (t->line) gp_score_add(&t->linear, t->schema, w, y, gp_linear_predict(t->line, x), t->line->variance);
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        t->inside[l] += w * (away <= t->calibrated[l]);
-        t->inside_gaussian[l] += w * (away <= t->gaussian[l]);
-        t->width[l] += w * width_of(t->schema, mean, t->calibrated[l] * sd);
+    const gp_row_figures f = judge(t, w, y, mean, sqrt(var_y));
+    keep(t, (gp_tally_row){.prediction = target - f.error,
+                           .sd = gp_predicted_sd(t->schema, mean, var_y),
+                           .w = w,
+                           .width = f.width,
+                           .inside = f.inside});
+    return f;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const double x = ((const gp_tally_row *)a)->key, y = ((const gp_tally_row *)b)->key;
+    return (x > y) - (x < y);
+}
+
+// Rows are sorted by key.
+static void cut_tenths(const gp_tally *t, gp_tenth *out)
+{
+    qsort(t->kept, t->n_kept, sizeof *t->kept, by_key);
+    for (size_t k = 0; k < GP_TENTHS; k++) {
+        const size_t from = t->n_kept * k / GP_TENTHS, to = t->n_kept * (k + 1) / GP_TENTHS;
+        double n = 0, inside = 0, width = 0;
+        for (size_t i = from; i < to; i++) {
+            const gp_tally_row *row = &t->kept[i];
+            n += row->w, inside += row->w * row->inside, width += row->w * row->width;
+        }
+        out[k] = (gp_tenth){.from = t->kept[from].key,
+                            .to = t->kept[to - 1].key,
+                            .rows = to - from,
+                            .coverage = n > 0 ? inside / n : NAN,
+                            .width = n > 0 ? width / n : NAN};
     }
 }
 
-void gp_tally_end(const gp_tally *t, gp_assessment *out)
+void gp_tally_end(gp_tally *t, gp_assessment *out)
 {
     const double n = t->model.n;
     out->n_scored = t->n;
@@ -54,13 +127,22 @@ void gp_tally_end(const gp_tally *t, gp_assessment *out)
         out->coverage_gaussian[l] = n > 0 ? t->inside_gaussian[l] / n : NAN;
         out->width[l] = n > 0 ? t->width[l] / n : NAN;
     }
+    out->crps = n > 0 ? t->crps / n : NAN;
+    out->winkler = n > 0 ? t->winkler / n : NAN;
+    out->mnlp_calibrated = n > 0 ? t->nlp_calibrated / n : NAN;
+    out->n_tenths = t->n_kept >= TENTH_ROWS_MIN * GP_TENTHS ? GP_TENTHS : 0;
+    if (!out->n_tenths) return;
+    for (size_t i = 0; i < t->n_kept; i++) t->kept[i].key = t->kept[i].prediction;
+    cut_tenths(t, out->by_prediction);
+    for (size_t i = 0; i < t->n_kept; i++) t->kept[i].key = t->kept[i].sd;
+    cut_tenths(t, out->by_sd);
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
 static void add_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
 {
-    gp_tally_add(ctx, w, x, y, mean, var_y);
+    (void)gp_tally_add(ctx, w, x, y, mean, var_y);
 }
 
 // Every figure is of these rows, all of them.
@@ -68,9 +150,10 @@ static advgp_status score_all(const gp_assessor *a, gp_reader *reader, gp_part p
                               advgp_error *err)
 {
     gp_tally tally;
-    gp_tally_init(&tally, a->model, &a->fit);
-    const advgp_status st = gp_predict_rows(a->predictor, reader, part, 0, add_row, &tally, err);
-    gp_tally_end(&tally, out);
+    advgp_status st = gp_tally_init(&tally, a->model, &a->fit, err);
+    if (st == ADVGP_OK) st = gp_predict_rows(a->predictor, reader, part, 0, add_row, &tally, err);
+    if (st == ADVGP_OK) gp_tally_end(&tally, out);
+    gp_tally_fini(&tally);
     return st;
 }
 

@@ -1,6 +1,7 @@
 // assess.h: how good a model is on rows whose target is known, for every method and for `evaluate` the same: intervals
 // that cover what they say, errors, and two baselines beside them.
 #pragma once
+#include "score/distribution.h"
 #include "score/linear_fit.h"
 #include "score/score.h"
 #include "store/modelfile.h"
@@ -11,6 +12,15 @@ typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST 
 enum { GP_LEVELS = 5 };
 extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
 
+extern const double gp_judged_level; // 0.9: what the figures of one interval are of
+
+enum { GP_TENTHS = 10 };
+typedef struct gp_tenth { // of the rows, in the order of what they are cut by
+    double from, to;      // of it
+    size_t rows;
+    double coverage, width;
+} gp_tenth;
+
 typedef struct gp_assessment {
     gp_scored scored;
     size_t n_scored;
@@ -18,7 +28,18 @@ typedef struct gp_assessment {
     double baseline_mean, baseline_linear;                    // RMSE; NaN where there is no such baseline
     double coverage[GP_LEVELS], coverage_gaussian[GP_LEVELS]; // at gp_levels
     double width[GP_LEVELS];                                  // of calibrated intervals, on average
+    // Of the calibrated distribution: CRPS, Winkler's score of the interval at gp_judged_level, likelihood.
+    double crps, winkler, mnlp_calibrated;
+    // That interval by tenth of the prediction and of its standard deviation; n_tenths 0: too few rows.
+    size_t n_tenths;
+    gp_tenth by_prediction[GP_TENTHS], by_sd[GP_TENTHS];
 } gp_assessment;
+
+// What the calibrated distribution says about one row, in the target's own units; the interval is at gp_judged_level.
+typedef struct gp_row_figures {
+    double error, crps, winkler, width;
+    bool inside;
+} gp_row_figures;
 
 // The sums of an assessment: rows are added one by one, standardised, as score.h has them.
 typedef struct gp_tally {
@@ -26,13 +47,19 @@ typedef struct gp_tally {
     const gp_linear *line; // may be NULL: no such baseline
     size_t n;
     gp_score model, mean, linear;
-    double y_first, y, yy;                             // the target about its first value
-    double calibrated[GP_LEVELS], gaussian[GP_LEVELS]; // half intervals, in standard deviations
+    double y_first, y, yy; // the target about its first value
+    gp_scores scores;
+    double calibrated[GP_LEVELS][2], gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
     double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];
+    double crps, winkler, nlp_calibrated;
+    struct gp_tally_row *kept; // every stride-th row, for the tenths: of many rows a sample
+    size_t n_kept, stride;
 } gp_tally;
-void gp_tally_init(gp_tally *tally, const gp_model *model, const gp_linear *line); // both are borrowed
-void gp_tally_add(gp_tally *tally, double w, const double *x, double y, double mean, double var_y);
-void gp_tally_end(const gp_tally *tally, gp_assessment *out); // all but `scored`
+// model and line are borrowed. On failure, too, fini is due.
+advgp_status gp_tally_init(gp_tally *tally, const gp_model *model, const gp_linear *line, advgp_error *err);
+gp_row_figures gp_tally_add(gp_tally *tally, double w, const double *x, double y, double mean, double var_y);
+void gp_tally_end(gp_tally *tally, gp_assessment *out); // all but `scored`
+void gp_tally_fini(gp_tally *tally);
 
 // What answers: the model and its baselines. All of it is borrowed but predictor and fit.
 typedef struct gp_assessor {

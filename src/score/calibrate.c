@@ -1,7 +1,8 @@
-// calibrate.c: scores s_i = |y_i - mean_i| / sd_i of rows the model has not seen, for the table of the model.
+// calibrate.c: scores (y_i - mean_i) / sd_i of rows the model has not seen, for the table of the model.
 #include "score/calibrate.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
+#include "score/distribution.h"
 
 #include <math.h>
 
@@ -42,7 +43,7 @@ static advgp_status held_out_scores(void *ctx, gp_batch rows, advgp_error *err)
     walk *w = ctx;
     advgp_status st = gp_predict(w->predictor, w->work, rows.X, w->mean, NULL, w->var, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++)
-        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / sqrt(w->var[i]);
+        if (!rows.w || rows.w[i] != 0) w->scores[w->n++] = (rows.y[i] - w->mean[i]) / sqrt(w->var[i]);
     return st;
 }
 
@@ -59,7 +60,7 @@ static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
         if (weight == 0) continue;
         const double h = fmin(weight * w->var[i] / noise, 1 - 1e-6);
         const double var = noise + w->var[i] / (1 - h) + w->residual[i];
-        w->scores[w->n++] = fabs(rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
+        w->scores[w->n++] = (rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
     }
     return st;
 }

@@ -8,7 +8,14 @@
 double gp_predicted_mean(const gp_schema *schema, double mean, double var_y)
 {
     const double centre = schema->y_mean + schema->y_scale * mean;
-    return schema->log_target ? exp(centre + 0.5 * var_y * schema->y_scale * schema->y_scale) : centre;
+    const double sd = schema->y_scale * sqrt(var_y);
+    return schema->log_target ? exp(centre + sd * sd / 2) : centre;
+}
+
+double gp_predicted_sd(const gp_schema *schema, double mean, double var)
+{
+    const double sd = schema->y_scale * sqrt(var);
+    return schema->log_target ? gp_predicted_mean(schema, mean, var) * sqrt(expm1(sd * sd)) : sd;
 }
 
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)

@@ -4,9 +4,10 @@
 #include "data/schema.h"
 #include "model/predict.h"
 
-// A prediction in the target's own units. For a log-target the mean is the lognormal mean and the median exp of the
-// mean.
+// A prediction in the target's own units, and its standard deviation. For a log-target both are of the lognormal
+// variable, and the median is exp of the mean.
 double gp_predicted_mean(const gp_schema *schema, double mean, double var_y);
+double gp_predicted_sd(const gp_schema *schema, double mean, double var);
 
 typedef struct gp_score {
     double n, squares, absolute, nlp; // sums over rows, weighted

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "cluster/follower.h"
+#include "ps/server_copy.h"
 #include "sim/events.h"
 
 #include <inttypes.h>
@@ -12,10 +13,10 @@
 #include <string.h>
 
 // A process that is started again is another peer; a server that is, listens elsewhere.
-enum { SLOTS = 48, HUBS = 20, JOBS = 512, GHOSTS = 96 };
+enum { SLOTS = 48, HUBS = 20, JOBS = 512, LATE_BEATS = 96 };
 static const double tick = 0.25, slack = 6; // seconds
 
-typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, GHOST, BACK, FAULT, REPAIR } event_kind;
+typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, LATE_BEAT, BACK, FAULT, REPAIR } event_kind;
 
 typedef struct hub { // whom others connect to
     gp_net *net;
@@ -38,14 +39,14 @@ typedef struct keeper {
     double since; // when it began, or was last away
     uint64_t lost, moved;
     uint64_t version;
-    struct theatre *t;
+    struct simulation *t;
     struct process *p; // NULL: the lead's
 } keeper;
 
-typedef struct ghost { // a sign of life of one who is dead, for the bug
+typedef struct late_beat { // a sign of life of one who is dead
     size_t at, from, to;
     gp_message sign;
-} ghost;
+} late_beat;
 
 typedef struct process {
     size_t who; // 1 ..: workers, then servers
@@ -58,24 +59,19 @@ typedef struct process {
     char name[24], address[8];
     gp_rng rng;
     bool computing, opening, in_vain, ended, stops, cut;
-    uint64_t job;   // how many it has had
-    double awake;   // it stands still until then
-    uint64_t asked; // its last token, for the bug
+    uint64_t job; // how many it has had
+    double awake; // it stands still until then
     keeper keeps;
 } process;
 
 typedef struct checkpoint {
     size_t stage;
-    gp_server_image image; // its arrays are ours
-    double *numbers;
-    uint64_t *integers;
-    const double **copies;
-    uint64_t counter;
+    gp_server_copy server;
 } checkpoint;
 
 typedef enum act { DEAD, RUNS, EVALUATES, COLLECTS, PARTS, GONE } act;
 
-typedef struct theatre {
+typedef struct simulation {
     const gp_sim_training_options *o;
     gp_sim_training_outcome *out;
     advgp_error *err;
@@ -108,34 +104,34 @@ typedef struct theatre {
     uint64_t brought[2]; // the run of the last values that a server brought
     uint64_t present[2]; // the last interval that was given
     uint64_t made;       // versions of the stages before
-    ghost ghosts[GHOSTS];
-    size_t n_ghosts;
-} theatre;
+    late_beat late_beats[LATE_BEATS];
+    size_t n_late_beats;
+} simulation;
 
 // ---- small things ---------------------------------------------------------------------------------------------------
 
-static void note(theatre *t, uint64_t a, uint64_t b)
+static void note(simulation *t, uint64_t a, uint64_t b)
 {
     t->out->hash = gp_hash_u64(t->out->hash ^ a, b);
 }
 
-static void break_law(theatre *t, gp_law law)
+static void break_law(simulation *t, gp_law law)
 {
     if (t->law == GP_LAW_NONE) t->law = law;
 }
 
-static void fail_with(theatre *t, advgp_status st)
+static void fail_with(simulation *t, advgp_status st)
 {
     if (t->status == ADVGP_OK) t->status = st;
 }
 
-static void plan(theatre *t, double time, event_kind what, size_t who, uint64_t life)
+static void plan(simulation *t, double time, event_kind what, size_t who, uint64_t life)
 {
     if (!gp_events_plan(&t->events, time, (int)what, who, life))
         fail_with(t, gp_fail(t->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
 }
 
-static process *process_of(theatre *t, size_t who)
+static process *process_of(simulation *t, size_t who)
 {
     return &t->processes[who - 1];
 }
@@ -152,26 +148,26 @@ static bool same(const uint64_t a[2], const uint64_t b[2])
     return a[0] == b[0] && a[1] == b[1];
 }
 
-static void say_of(theatre *t, const char *name, const char *text)
+static void report_of(simulation *t, const char *name, const char *text)
 {
     if (strstr(text, "it begins with these")) t->out->fewer = true;
     if (strstr(text, "are made again")) t->out->abandoned++;
     if (t->o->shown) fprintf(stderr, "%9.3f %s: %s\n", t->now, name, text);
 }
 
-static void lead_says(void *ctx, const char *text)
+static void lead_reports(void *ctx, const char *text)
 {
-    say_of(ctx, "lead", text);
+    report_of(ctx, "lead", text);
 }
 
-static void process_says(void *ctx, const char *text)
+static void process_reports(void *ctx, const char *text)
 {
     const process *p = ctx;
-    say_of(p->keeps.t, p->name, text);
+    report_of(p->keeps.t, p->name, text);
 }
 
 // Which lead gave the job of that run? 0: nobody has.
-static uint64_t giver_of(const theatre *t, const uint64_t run[2])
+static uint64_t giver_of(const simulation *t, const uint64_t run[2])
 {
     for (size_t i = t->n_given; i-- > 0 && i + JOBS > t->n_given;)
         if (same(t->given[i % JOBS], run)) return t->given[i % JOBS][2];
@@ -180,7 +176,7 @@ static uint64_t giver_of(const theatre *t, const uint64_t run[2])
 
 // ---- the network ----------------------------------------------------------------------------------------------------
 
-static void post(theatre *t, size_t at, size_t from, size_t peer, const gp_message *m)
+static void transmit(simulation *t, size_t at, size_t from, size_t peer, const gp_message *m)
 {
     const size_t n = gp_message_size(m);
     if (n > t->bytes_room) {
@@ -199,7 +195,7 @@ static void post(theatre *t, size_t at, size_t from, size_t peer, const gp_messa
     fail_with(t, gp_net_send(t->hubs[at].ends[from], peer, t->bytes, n, t->now, (double)n, t->err));
 }
 
-static size_t open_hub(theatre *t, size_t owner)
+static size_t open_hub(simulation *t, size_t owner)
 {
     const size_t at = t->n_hubs;
     if (at == HUBS) {
@@ -217,7 +213,7 @@ static size_t open_hub(theatre *t, size_t owner)
     return at;
 }
 
-static void cut_slot(theatre *t, size_t s, bool cut)
+static void cut_slot(simulation *t, size_t s, bool cut)
 {
     for (size_t i = 0; i < t->n_hubs; i++) gp_net_cut(t->hubs[i].net, s, cut);
 }
@@ -227,7 +223,7 @@ static void cut_slot(theatre *t, size_t s, bool cut)
 static void on_event(void *ctx, const gp_ps_event *e)
 {
     keeper *k = ctx;
-    theatre *t = k->t;
+    simulation *t = k->t;
     if (k->watch) gp_watch_event(k->watch, e);
     if (e->kind == GP_EVENT_LOST && gp_server_begun(k->server)) k->lost++;
     if (e->kind == GP_EVENT_MOVED && e->from != GP_NOBODY) k->moved++;
@@ -242,7 +238,7 @@ static void on_event(void *ctx, const gp_ps_event *e)
 
 static advgp_status keep(keeper *k, gp_range range, const double *theta, size_t workers, const uint64_t run[2])
 {
-    theatre *t = k->t;
+    simulation *t = k->t;
     gp_rule_options ro = t->o->rule_options;
     gp_server_options so = t->o->server;
     ro.range = range;
@@ -273,7 +269,7 @@ static void drop(keeper *k)
 }
 
 // Nobody is a member long after it has left, unless whoever keeps it was away himself.
-static void check_keeper(theatre *t, keeper *k)
+static void check_keeper(simulation *t, keeper *k)
 {
     if (!k->server || !k->watch) return;
     gp_watch_server(k->watch, k->server);
@@ -288,23 +284,23 @@ static void check_keeper(theatre *t, keeper *k)
 
 // ---- followers ------------------------------------------------------------------------------------------------------
 
-static void process_goes_on(theatre *t, process *p);
+static void process_goes_on(simulation *t, process *p);
 
 static bool route(const process *p, size_t line, size_t *at, size_t *from, size_t *to);
 
-static void haunt(theatre *t, const process *p)
+static void beat_on(simulation *t, const process *p)
 {
-    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_ghosts < GHOSTS; line++) {
-        ghost *g = &t->ghosts[t->n_ghosts];
+    for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines) && t->n_late_beats < LATE_BEATS; line++) {
+        late_beat *g = &t->late_beats[t->n_late_beats];
         if (!gp_follower_sign(p->machine, (long)line, &g->sign) || !route(p, line, &g->at, &g->from, &g->to)) continue;
-        plan(t, t->now, GHOST, t->n_ghosts++, 0);
+        plan(t, t->now, LATE_BEAT, t->n_late_beats++, 0);
     }
 }
 
-static void process_dies(theatre *t, process *p)
+static void process_dies(simulation *t, process *p)
 {
     if (!p->machine) return;
-    if (t->o->bug == GP_SIM_BUG_UNDEAD) haunt(t, p);
+    if (t->o->tampering && t->o->tampering->beats_outlive) beat_on(t, p);
     drop(&p->keeps);
     gp_follower_free(p->machine);
     p->machine = NULL;
@@ -314,7 +310,7 @@ static void process_dies(theatre *t, process *p)
     for (size_t i = 0; i < t->n_hubs; i++) gp_net_clear(t->hubs[i].net, p->slot);
 }
 
-static void process_starts(theatre *t, process *p)
+static void process_starts(simulation *t, process *p)
 {
     if (p->machine || p->ended || t->act == GONE) return;
     if (t->n_slots == SLOTS) {
@@ -323,7 +319,7 @@ static void process_starts(theatre *t, process *p)
     }
     p->slot = ++t->n_slots;
     t->slots[p->slot] = (slot){.who = p->who};
-    p->job = 0, p->asked = 0, p->awake = 0, p->stops = false;
+    p->job = 0, p->awake = 0, p->stops = false;
     snprintf(p->name, sizeof p->name, "%s%zu.%" PRIu64, p->serves ? "server" : "worker", p->who, p->life);
     if (p->serves) {
         p->hub = open_hub(t, p->who);
@@ -336,7 +332,7 @@ static void process_starts(theatre *t, process *p)
                                     .yields = true,
                                     .random = gp_hash_u64(t->o->seed, 1000 + t->n_slots),
                                     .give_up = t->o->give_up,
-                                    .say = process_says,
+                                    .report = process_reports,
                                     .ctx = p};
     fail_with(t, gp_follower_new(&fo, t->now, &p->machine, t->err));
     if (!p->machine) return;
@@ -359,21 +355,23 @@ static bool route(const process *p, size_t line, size_t *at, size_t *from, size_
     return *at != 0 || line == 0;
 }
 
-static void process_sends(theatre *t, process *p)
+static bool is_sent(const simulation *t, size_t who, const gp_message *m)
+{
+    const gp_sim_tampering *hand = t->o->tampering;
+    return !hand || !hand->sends || hand->sends(hand->ctx, who, m);
+}
+
+static void process_sends(simulation *t, process *p)
 {
     gp_message m;
     size_t line, at, from, to;
     while (p->machine && gp_follower_next(p->machine, t->now, &line, &m)) {
-        if (t->o->bug == GP_SIM_BUG_ASKS_ONCE && m.kind == GP_ASK) {
-            if (m.token == p->asked) continue;
-            p->asked = m.token;
-        }
-        if (route(p, line, &at, &from, &to)) post(t, at, from, to, &m);
+        if (is_sent(t, p->who, &m) && route(p, line, &at, &from, &to)) transmit(t, at, from, to, &m);
     }
 }
 
 // It has ended by itself: it says why, or was told to.
-static void process_ends(theatre *t, process *p)
+static void process_ends(simulation *t, process *p)
 {
     advgp_error why = {0};
     const advgp_status st = gp_follower_outcome(p->machine, NULL, &why);
@@ -389,7 +387,7 @@ static void process_ends(theatre *t, process *p)
     if (st != ADVGP_OK && !p->stops && t->act != GONE && t->act != PARTS) plan(t, t->now + 5, START, p->who, p->life);
 }
 
-static void process_goes_on(theatre *t, process *p)
+static void process_goes_on(simulation *t, process *p)
 {
     if (!p->machine) return;
     process_sends(t, p);
@@ -420,7 +418,7 @@ static void process_goes_on(theatre *t, process *p)
     }
 }
 
-static void process_opened(theatre *t, process *p)
+static void process_opened(simulation *t, process *p)
 {
     const gp_job *job = gp_follower_job(p->machine);
     const gp_server_options *so = &t->o->server;
@@ -432,7 +430,7 @@ static void process_opened(theatre *t, process *p)
     p->opening = false;
     if (gp_follower_state_of(p->machine) != GP_FOLLOWER_OPENS) return;
     if (p->serves) {
-        const gp_portion *begin = gp_follower_portion(p->machine);
+        const gp_server_copy *begin = &gp_follower_range_state(p->machine)->copy;
         const advgp_status st = keep(&p->keeps, begin->range, begin->image.theta, job->service.workers,
                                      gp_follower_run(p->machine));
         fail_with(t, st);
@@ -450,7 +448,7 @@ static void process_opened(theatre *t, process *p)
     process_goes_on(t, p);
 }
 
-static void process_computed(theatre *t, process *p)
+static void process_computed(simulation *t, process *p)
 {
     p->computing = false;
     if (!p->in_vain && gp_follower_has_work(p->machine)) {
@@ -464,7 +462,7 @@ static void process_computed(theatre *t, process *p)
     process_goes_on(t, p);
 }
 
-static void process_hears(theatre *t, process *p, size_t at, size_t end)
+static void process_hears(simulation *t, process *p, size_t at, size_t end)
 {
     size_t peer, n;
     const void *bytes;
@@ -485,56 +483,31 @@ static void process_hears(theatre *t, process *p, size_t at, size_t end)
     }
 }
 
-static void process_signs(theatre *t, process *p)
+static void process_signs(simulation *t, process *p)
 {
     gp_message m;
     size_t at, from, to;
     for (size_t line = 0; line <= (p->serves ? 0 : p->n_lines); line++)
-        if (gp_follower_sign(p->machine, (long)line, &m) && route(p, line, &at, &from, &to)) post(t, at, from, to, &m);
+        if (gp_follower_sign(p->machine, (long)line, &m) && route(p, line, &at, &from, &to))
+            transmit(t, at, from, to, &m);
     if (!p->serves || !gp_follower_sign(p->machine, GP_FOLLOWER_EVERYBODY, &m)) return;
     for (size_t s = 1; s <= t->n_slots; s++)
-        if (!t->slots[s].dead && !process_of(t, t->slots[s].who)->serves) post(t, p->hub, 0, s, &m);
+        if (!t->slots[s].dead && !process_of(t, t->slots[s].who)->serves) transmit(t, p->hub, 0, s, &m);
 }
 
 // ---- the lead -------------------------------------------------------------------------------------------------------
 
-static void keep_checkpoint(theatre *t)
+static void keep_checkpoint(simulation *t)
 {
     checkpoint *c = &t->kept;
-    const gp_server_image image = gp_server_look(t->keeps.server);
-    const gp_rule_state state = t->keeps.rule->ops->state(t->keeps.rule);
-    double *at = c->numbers;
-    uint64_t *to = c->integers;
     c->stage = t->stage;
-    c->image = image;
-    c->image.theta = memcpy(at, image.theta, image.size * sizeof(double)), at += image.size;
-    c->image.kept = memcpy(at, image.kept, image.size * sizeof(double)), at += image.size;
-    c->image.candidate = memcpy(at, image.candidate, image.size * sizeof(double)), at += image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(at, state.arrays[i].values, state.arrays[i].n * sizeof(double));
-    for (size_t k = 0; image.sent && k < image.n_workers; k++, at += image.size)
-        c->copies[k] = memcpy(at, image.sent[k], image.size * sizeof(double));
-    if (image.sent) c->image.sent = c->copies;
-    if (state.counter) c->counter = *state.counter;
-    c->image.owner = memcpy(to, image.owner, image.n_shards * sizeof *to), to += image.n_shards;
-    c->image.sequence = memcpy(to, image.sequence, image.n_workers * sizeof *to), to += image.n_workers;
-    c->image.incarnation = memcpy(to, image.incarnation, image.n_workers * sizeof *to);
+    gp_server_copy_fini(&c->server);
+    fail_with(t, gp_server_copy_take(t->keeps.server, t->keeps.rule, t->o->rule_options.range, &c->server, t->err));
 }
 
-static advgp_status go_on_from_checkpoint(theatre *t)
-{
-    const checkpoint *c = &t->kept;
-    const gp_rule_state state = t->keeps.rule->ops->state(t->keeps.rule);
-    const double *at = c->numbers + 3 * c->image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(state.arrays[i].values, at, state.arrays[i].n * sizeof(double));
-    if (state.counter) *state.counter = c->counter;
-    return gp_server_restore(t->keeps.server, &c->image, t->err);
-}
+static void lead_goes_on(simulation *t);
 
-static void lead_goes_on(theatre *t);
-
-static void lead_sends(theatre *t)
+static void lead_sends(simulation *t)
 {
     gp_message m;
     size_t peer;
@@ -544,14 +517,11 @@ static void lead_sends(theatre *t)
             g[0] = m.run[0], g[1] = m.run[1], g[2] = t->life;
             if (m.n_values) memcpy(t->present, m.run, sizeof t->present);
         }
-        if (t->o->bug == GP_SIM_BUG_UNTOLD && m.kind == GP_BYE && !(m.flags & GP_FLAG_LAST) &&
-            m.worker == GP_ANY_WORKER)
-            continue;
-        if (peer <= SLOTS) post(t, 0, 0, peer, &m);
+        if (is_sent(t, 0, &m) && peer <= SLOTS) transmit(t, 0, 0, peer, &m);
     }
 }
 
-static void lead_parts(theatre *t, advgp_status st, const char *why)
+static void lead_parts(simulation *t, advgp_status st, const char *why)
 {
     t->out->lead = st;
     if (why) snprintf(t->out->why, sizeof t->out->why, "%s", why);
@@ -563,18 +533,19 @@ static void lead_parts(theatre *t, advgp_status st, const char *why)
     drop(&t->keeps);
     t->act = PARTS;
     t->quiet = t->now;
-    gp_lead_part(t->lead, t->now, why);
+    gp_lead_farewell(t->lead, t->now, why);
     lead_sends(t);
 }
 
-static void begin_stage(theatre *t, bool again)
+static void begin_stage(simulation *t, bool again)
 {
     const gp_sim_training_stage *s = &t->o->stages[t->stage];
     const gp_sim_training_options *o = t->o;
     uint64_t id[2];
     gp_lead_next_id(t->lead, id);
     advgp_status st = keep(&t->keeps, o->rule_options.range, t->out->theta, gp_lead_workers(t->lead), id);
-    if (st == ADVGP_OK && again) st = go_on_from_checkpoint(t);
+    if (st == ADVGP_OK && again)
+        st = gp_server_copies_restore(&t->kept.server, 1, t->keeps.server, t->keeps.rule, t->err);
     const uint64_t version = st == ADVGP_OK ? gp_server_version(t->keeps.server) : 0;
     const uint64_t next = version - version % s->every + s->every;
     t->allowed = next < s->versions ? next : s->versions;
@@ -583,7 +554,7 @@ static void begin_stage(theatre *t, bool again)
     if (st == ADVGP_OK) st = gp_server_allow(t->keeps.server, t->allowed, t->err);
     if (st == ADVGP_OK) {
         gp_watch_restart(t->keeps.watch, version);
-        keep_checkpoint(t); // so that this epoch does not come again
+        keep_checkpoint(t); // so that this generation does not come again
         const size_t size = o->rule_options.range.count;
         const gp_lead_run run = {.server = t->keeps.server,
                                  .rule = t->keeps.rule,
@@ -613,7 +584,7 @@ static void begin_stage(theatre *t, bool again)
     if (st == ADVGP_OK) lead_goes_on(t);
 }
 
-static void end_stage(theatre *t)
+static void end_stage(simulation *t)
 {
     memcpy(t->out->theta, gp_server_theta(t->keeps.server), t->out->size * sizeof(double));
     if (t->stage + 1 == t->o->n_stages) {
@@ -629,19 +600,19 @@ static void end_stage(theatre *t)
     begin_stage(t, false);
 }
 
-static void lead_starts(theatre *t, bool again)
+static void lead_starts(simulation *t, bool again)
 {
     gp_lead_options o = t->o->lead;
     t->life++;
     o.random = gp_hash_u64(t->o->seed, 5000 + t->life);
-    o.say = lead_says, o.ctx = t;
+    o.report = lead_reports, o.ctx = t;
     fail_with(t, gp_lead_new(&o, &t->lead, t->err));
     if (!t->lead) return;
     if (again) { // the stage's beginning, where the run starts from if it has not made a version yet
         t->stage = t->kept.stage;
         t->made = 0;
         for (size_t i = 0; i < t->stage; i++) t->made += t->o->stages[i].versions;
-        memcpy(t->out->theta, t->kept.image.theta, t->out->size * sizeof(double));
+        memcpy(t->out->theta, t->kept.server.image.theta, t->out->size * sizeof(double));
     }
     t->met = t->now;
     plan(t, t->now + tick, TICK, 0, t->life);
@@ -649,7 +620,7 @@ static void lead_starts(theatre *t, bool again)
     begin_stage(t, again);
 }
 
-static void lead_dies(theatre *t)
+static void lead_dies(simulation *t)
 {
     if (!t->lead) return;
     t->out->lost += t->keeps.lost, t->out->moved += t->keeps.moved;
@@ -663,7 +634,7 @@ static void lead_dies(theatre *t)
 }
 
 // After anything that the lead was told.
-static void lead_goes_on(theatre *t)
+static void lead_goes_on(simulation *t)
 {
     if (!t->lead) return;
     if (t->act == RUNS || t->act == COLLECTS) {
@@ -691,10 +662,10 @@ static void lead_goes_on(theatre *t)
     lead_sends(t);
 }
 
-static void lead_hears(theatre *t);
+static void lead_hears(simulation *t);
 
-// It has judged the parameters: on with the steps, or to the sum, or to the next run.
-static void lead_comes_back(theatre *t)
+// It has evaluated the parameters: on with the steps, or to the sum, or to the next run.
+static void lead_comes_back(simulation *t)
 {
     const gp_sim_training_stage *s = &t->o->stages[t->stage];
     const double *theta = gp_server_theta(t->keeps.server);
@@ -721,7 +692,17 @@ static void lead_comes_back(theatre *t)
     lead_hears(t);
 }
 
-static void lead_hears(theatre *t)
+// The bytes of a message that the test has changed, for gp_free; NULL: it has not.
+static void *change_values(simulation *t, gp_message *m, size_t n)
+{
+    const gp_sim_tampering *hand = t->o->tampering;
+    if (!hand || !hand->hears || !t->interval || t->act != RUNS || !hand->hears(hand->ctx, t->present, m)) return NULL;
+    void *bytes = gp_alloc(n, 1);
+    if (bytes) gp_message_encode(m, bytes);
+    return bytes;
+}
+
+static void lead_hears(simulation *t)
 {
     const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
     size_t peer, n;
@@ -730,26 +711,19 @@ static void lead_hears(theatre *t)
     while (t->lead && t->act != EVALUATES && t->now >= t->awake && gp_net_take(t->hubs[0].ends[0], &peer, &bytes, &n)) {
         gp_message m;
         advgp_error why = {0};
+        void *changed = NULL;
         if (gp_message_decode(bytes, n, &any, &m, NULL) == ADVGP_OK && m.kind == GP_ASK && m.n_values) {
             memcpy(t->brought, m.run, sizeof t->brought);
-            if (t->o->bug == GP_SIM_BUG_FORMER && t->interval && t->act == RUNS && !same(m.run, t->present)) {
-                char *changed = gp_alloc(n + 8, 1);
-                if (!changed) return;
-                memcpy(m.run, t->present, sizeof m.run);
-                gp_message_encode(&m, changed);
-                (void)gp_lead_on_bytes(t->lead, t->now, peer, changed, n, &why);
-                gp_free(changed);
-                lead_goes_on(t);
-                continue;
-            }
+            changed = change_values(t, &m, n);
         }
-        const advgp_status st = gp_lead_on_bytes(t->lead, t->now, peer, bytes, n, &why);
+        const advgp_status st = gp_lead_on_bytes(t->lead, t->now, peer, changed ? changed : bytes, n, &why);
+        gp_free(changed);
         if (st != ADVGP_OK) lead_parts(t, st, why.text);
         lead_goes_on(t);
     }
 }
 
-static void lead_ticks(theatre *t)
+static void lead_ticks(simulation *t)
 {
     advgp_error why = {0};
     plan(t, t->now + tick, TICK, 0, t->life);
@@ -757,24 +731,24 @@ static void lead_ticks(theatre *t)
     const advgp_status st = gp_lead_on_tick(t->lead, t->now, &why);
     if (st != ADVGP_OK) lead_parts(t, st, why.text);
     lead_goes_on(t);
-    if (t->act == PARTS && !gp_lead_parting(t->lead, t->now)) {
+    if (t->act == PARTS && !gp_lead_in_farewell(t->lead, t->now)) {
         lead_dies(t);
         t->act = GONE;
     }
 }
 
 // Of whatever it is doing, as a courier's thread does.
-static void lead_signs(theatre *t)
+static void lead_signs(simulation *t)
 {
     const gp_message m = {.kind = GP_HEARTBEAT, .worker = GP_ANY_WORKER};
     for (size_t s = 1; s <= t->n_slots; s++)
-        if (!t->slots[s].dead) post(t, 0, 0, s, &m);
+        if (!t->slots[s].dead) transmit(t, 0, 0, s, &m);
     plan(t, t->now + t->o->lead.heartbeat, SIGN, 0, t->life);
 }
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
-static void break_something(theatre *t, size_t i)
+static void break_something(simulation *t, size_t i)
 {
     const gp_sim_training_fault *f = &t->o->faults[i];
     process *p = f->who ? process_of(t, f->who) : NULL;
@@ -809,7 +783,7 @@ static void break_something(theatre *t, size_t i)
     if (isfinite(f->seconds)) plan(t, t->now + f->seconds, REPAIR, i, 0);
 }
 
-static void repair_something(theatre *t, size_t i)
+static void repair_something(simulation *t, size_t i)
 {
     const gp_sim_training_fault *f = &t->o->faults[i];
     process *p = f->who ? process_of(t, f->who) : NULL;
@@ -849,7 +823,7 @@ static void repair_something(theatre *t, size_t i)
 
 // ---- the loop -------------------------------------------------------------------------------------------------------
 
-static void happen_to_lead(theatre *t, const gp_event *e)
+static void happen_to_lead(simulation *t, const gp_event *e)
 {
     if (e->life != t->life || !t->lead) return;
     if (t->now < t->awake) { // it stands still
@@ -861,7 +835,7 @@ static void happen_to_lead(theatre *t, const gp_event *e)
     if (e->what == BACK && t->act == EVALUATES) lead_comes_back(t);
 }
 
-static void happen_to_process(theatre *t, const gp_event *e)
+static void happen_to_process(simulation *t, const gp_event *e)
 {
     process *p = process_of(t, e->who);
     if (e->what == START) {
@@ -894,14 +868,14 @@ static void happen_to_process(theatre *t, const gp_event *e)
     }
 }
 
-static void appear(theatre *t, size_t i)
+static void appear(simulation *t, size_t i)
 {
-    const ghost *g = &t->ghosts[i];
-    post(t, g->at, g->from, g->to, &g->sign);
-    plan(t, t->now + t->o->lead.heartbeat, GHOST, i, 0);
+    const late_beat *g = &t->late_beats[i];
+    transmit(t, g->at, g->from, g->to, &g->sign);
+    plan(t, t->now + t->o->lead.heartbeat, LATE_BEAT, i, 0);
 }
 
-static bool all_ended(const theatre *t)
+static bool all_ended(const simulation *t)
 {
     for (size_t k = 0; k < t->n; k++)
         if (t->processes[k].machine) return false;
@@ -909,7 +883,7 @@ static bool all_ended(const theatre *t)
 }
 
 // Somebody is there who could do something: the lead, a worker, and all servers.
-static bool could_go_on(const theatre *t)
+static bool could_go_on(const simulation *t)
 {
     size_t workers = 0, servers = 0;
     for (size_t k = 0; k < t->n; k++) {
@@ -919,7 +893,7 @@ static bool could_go_on(const theatre *t)
     return t->lead && !t->cut && t->now >= t->awake && workers && servers == t->o->lead.servers;
 }
 
-static void check_time(theatre *t)
+static void check_time(simulation *t)
 {
     if (!could_go_on(t) || t->act == PARTS) t->quiet = t->now;
     if (t->now - t->quiet > t->o->stall) break_law(t, GP_LAW_PROGRESS);
@@ -930,7 +904,7 @@ static void check_time(theatre *t)
                          gp_law_name(t->law), gp_law_text(t->law), t->o->seed, t->now, t->out->version));
 }
 
-static void run(theatre *t)
+static void run(simulation *t)
 {
     while (t->status == ADVGP_OK && !all_ended(t)) {
         size_t first = 0;
@@ -956,7 +930,7 @@ static void run(theatre *t)
                 break_something(t, e.who);
             else if (e.what == REPAIR)
                 repair_something(t, e.who);
-            else if (e.what == GHOST)
+            else if (e.what == LATE_BEAT)
                 appear(t, e.who);
             else if (e.who)
                 happen_to_process(t, &e);
@@ -970,17 +944,13 @@ static void run(theatre *t)
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
 
-static advgp_status open_theatre(theatre *t, advgp_error *err)
+static advgp_status open_simulation(simulation *t, advgp_error *err)
 {
     const gp_sim_training_options *o = t->o;
-    const size_t size = t->out->size, workers_max = o->lead.workers_max;
+    const size_t size = t->out->size;
     t->n = o->n_workers + o->lead.servers;
     t->processes = gp_alloc(t->n, sizeof *t->processes);
-    t->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? workers_max : 0)) * size, sizeof(double));
-    t->kept.copies = gp_alloc(workers_max, sizeof *t->kept.copies);
-    t->kept.integers = gp_alloc(o->server.n_shards + 2 * workers_max, sizeof(uint64_t));
-    if (!t->processes || !t->kept.numbers || !t->kept.copies || !t->kept.integers)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu processes", t->n);
+    if (!t->processes) return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu processes", t->n);
     t->rng = gp_rng_seeded(o->seed, 2);
     t->keeps.t = t;
     memcpy(t->out->theta, o->server.theta, size * sizeof(double));
@@ -998,7 +968,7 @@ static advgp_status open_theatre(theatre *t, advgp_error *err)
     return t->status;
 }
 
-static void close_theatre(theatre *t)
+static void close_simulation(simulation *t)
 {
     for (size_t k = 0; t->processes && k < t->n; k++) process_dies(t, &t->processes[k]);
     lead_dies(t);
@@ -1006,9 +976,7 @@ static void close_theatre(theatre *t)
         for (size_t s = 0; s <= SLOTS; s++) gp_transport_sim.close(t->hubs[i].ends[s]);
     gp_events_fini(&t->events);
     gp_free(t->processes);
-    gp_free(t->kept.numbers);
-    gp_free(t->kept.integers);
-    gp_free((void *)t->kept.copies);
+    gp_server_copy_fini(&t->kept.server);
     gp_free(t->bytes);
 }
 
@@ -1022,18 +990,18 @@ advgp_status gp_sim_training_run(const gp_sim_training_options *o, gp_sim_traini
 {
     const size_t size = o->rule_options.range.count;
     *out = (gp_sim_training_outcome){.size = size, .theta = gp_alloc(size, sizeof(double))};
-    theatre *t = gp_alloc(1, sizeof *t);
+    simulation *t = gp_alloc(1, sizeof *t);
     if (!out->theta || !t) {
         gp_free(t);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a simulation");
     }
-    *t = (theatre){.o = o, .out = out, .err = err};
-    fail_with(t, open_theatre(t, err));
+    *t = (simulation){.o = o, .out = out, .err = err};
+    fail_with(t, open_simulation(t, err));
     run(t);
     const advgp_status st = t->status;
     out->seconds = t->now;
     for (size_t i = 0; i < size; i++) note(t, i, bits_of(out->theta[i]));
-    close_theatre(t);
+    close_simulation(t);
     gp_free(t);
     return st;
 }

@@ -1,7 +1,8 @@
-// world.c: the event queue, the players, the faults.
+// world.c: the event queue, the workers, the faults.
 #include "sim/world.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "ps/server_copy.h"
 #include "sim/events.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 typedef enum event_kind { START, TICK, COMPUTED, SERVER_TICK, SERVER_WORK, FAULT, REPAIR } event_kind;
 
 // A worker, its machine while it lives, and what it is doing.
-typedef struct player {
+typedef struct sim_worker {
     gp_endpoint *endpoint;
     gp_worker *machine; // NULL: it is dead
     uint64_t life;
@@ -25,15 +26,7 @@ typedef struct player {
     uint32_t id;
     uint64_t sequence;
     bool faithful;
-} player;
-
-typedef struct checkpoint {
-    gp_server_image image; // its arrays are ours
-    double *numbers;       // theta, kept, candidate, the rule's arrays, the workers' copies
-    uint64_t *integers;    // owner, sequence, incarnation
-    const double **copies; // [workers_max], into the numbers
-    uint64_t counter;
-} checkpoint;
+} sim_worker;
 
 typedef struct world {
     const gp_world_options *o;
@@ -45,7 +38,7 @@ typedef struct world {
     uint64_t tokens;
     gp_net *net;
     gp_endpoint **endpoints; // [n_workers + 1]
-    player *players;
+    sim_worker *workers;
     gp_message_limits limits;
     void *bytes;   // room for one message
     size_t size;   // of theta
@@ -56,7 +49,7 @@ typedef struct world {
     double server_free;
     bool server_planned;
     gp_rng checkpoint_rng;
-    checkpoint kept;
+    gp_server_copy checkpoint;
     gp_watch *watch; // NULL: lawless
     size_t n_used;   // in the last step's sum
     double *history; // [versions + 2 x size], with check_copies
@@ -97,7 +90,7 @@ static void plan(world *w, double time, event_kind what, size_t who, uint64_t li
 }
 
 // Says a message by the wire; the bytes are those of a real run.
-static void post(world *w, gp_endpoint *from, size_t peer, const gp_message *m, double departure)
+static void transmit(world *w, gp_endpoint *from, size_t peer, const gp_message *m, double departure)
 {
     const size_t n = gp_message_size(m);
     gp_message_encode(m, w->bytes);
@@ -125,13 +118,13 @@ static bool fetch(world *w, gp_endpoint *at, size_t *peer, gp_message *m, size_t
 static double computing_time(world *w, size_t k)
 {
     const gp_world_costs *c = &w->o->costs;
-    const double u = 2 * gp_rng_uniform(&w->players[k].rng) - 1;
+    const double u = 2 * gp_rng_uniform(&w->workers[k].rng) - 1;
     return c->compute * (1 + c->spread * u) * (c->slowness ? c->slowness[k] : 1) + (c->sleep ? c->sleep[k] : 0);
 }
 
 static void worker_dies(world *w, size_t k)
 {
-    player *p = &w->players[k];
+    sim_worker *p = &w->workers[k];
     if (!p->machine) return;
     gp_world_worker *stats = &w->out->workers[k];
     *(p->computing ? &stats->busy : &stats->wait) += w->now - p->since;
@@ -146,9 +139,9 @@ static void worker_dies(world *w, size_t k)
 // After anything: what it has to say, and whether it has work.
 static void worker_goes_on(world *w, size_t k)
 {
-    player *p = &w->players[k];
+    sim_worker *p = &w->workers[k];
     gp_message m;
-    while (gp_worker_next(p->machine, w->now, &m)) post(w, p->endpoint, 0, &m, w->now);
+    while (gp_worker_next(p->machine, w->now, &m)) transmit(w, p->endpoint, 0, &m, w->now);
     const gp_worker_state state = gp_worker_state_of(p->machine);
     if (state == GP_WORKER_ENDED) p->ended = true;
     if (p->computing) {
@@ -169,7 +162,7 @@ static double tick_of(const gp_world_options *o)
 
 static void worker_starts(world *w, size_t k)
 {
-    player *p = &w->players[k];
+    sim_worker *p = &w->workers[k];
     const gp_world_options *o = w->o;
     if (p->machine || p->ended || w->done) return;
     const gp_worker_options wo = {.size = w->size,
@@ -191,7 +184,7 @@ static void worker_starts(world *w, size_t k)
 
 static void worker_hears(world *w, size_t k)
 {
-    player *p = &w->players[k];
+    sim_worker *p = &w->workers[k];
     size_t peer, n;
     gp_message m;
     if (!p->machine) {
@@ -213,7 +206,7 @@ static void worker_hears(world *w, size_t k)
 // Wraps the caller's computer: are these the parameters of that version?
 typedef struct faithful_computer {
     world *w;
-    player *p;
+    sim_worker *p;
 } faithful_computer;
 
 static bool is_faithful(const world *w, const gp_work *work)
@@ -238,7 +231,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
 
 static void worker_computed(world *w, size_t k)
 {
-    player *p = &w->players[k];
+    sim_worker *p = &w->workers[k];
     w->out->workers[k].busy += w->now - p->since;
     p->since = w->now;
     p->computing = false;
@@ -258,7 +251,7 @@ static void worker_computed(world *w, size_t k)
 // The machine that said a push is known by the way it came.
 static void check_copy(world *w, const gp_message *push)
 {
-    const player *p = &w->players[gp_server_member(w->server, push->worker).peer - 1];
+    const sim_worker *p = &w->workers[gp_server_member(w->server, push->worker).peer - 1];
     if (p->id == push->worker && p->sequence == push->sequence && !p->faithful) gp_watch_broken(w->watch, GP_LAW_COPY);
 }
 
@@ -311,35 +304,8 @@ static void server_dies(world *w)
 
 static void keep_checkpoint(world *w)
 {
-    checkpoint *c = &w->kept;
-    const gp_server_image image = gp_server_look(w->server);
-    const gp_rule_state state = w->rule->ops->state(w->rule);
-    double *at = c->numbers;
-    uint64_t *to = c->integers;
-    c->image = image;
-    c->image.theta = memcpy(at, image.theta, image.size * sizeof(double)), at += image.size;
-    c->image.kept = memcpy(at, image.kept, image.size * sizeof(double)), at += image.size;
-    c->image.candidate = memcpy(at, image.candidate, image.size * sizeof(double)), at += image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(at, state.arrays[i].values, state.arrays[i].n * sizeof(double));
-    for (size_t k = 0; image.sent && k < image.n_workers; k++, at += image.size)
-        c->copies[k] = memcpy(at, image.sent[k], image.size * sizeof(double));
-    if (image.sent) c->image.sent = c->copies;
-    if (state.counter) c->counter = *state.counter;
-    c->image.owner = memcpy(to, image.owner, image.n_shards * sizeof *to), to += image.n_shards;
-    c->image.sequence = memcpy(to, image.sequence, image.n_workers * sizeof *to), to += image.n_workers;
-    c->image.incarnation = memcpy(to, image.incarnation, image.n_workers * sizeof *to);
-}
-
-static advgp_status go_on_from_checkpoint(world *w)
-{
-    const checkpoint *c = &w->kept;
-    const gp_rule_state state = w->rule->ops->state(w->rule);
-    const double *at = c->numbers + 3 * c->image.size;
-    for (size_t i = 0; i < state.n_arrays; at += state.arrays[i++].n)
-        memcpy(state.arrays[i].values, at, state.arrays[i].n * sizeof(double));
-    if (state.counter) *state.counter = c->counter;
-    return gp_server_restore(w->server, &c->image, w->err);
+    gp_server_copy_fini(&w->checkpoint);
+    fail_with(w, gp_server_copy_take(w->server, w->rule, w->rule->options.range, &w->checkpoint, w->err));
 }
 
 static double server_tick_of(const gp_world_options *o)
@@ -357,13 +323,13 @@ static advgp_status server_starts(world *w, bool again)
     o.rule = w->rule;
     o.event = on_event, o.event_ctx = w;
     st = gp_server_new(&o, &w->server, w->err);
-    if (st == ADVGP_OK && again) st = go_on_from_checkpoint(w);
+    if (st == ADVGP_OK && again) st = gp_server_copies_restore(&w->checkpoint, 1, w->server, w->rule, w->err);
     if (st == ADVGP_OK) st = gp_server_allow(w->server, w->o->versions, w->err);
     if (st != ADVGP_OK) return st;
     w->newest = w->out->version = gp_server_version(w->server);
     w->is_last = w->o->collect && w->newest >= w->o->versions;
     if (w->watch) gp_watch_restart(w->watch, w->out->version);
-    keep_checkpoint(w); // so that this epoch does not come again
+    keep_checkpoint(w); // so that this generation does not come again
     w->server_since = w->server_free = w->now;
     if (isfinite(server_tick_of(w->o))) plan(w, w->now + server_tick_of(w->o), SERVER_TICK, 0, w->server_life);
     return ADVGP_OK;
@@ -384,7 +350,7 @@ static void server_goes_on(world *w, double seconds)
         const double bytes = m.kind == GP_PARAMETERS && c->parameter_bytes > 0 ? c->parameter_bytes
                                                                                : (double)gp_message_size(&m);
         t += c->server_message + c->server_byte * bytes;
-        post(w, w->endpoints[0], peer, &m, t);
+        transmit(w, w->endpoints[0], peer, &m, t);
     }
     w->out->server_busy += t - w->now;
     w->server_free = t;
@@ -431,7 +397,7 @@ static void server_ticks(world *w)
 static void worker_crashes(world *w, size_t i)
 {
     const gp_fault *f = &w->o->faults[i];
-    w->players[f->worker].doomed = 0;
+    w->workers[f->worker].doomed = 0;
     w->out->workers[f->worker].crashed++;
     worker_dies(w, f->worker);
     if (isfinite(f->seconds)) plan(w, w->now + f->seconds, REPAIR, i, 0);
@@ -445,12 +411,12 @@ static void break_something(world *w, size_t i)
     switch (f->kind) {
     case GP_FAULT_CRASH:
         if (f->after_push)
-            w->players[f->worker].doomed = i + 1;
-        else if (w->players[f->worker].machine)
+            w->workers[f->worker].doomed = i + 1;
+        else if (w->workers[f->worker].machine)
             worker_crashes(w, i);
         return;
     case GP_FAULT_CUT:
-        w->players[f->worker].cuts++;
+        w->workers[f->worker].cuts++;
         gp_net_cut(w->net, f->worker + 1, true);
         break;
     case GP_FAULT_SERVER:
@@ -467,7 +433,7 @@ static void repair_something(world *w, size_t i)
     if (f->kind == GP_FAULT_CRASH) {
         worker_starts(w, f->worker);
     } else if (f->kind == GP_FAULT_CUT) {
-        if (--w->players[f->worker].cuts == 0) gp_net_cut(w->net, f->worker + 1, false);
+        if (--w->workers[f->worker].cuts == 0) gp_net_cut(w->net, f->worker + 1, false);
     } else if (!w->server) {
         w->out->restarts++;
         fail_with(w, server_starts(w, true));
@@ -480,20 +446,20 @@ static void happen(world *w, const gp_event *e)
 {
     const bool of_server = e->what == SERVER_TICK || e->what == SERVER_WORK;
     if (of_server ? e->life != w->server_life || !w->server
-                  : e->what < SERVER_TICK && e->life != w->players[e->who].life)
+                  : e->what < SERVER_TICK && e->life != w->workers[e->who].life)
         return;
     switch ((event_kind)e->what) {
     case START:
         worker_starts(w, e->who);
         break;
     case TICK:
-        gp_worker_on_tick(w->players[e->who].machine, w->now);
+        gp_worker_on_tick(w->workers[e->who].machine, w->now);
         worker_goes_on(w, e->who);
-        if (!w->players[e->who].ended) plan(w, w->now + tick_of(w->o), TICK, e->who, e->life);
+        if (!w->workers[e->who].ended) plan(w, w->now + tick_of(w->o), TICK, e->who, e->life);
         break;
     case COMPUTED:
         worker_computed(w, e->who);
-        if (w->players[e->who].doomed && !w->done) worker_crashes(w, w->players[e->who].doomed - 1);
+        if (w->workers[e->who].doomed && !w->done) worker_crashes(w, w->workers[e->who].doomed - 1);
         break;
     case SERVER_TICK:
         server_ticks(w);
@@ -514,7 +480,7 @@ static void happen(world *w, const gp_event *e)
 static bool could_go_on(const world *w)
 {
     for (size_t k = 0; w->server && k < w->o->n_workers; k++)
-        if (w->players[k].machine && !w->players[k].cuts && !w->players[k].ended) return true;
+        if (w->workers[k].machine && !w->workers[k].cuts && !w->workers[k].ended) return true;
     return false;
 }
 
@@ -522,7 +488,7 @@ static bool could_go_on(const world *w)
 static bool all_left(const world *w)
 {
     for (size_t k = 0; k < w->o->n_workers; k++) {
-        const player *p = &w->players[k];
+        const sim_worker *p = &w->workers[k];
         if (p->machine && !p->ended && !p->cuts) return false;
     }
     return true;
@@ -587,15 +553,10 @@ static bool allocate(world *w)
     const size_t push = o->rule->push_size(o->rule_options.layout, o->rule_options.range);
     w->limits = (gp_message_limits){.values = push > w->size ? push : w->size, .masked = w->size, .shards = shards};
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
-    w->players = gp_alloc(o->n_workers, sizeof *w->players);
+    w->workers = gp_alloc(o->n_workers, sizeof *w->workers);
     w->bytes = gp_alloc(1, gp_message_size_max(&w->limits));
-    // A rule keeps at most four arrays of the size of theta.
-    w->kept.numbers = gp_alloc((7 + (o->server.filter > 0 ? o->server.workers_max : 0)) * w->size, sizeof(double));
-    w->kept.copies = gp_alloc(o->server.workers_max, sizeof *w->kept.copies);
-    w->kept.integers = gp_alloc(shards + 2 * o->server.workers_max, sizeof(uint64_t));
     if (o->check_copies) w->history = gp_alloc((o->versions + 2) * w->size, sizeof(double));
-    return w->endpoints && w->players && w->bytes && w->kept.numbers && w->kept.copies && w->kept.integers &&
-           (w->history || !o->check_copies);
+    return w->endpoints && w->workers && w->bytes && (w->history || !o->check_copies);
 }
 
 static advgp_status open_world(world *w, advgp_error *err)
@@ -613,9 +574,9 @@ static advgp_status open_world(world *w, advgp_error *err)
     if (w->history) memcpy(w->history, o->server.theta, w->size * sizeof(double));
     memcpy(w->out->theta, o->server.theta, w->size * sizeof(double));
     for (size_t k = 0; k < o->n_workers; k++) {
-        w->players[k].endpoint = w->endpoints[k + 1];
-        w->players[k].rng = gp_rng_seeded(o->seed, 3 + k);
-        w->players[k].faithful = true;
+        w->workers[k].endpoint = w->endpoints[k + 1];
+        w->workers[k].rng = gp_rng_seeded(o->seed, 3 + k);
+        w->workers[k].faithful = true;
         gp_net_set_link(w->net, k + 1, o->costs.link);
         plan(w, 0, START, k, 0);
     }
@@ -625,8 +586,8 @@ static advgp_status open_world(world *w, advgp_error *err)
 
 static void close_world(world *w)
 {
-    for (size_t k = 0; w->players && k < w->o->n_workers; k++)
-        if (w->players[k].machine) worker_dies(w, k);
+    for (size_t k = 0; w->workers && k < w->o->n_workers; k++)
+        if (w->workers[k].machine) worker_dies(w, k);
     if (w->net) w->out->net = gp_net_count(w->net);
     if (w->server) server_dies(w);
     gp_rule_free(w->rule);
@@ -634,11 +595,9 @@ static void close_world(world *w)
     gp_watch_free(w->watch);
     gp_events_fini(&w->queue);
     gp_free(w->endpoints);
-    gp_free(w->players);
+    gp_free(w->workers);
     gp_free(w->bytes);
-    gp_free(w->kept.numbers);
-    gp_free(w->kept.integers);
-    gp_free((void *)w->kept.copies);
+    gp_server_copy_fini(&w->checkpoint);
     gp_free(w->history);
 }
 

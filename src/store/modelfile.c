@@ -1,4 +1,4 @@
-// modelfile.c: a model in memory: its shape, what it owns, and the factors of its intervals.
+// modelfile.c: a model in memory: its shape and what it owns.
 #include "store/modelfile.h"
 
 #include "base/alloc.h"
@@ -160,60 +160,4 @@ void gp_model_free(gp_model *m)
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
     return model->form->predictor(model, out, err);
-}
-
-// ---- intervals ------------------------------------------------------------------------------------------------------
-
-// Newton's steps on erf(s / sqrt 2) = p from s = 0: the function is concave, so they approach from below and never
-// overshoot. erfc keeps the digits near p = 1.
-double gp_gaussian_interval(double p)
-{
-    if (!(p > 0)) return 0;
-    if (p >= 1) return INFINITY;
-    double s = 0;
-    for (int i = 0; i < 200; i++) {
-        const double slope = sqrt(2 / acos(-1)) * exp(-s * s / 2);
-        const double step = (erfc(s * sqrt(0.5)) - (1 - p)) / slope;
-        s += step;
-        if (!(step > 1e-15 * s)) break;
-    }
-    return s;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(isfinite(scores[i]) && scores[i] >= 0))
-            return gp_fail(err, ADVGP_ENUMERIC, "calibration: score %zu of %zu is %g", i + 1, n, scores[i]);
-    double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
-    if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
-    qsort(scores, n, sizeof *scores, by_value);
-    const size_t last = GP_CALIBRATION_LEVELS - 1;
-    for (size_t i = 1; i < last; i++) {
-        const size_t rank = ((n + 1) * i + last - 1) / last; // ceil((n + 1) i / 1000), without rounding
-        table[i] = rank <= n ? scores[rank - 1] : fmax(table[i - 1], gp_gaussian_interval((double)i / (double)last));
-    }
-    table[last] = table[last - 1];
-    gp_free(model->calibration);
-    model->calibration = table;
-    model->n_calibration = n;
-    return ADVGP_OK;
-}
-
-double gp_model_interval(const gp_model *model, double p)
-{
-    if (!model->calibration || !(p > 0 && p < 1)) return gp_gaussian_interval(p);
-    const double at = p * (GP_CALIBRATION_LEVELS - 1);
-    // 0.9 * 1000 must mean entry 900 and not a hair of the next
-    const double low = fabs(at - round(at)) < 1e-9 ? round(at) : floor(at);
-    const size_t i = (size_t)low;
-    const double share = fmax(0, at - low);
-    const double here = model->calibration[i];
-    return share > 1e-9 ? here + share * (model->calibration[i + 1] - here) : here;
 }

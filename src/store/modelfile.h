@@ -40,10 +40,14 @@ typedef struct gp_model {
     // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first. An
     // exact model has yy and n.
     gp_stats stats;
-    // calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000 of new rows (split conformal,
-    // docs/math.md 6); see gp_model_calibrate. NULL: not calibrated, all Gaussian.
-    double *calibration;  // [GP_CALIBRATION_LEVELS]
-    size_t n_calibration; // rows behind it
+    // Scores (y - mean) / sd_y of rows that training did not see, as a distribution (score/distribution.h):
+    // calibration[i] is its quantile at i/1000, and beyond the first and the last it is exponential with these mean
+    // excesses. In files of format 1 calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000.
+    // NULL: not calibrated, all Gaussian.
+    double *calibration;         // [GP_CALIBRATION_LEVELS]
+    double calibration_tails[2]; // below and above
+    bool signed_scores;          // false: as in format 1
+    size_t n_calibration;        // rows behind it
     double baseline_mean,
         baseline_linear; // RMSE on the held-out rows (on the training rows if none), in the target's own units; NaN:
                          // not known
@@ -64,12 +68,6 @@ advgp_status gp_model_new_exact(const gp_kernel *kernel, gp_trend trend, size_t 
                                 gp_schema *schema_take, const char *sql, gp_model **out, advgp_error *err);
 void gp_model_free(gp_model *model); // NULL is fine
 
-// Fills `calibration` from n scores |y - mean| / sd_y of rows that training did not see (docs/math.md 6); sorts them.
-// Level p takes the score of rank ceil((n + 1) p); where there is none, the Gaussian factor if it is larger than the
-// largest score, so that intervals grow with their level. The last entry, which no finite factor can serve, repeats the
-// one before.
-advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err);
-
 // Writes the file (beside, then renamed). The golden rows are made here: 8 synthetic encoded rows and their
 // predictions. What a reader would refuse is refused here: a parameter that is not finite is ENUMERIC, and nothing is
 // written.
@@ -78,10 +76,6 @@ advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error 
 // Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
 // wrong, with the file's name, what was expected and what to do (a newer format version says so).
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
-
-// The factor s of the interval at level p in (0, 1): calibrated (linear between levels), or Gaussian.
-double gp_model_interval(const gp_model *model, double p);
-double gp_gaussian_interval(double p); // the s for which a normal variable lies within +- s with probability p
 
 // A predictor for standardised inputs, whatever the form.
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err);

@@ -129,8 +129,11 @@ static advgp_status check_values(const gp_model *model, const gp_model_image *im
         image->y_mean != s->y_mean || image->y_scale != s->y_scale)
         return gp_fail(err, ADVGP_EFILE, "the scales of its tensors and of its schema differ");
     for (size_t i = 0; model->calibration && i < GP_CALIBRATION_LEVELS; i++)
-        if (!(model->calibration[i] >= (i ? model->calibration[i - 1] : 0)))
+        if (!(model->calibration[i] >= (i ? model->calibration[i - 1] : model->signed_scores ? -INFINITY : 0)))
             return gp_fail(err, ADVGP_EFILE, "its calibration falls at level %zu", i);
+    if (model->signed_scores && !(model->calibration_tails[0] > 0 && model->calibration_tails[1] > 0))
+        return gp_fail(err, ADVGP_EFILE, "the tails of its calibration are %g and %g, which must be above 0",
+                       model->calibration_tails[0], model->calibration_tails[1]);
     if (!(model->stats.n >= 0 && model->stats.yy >= 0))
         return gp_fail(err, ADVGP_EFILE, "its statistics are of no data: n %g, yy %g", model->stats.n, model->stats.yy);
     return ADVGP_OK;
@@ -181,6 +184,7 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model *
     if (st == ADVGP_OK && model->n_calibration) {
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
         if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+        model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
     }
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK) st = read_tensors(file, model, &image, err);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "fixture.h"
+#include "score/distribution.h"
 #include "store/form.h"
 #include "store/rescue.h"
 #include "store/scratch_test.h"
@@ -55,7 +56,7 @@ static gp_model *make_model(const problem *p, bool calibrated, const char *sql)
     json_object_set_new(model->record, "stopped", json_string("patience"));
     json_object_set_new(model->options, "inducing", json_integer(20));
     double scores[30];
-    for (size_t i = 0; i < 30; i++) scores[i] = fabs(sin((double)i)) * 3;
+    for (size_t i = 0; i < 30; i++) scores[i] = sin((double)i) * 3;
     if (calibrated) CHECK_OK(gp_model_calibrate(model, scores, 30, &err), p->label);
     return model;
 }
@@ -151,6 +152,8 @@ static void check_same(const gp_model *a, const gp_model *b, const char *label)
               "component %zu", c);
     CHECK(a->n_calibration == b->n_calibration && !a->calibration == !b->calibration, label, "it came back changed");
     if (a->calibration) CHECK_BITS(GP_CALIBRATION_LEVELS, a->calibration, b->calibration, label);
+    CHECK(a->signed_scores == b->signed_scores, label, "its scores lost their sign");
+    CHECK_BITS(2, a->calibration_tails, b->calibration_tails, label);
     CHECK_BITS(a->spec.d, a->schema->x_scale, b->schema->x_scale, label);
     CHECK(!strcmp(a->method, b->method) && !a->sql == !b->sql && (!a->sql || !strcmp(a->sql, b->sql)), label,
           "it came back changed");
@@ -507,7 +510,8 @@ static void a_forged_file_is_refused(void **state)
         {.tensor = "golden_y", .element = 4, .value = 0, .expected = "golden row"},
         {.tensor = "jitter", .value = 0.5, .expected = "the jitter of component 0"},
         {.tensor = "jitter", .value = 1e-2, .expected = "golden row"},
-        {.tensor = "calibration", .element = 500, .value = 0, .expected = "its calibration falls at level 500"},
+        {.tensor = "calibration", .element = 500, .value = -3, .expected = "its calibration falls at level 500"},
+        {.tensor = "calibration_tails", .element = 1, .value = 0, .expected = "the tails of its calibration"},
         {.tensor = "stat_n", .value = -1, .expected = "statistics are of no data"},
         {.tensor = "stat_a", .value = NAN, .expected = "'stat_a'"},
         {.tensor = "stat_b", .drop = true, .expected = "tensor 'stat_b' is missing"},
@@ -671,42 +675,6 @@ static void exhausted_memory_is_survived_at_every_allocation(void **state)
     exhaust(sample_exact);
 }
 
-// ---- intervals ------------------------------------------------------------------------------------------------------
-
-static void gaussian_factors_are_those_of_the_tables(void **state)
-{
-    (void)state;
-    static const double known[][2] = {{0.5, 0.674489750196082},  {0.8, 1.2815515655446},    {0.9, 1.64485362695147},
-                                      {0.95, 1.95996398454005},  {0.99, 2.57582930354890},  {0.999, 3.29052673149193},
-                                      {1e-9, 1.25331413731e-09}, {1 - 1e-9, 6.10941020486}, {0.6826894921370859, 1}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        CHECK_CLOSE(known[i][1], gp_gaussian_interval(known[i][0]), 1e-8, "level");
-    assert_true(gp_gaussian_interval(0) == 0 && isinf(gp_gaussian_interval(1)));
-}
-
-static void calibration_takes_the_ranks_of_split_conformal(void **state)
-{
-    (void)state;
-    gp_model *model = sample_model();
-    double scores[99]; // 0.01, 0.02 .. in disorder
-    for (size_t i = 0; i < 99; i++) scores[i] = (double)(i * 37 % 99 + 1) / 100;
-    advgp_error err = {0};
-    CHECK_OK(gp_model_calibrate(model, scores, 99, &err), "99 scores");
-    CHECK_CLOSE(0.9, gp_model_interval(model, 0.9), 1e-15, "rank 90 of 99");
-    CHECK_CLOSE(0.5, gp_model_interval(model, 0.5), 1e-15, "rank 50");
-    CHECK_CLOSE(0.99, gp_model_interval(model, 0.99), 1e-15, "rank 99");
-    CHECK_CLOSE(gp_gaussian_interval(0.995), gp_model_interval(model, 0.995), 1e-15, "no such rank");
-    CHECK_CLOSE((model->calibration[895] + model->calibration[896]) / 2, gp_model_interval(model, 0.8955), 1e-12,
-                "between");
-    for (size_t i = 1; i < GP_CALIBRATION_LEVELS; i++)
-        assert_true(model->calibration[i] >= model->calibration[i - 1] && isfinite(model->calibration[i]));
-    CHECK_OK(gp_model_calibrate(model, scores, 0, &err), "no scores");
-    CHECK_CLOSE(gp_gaussian_interval(0.5), gp_model_interval(model, 0.5), 1e-15, "Gaussian without rows");
-    scores[3] = NAN;
-    CHECK_FAILS(ADVGP_ENUMERIC, gp_model_calibrate(model, scores, 99, &err), "NaN");
-    gp_model_free(model);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -722,8 +690,6 @@ int main(void)
         cmocka_unit_test(a_model_without_a_place_is_written_to_another),
         cmocka_unit_test(a_model_that_cannot_predict_is_not_written),
         cmocka_unit_test(exhausted_memory_is_survived_at_every_allocation),
-        cmocka_unit_test(gaussian_factors_are_those_of_the_tables),
-        cmocka_unit_test(calibration_takes_the_ranks_of_split_conformal),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

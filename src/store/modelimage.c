@@ -11,7 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { COMMON = 11 }; // tensors that every form has
+enum { COMMON = 12 }; // tensors that every form has
 
 // ---- the list -------------------------------------------------------------------------------------------------------
 
@@ -52,6 +52,8 @@ static void list_common(gp_model_image *image, gp_model *model)
     gp_image_scalar(image, "y_mean", &image->y_mean);
     gp_image_scalar(image, "y_scale", &image->y_scale);
     if (model->calibration) gp_image_vector(image, "calibration", GP_CALIBRATION_LEVELS, model->calibration);
+    if (model->calibration && model->signed_scores)
+        gp_image_vector(image, "calibration_tails", 2, model->calibration_tails);
     gp_image_scalar(image, "stat_yy", &model->stats.yy);
     gp_image_scalar(image, "stat_n", &model->stats.n);
     gp_image_scalar(image, "stat_residual", &model->stats.residual);

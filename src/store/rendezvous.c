@@ -33,8 +33,8 @@ static json_t *hex(uint64_t value)
 static json_t *to_json(const gp_rendezvous *r)
 {
     json_t *o = json_pack("{s:s, s:i, s:s, s:[o, o], s:I, s:s, s:I}", "format", format_name, "version", VERSION,
-                          "endpoint", r->endpoint, "run", hex(r->run[0]), hex(r->run[1]), "epoch", (json_int_t)r->epoch,
-                          "host", r->host, "pid", (json_int_t)r->pid);
+                          "endpoint", r->endpoint, "run", hex(r->run[0]), hex(r->run[1]), "epoch",
+                          (json_int_t)r->generation, "host", r->host, "pid", (json_int_t)r->pid);
     bool good = o != NULL;
     if (good && r->lead_key[0]) good = json_object_set_new(o, "lead_key", json_string(r->lead_key)) == 0;
     if (good && r->worker.secret_key[0])
@@ -120,7 +120,7 @@ static bool is_printable(const char *text)
 
 static advgp_status from_json(const json_t *o, gp_rendezvous *out, advgp_error *err)
 {
-    const json_t *run = json_object_get(o, "run"), *epoch = json_object_get(o, "epoch");
+    const json_t *run = json_object_get(o, "run"), *generation = json_object_get(o, "epoch");
     const json_t *pid = json_object_get(o, "pid"), *key = json_object_get(o, "lead_key");
     const json_t *worker = json_object_get(o, "worker");
     const char *format = json_string_value(json_object_get(o, "format"));
@@ -134,9 +134,10 @@ static advgp_status from_json(const json_t *o, gp_rendezvous *out, advgp_error *
     if (json_array_size(run) != 2 || !read_hex(json_array_get(run, 0), &out->run[0]) ||
         !read_hex(json_array_get(run, 1), &out->run[1]))
         return damaged("run", err);
-    if (!json_is_integer(epoch) || json_integer_value(epoch) < 0 || json_integer_value(epoch) > UINT32_MAX)
+    if (!json_is_integer(generation) || json_integer_value(generation) < 0 ||
+        json_integer_value(generation) > UINT32_MAX)
         return damaged("epoch", err);
-    out->epoch = (uint32_t)json_integer_value(epoch);
+    out->generation = (uint32_t)json_integer_value(generation);
     if (!read_text(json_object_get(o, "host"), out->host, sizeof out->host) || !is_printable(out->host))
         return damaged("host", err);
     if (!json_is_integer(pid) || json_integer_value(pid) < 0) return damaged("pid", err);
@@ -186,9 +187,9 @@ advgp_status gp_rendezvous_remove(const char *path, const gp_rendezvous *mine, a
     bool found;
     advgp_status st = gp_rendezvous_read(path, &there, &found, err);
     if (st != ADVGP_OK || !found) return st;
-    const bool same = there.run[0] == mine->run[0] && there.run[1] == mine->run[1] && there.epoch == mine->epoch &&
-                      there.pid == mine->pid && !strcmp(there.host, mine->host) &&
-                      !strcmp(there.endpoint, mine->endpoint);
+    const bool same = there.run[0] == mine->run[0] && there.run[1] == mine->run[1] &&
+                      there.generation == mine->generation && there.pid == mine->pid &&
+                      !strcmp(there.host, mine->host) && !strcmp(there.endpoint, mine->endpoint);
     explicit_bzero(&there, sizeof there);
     if (!same || unlink(path) == 0 || errno == ENOENT) return ADVGP_OK;
     return gp_fail(err, ADVGP_EIO, "cannot delete the rendezvous %.200s: %s", path, strerror(errno));

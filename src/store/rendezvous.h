@@ -7,7 +7,7 @@
 typedef struct gp_rendezvous {
     char endpoint[96]; // "tcp://10.0.0.3:40123"
     uint64_t run[2];
-    uint32_t epoch;
+    uint32_t generation;       // which start of the lead this is; `epoch` in the file
     char lead_key[GP_ZMQ_KEY]; // empty: plain
     gp_zmq_identity worker;    // empty: workers bring their own
     char host[256];            // of the lead, for people

@@ -18,7 +18,7 @@ static gp_rendezvous example(bool lead_key, bool worker)
 {
     gp_rendezvous r = {.endpoint = "tcp://10.0.0.3:40123",
                        .run = {0x0123456789abcdefu, UINT64_MAX},
-                       .epoch = UINT32_MAX,
+                       .generation = UINT32_MAX,
                        .host = "node17.cluster",
                        .pid = 4711};
     if (lead_key) memcpy(r.lead_key, key, sizeof key);
@@ -29,7 +29,7 @@ static gp_rendezvous example(bool lead_key, bool worker)
 static bool same(const gp_rendezvous *a, const gp_rendezvous *b)
 {
     return !strcmp(a->endpoint, b->endpoint) && a->run[0] == b->run[0] && a->run[1] == b->run[1] &&
-           a->epoch == b->epoch && !strcmp(a->lead_key, b->lead_key) &&
+           a->generation == b->generation && !strcmp(a->lead_key, b->lead_key) &&
            !memcmp(&a->worker, &b->worker, sizeof a->worker) && !strcmp(a->host, b->host) && a->pid == b->pid;
 }
 
@@ -234,7 +234,7 @@ static void only_ones_own_is_removed(void **state)
     const char *path = scratch_path("run");
     const gp_rendezvous r = example(true, true);
     gp_rendezvous other = r;
-    other.epoch--;
+    other.generation--;
     assert_int_equal(gp_rendezvous_write(path, &r, &said), ADVGP_OK);
     assert_int_equal(gp_rendezvous_remove(path, &other, &said), ADVGP_OK); // it has been replaced: it stays
     assert_int_equal(access(path, F_OK), 0);

@@ -1,6 +1,7 @@
 // checkpoint.c: server, rule and evaluation in one safetensors file, with its checksum in the metadata.
 #include "train/checkpoint.h"
 #include "base/alloc.h"
+#include "ps/server_copy.h"
 #include "store/tensorfile.h"
 #include "train/learner.h"
 
@@ -9,16 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-// One list gives the places of the counts.
+// One list gives the places of the counts. The server's are first.
 enum {
-    VERSION,
-    OLDEST,
-    CANDIDATE_VERSION,
-    EPOCH,
-    HAS_VALUE,
-    JUMPS,
-    DEALT,
-    RULE_COUNTER,
+    VERSION = GP_IMAGE_VERSION,
+    OLDEST = GP_IMAGE_OLDEST,
+    CANDIDATE_VERSION = GP_IMAGE_CANDIDATE_VERSION,
+    GENERATION = GP_IMAGE_GENERATION,
+    HAS_VALUE = GP_IMAGE_HAS_VALUE,
+    JUMPS = GP_IMAGE_JUMPS,
+    DEALT = GP_IMAGE_DEALT,
+    RULE_COUNTER = GP_IMAGE_N_COUNTS,
     SINCE_BEST,
     EVALUATED,
     EVALUATING,
@@ -32,7 +33,7 @@ enum {
     SETTINGS,
     N_COUNTS
 };
-enum { N_SCALARS = 6, N_TENSORS_MAX = 16 };
+enum { N_OWN_SCALARS = 2, N_SCALARS = N_OWN_SCALARS + GP_IMAGE_N_REALS, N_TENSORS_MAX = 16 };
 
 static const char metadata_format[] = "{\"checkpoint\": 3, \"xxh3\": \"%016" PRIx64 "\"}";
 
@@ -51,29 +52,22 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
 {
     const gp_server_image s = gp_server_look(parts->server);
     const gp_rule_state rule = parts->rule->ops->state(parts->rule);
-    const uint64_t counts[N_COUNTS] = {[VERSION] = s.version,
-                                       [OLDEST] = s.oldest,
-                                       [CANDIDATE_VERSION] = s.candidate_version,
-                                       [EPOCH] = s.epoch,
-                                       [HAS_VALUE] = s.has_value,
-                                       [JUMPS] = s.jumps,
-                                       [DEALT] = s.dealt,
-                                       [RULE_COUNTER] = rule.counter ? *rule.counter : 0,
-                                       [SINCE_BEST] = state->since_best,
-                                       [EVALUATED] = state->evaluated_version,
-                                       [EVALUATING] = state->evaluating,
-                                       [COMPONENTS] = state->undecided ? 0 : state->components,
-                                       [BATCH] = state->batch,
-                                       [STEPS] = state->steps,
-                                       [ROWS] = state->n_rows,
-                                       [WORKERS] = state->workers,
-                                       [SEED] = state->seed,
-                                       [DATA] = state->data,
-                                       [SETTINGS] = state->settings};
+    uint64_t counts[N_COUNTS] = {[RULE_COUNTER] = rule.counter ? *rule.counter : 0,
+                                 [SINCE_BEST] = state->since_best,
+                                 [EVALUATED] = state->evaluated_version,
+                                 [EVALUATING] = state->evaluating,
+                                 [COMPONENTS] = state->undecided ? 0 : state->components,
+                                 [BATCH] = state->batch,
+                                 [STEPS] = state->steps,
+                                 [ROWS] = state->n_rows,
+                                 [WORKERS] = state->workers,
+                                 [SEED] = state->seed,
+                                 [DATA] = state->data,
+                                 [SETTINGS] = state->settings};
     // The finite check knows no infinity: "nothing evaluated yet" is a flag.
     const bool has_best = state->best < 1e300;
-    const double scalars[N_SCALARS] = {
-        has_best ? state->best : 0, has_best, s.damping, s.value, s.mean_value, s.deviation};
+    double scalars[N_SCALARS] = {has_best ? state->best : 0, has_best};
+    gp_image_get(&s, counts, scalars + N_OWN_SCALARS);
     gp_tensor tensors[N_TENSORS_MAX] = {doubles("theta", s.theta, s.size),
                                         doubles("kept", s.kept, s.size),
                                         doubles("candidate", s.candidate, s.size),
@@ -116,7 +110,7 @@ static const char *wrong_count(const uint64_t *c)
     if (version > c[STEPS]) return "version";
     if (c[OLDEST] > version) return "oldest version";
     if (c[CANDIDATE_VERSION] > version) return "version of the candidate";
-    if (c[EPOCH] > UINT32_MAX / 2) return "epoch";
+    if (c[GENERATION] > UINT32_MAX / 2) return "generation";
     if (c[HAS_VALUE] > 1 || c[DEALT] > 1 || c[EVALUATING] > 1) return "flags";
     if (c[JUMPS] > version) return "number of jumps";
     if (c[RULE_COUNTER] > version) return "number of steps";
@@ -244,12 +238,7 @@ static advgp_status read_image(const gp_tensorfile *file, const uint64_t *counts
     if (st == ADVGP_OK) st = find(file, "sequence", GP_U64, image->n_workers, &sequence, err);
     if (st == ADVGP_OK) st = find(file, "incarnation", GP_U64, image->n_workers, &incarnation, err);
     if (st != ADVGP_OK) return st;
-    image->version = counts[VERSION], image->oldest = counts[OLDEST];
-    image->candidate_version = counts[CANDIDATE_VERSION];
-    image->epoch = (uint32_t)counts[EPOCH];
-    image->has_value = counts[HAS_VALUE], image->dealt = counts[DEALT];
-    image->damping = scalars[2], image->value = scalars[3], image->mean_value = scalars[4];
-    image->deviation = scalars[5], image->jumps = counts[JUMPS];
+    gp_image_set(image, counts, scalars + N_OWN_SCALARS);
     image->theta = theta, image->kept = kept, image->candidate = candidate;
     if (image->sent) image->sent = rows;
     image->owner = owner, image->sequence = sequence, image->incarnation = incarnation;

@@ -96,7 +96,7 @@ static advgp_status load(rig *r, const char *path, size_t workers_max, double fi
 static void same_image(gp_server *was, gp_server *is, bool filtered)
 {
     const gp_server_image a = gp_server_look(was), b = gp_server_look(is);
-    assert_int_equal(b.epoch, a.epoch + 1);
+    assert_int_equal(b.generation, a.generation + 1);
     assert_int_equal(b.n_workers, a.n_workers);
     CHECK_BITS(a.size, a.theta, b.theta, "theta");
     for (size_t i = 0; i < SHARDS; i++) assert_true(a.owner[i] == b.owner[i]);
@@ -185,7 +185,7 @@ enum {
     VERSION,
     OLDEST,
     CANDIDATE_VERSION,
-    EPOCH,
+    GENERATION,
     HAS_VALUE,
     JUMPS,
     DEALT,
@@ -208,8 +208,8 @@ static void every_number_of_a_file_has_its_range(void **state)
         {"counts", OLDEST, 0, huge, "oldest version"},
         {"counts", CANDIDATE_VERSION, 0, 1, "version of the candidate"},
         {"counts", CANDIDATE_VERSION, 0, UINT64_MAX, "version of the candidate"},
-        {"counts", EPOCH, 0, UINT32_MAX, "epoch"},
-        {"counts", EPOCH, 0, huge, "epoch"},
+        {"counts", GENERATION, 0, UINT32_MAX, "generation"},
+        {"counts", GENERATION, 0, huge, "generation"},
         {"counts", HAS_VALUE, 0, 2, "flags"},
         {"counts", DEALT, 0, 2, "flags"},
         {"counts", EVALUATING, 0, 2, "flags"},

@@ -28,7 +28,7 @@ advgp_status gp_training_write_state(gp_training *t, const char *path, uint64_t 
     const gp_learner *l = t->learner;
     const size_t bytes = l->layout.size * sizeof(double);
     const gp_run_parts parts = {t->run->server, t->run->rule, l->best, t->evaluated};
-    advgp_status st = t->run->ops->say ? t->run->ops->say(t->run, err) : ADVGP_OK;
+    advgp_status st = t->run->ops->send ? t->run->ops->send(t->run, err) : ADVGP_OK;
     if (st != ADVGP_OK) return st;
     if (t->state.evaluating)
         memcpy(t->evaluated, gp_evaluator_theta(t->evaluator), bytes);

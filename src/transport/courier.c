@@ -177,7 +177,7 @@ static void came(courier *c, size_t peer, const void *bytes, size_t n)
 }
 
 // The lock is held, but not while the wire works.
-static void say(courier *c, size_t peer, const buffer *p)
+static void hand_to_wire(courier *c, size_t peer, const buffer *p)
 {
     advgp_error err = {0};
     gp_wire *wire = c->o.wire;
@@ -196,7 +196,7 @@ static void beat_if_due(courier *c)
     c->beat = NULL;
     c->beat_next = c->beat_every > 0 ? now + c->beat_every : INFINITY;
     for (size_t peer = 0; peer < c->n_peers && c->status == ADVGP_OK && c->beat_number == number; peer++)
-        if ((!c->o.server && peer == 0) || now - c->peers[peer].heard < heard_lately) say(c, peer, p);
+        if ((!c->o.server && peer == 0) || now - c->peers[peer].heard < heard_lately) hand_to_wire(c, peer, p);
     if (c->beat_number == number)
         c->beat = p;
     else
@@ -219,7 +219,7 @@ static void *carry(void *arg)
     c->opened = true;
     pthread_cond_broadcast(&c->news);
     while (c->status == ADVGP_OK) {
-        for (buffer *p; c->status == ADVGP_OK && (p = take_out(c)); buffer_done(c, p)) say(c, p->peer, p);
+        for (buffer *p; c->status == ADVGP_OK && (p = take_out(c)); buffer_done(c, p)) hand_to_wire(c, p->peer, p);
         if (c->closing || c->status != ADVGP_OK) break;
         beat_if_due(c);
         if (c->out.first) continue; // came while the lock was free for the beats

@@ -48,10 +48,10 @@ enum tag {
     LENGTH,    // of a message that follows in pieces: 8 bytes
     PIECE,
     GOODBYE, // a worker's: its endpoint is closed
-    ALIVE,   // the server's, to workers that wait for its verdict
-    VERDICT  // the server's: a verdict, 8 bytes
+    ALIVE,   // the server's, to workers that wait for its decision
+    DECISION // the server's: a decision, 8 bytes
 };
-enum verdict { NONE, END, LEAVE };
+enum decision { NONE, END, LEAVE };
 
 typedef struct mpi_buffer {
     struct mpi_buffer *next;
@@ -107,7 +107,7 @@ typedef struct mpi_wire {
     bool waits;
     MPI_Message waiting;
     MPI_Status waiting_status;
-    enum verdict verdict; // as the server has told, or tells
+    enum decision decision; // as the server has told, or tells
     double alive_next;
     // Waiting.
     unsigned idle;
@@ -287,8 +287,8 @@ static void came(mpi_wire *w, size_t peer, bool well)
     case GOODBYE:
         l->left = true;
         break;
-    case VERDICT:
-        w->verdict = l->word == END ? END : LEAVE;
+    case DECISION:
+        w->decision = l->word == END ? END : LEAVE;
         break;
     case ALIVE:
         break;
@@ -303,7 +303,7 @@ static bool is_agreed(const mpi_wire *w, const line *l, int tag, size_t n)
     case PIECE:
         return l->word <= w->o.message_max && n <= (l->in ? l->in->n - l->in->done : l->word);
     case LENGTH:
-    case VERDICT:
+    case DECISION:
         return n == sizeof l->word;
     default:
         return (tag == GOODBYE || tag == ALIVE) && n == 0;
@@ -406,12 +406,12 @@ static advgp_status look(mpi_wire *w, bool *news, advgp_error *err)
     return ADVGP_OK;
 }
 
-// Workers whose endpoints are closed wait for the server's verdict as long as they hear of it. Who has heard it takes
+// Workers whose endpoints are closed wait for the server's decision as long as they hear of it. Who has heard it takes
 // nothing any more.
 static void comfort_those_who_left(mpi_wire *w)
 {
     const double now = gp_clock_wall();
-    if (w->rank != 0 || w->verdict != NONE || now < w->alive_next) return;
+    if (w->rank != 0 || w->decision != NONE || now < w->alive_next) return;
     w->alive_next = now + w->o.silence / 8;
     for (size_t k = 1; k < w->size; k++)
         if (w->lines[k].left && !w->lines[k].first && !w->lines[k].dead) enqueue(w, k, ALIVE, NULL, 0);
@@ -621,27 +621,27 @@ static bool await_goodbyes(mpi_wire *w)
 static bool part_as_server(mpi_wire *w)
 {
     const bool all = !atomic_load(&w->lost) && await_goodbyes(w);
-    w->verdict = all ? END : LEAVE;
-    const uint64_t verdict = w->verdict;
+    w->decision = all ? END : LEAVE;
+    const uint64_t decision = w->decision;
     bool told = true;
     for (size_t k = 1; k < w->size; k++) {
         if (w->lines[k].dead) continue;
         if (is_stuck(w, &w->lines[k])) drop_waiting(w, &w->lines[k]);
-        told = enqueue(w, k, VERDICT, &verdict, sizeof verdict) && told;
+        told = enqueue(w, k, DECISION, &decision, sizeof decision) && told;
     }
     return flush(w, all ? w->o.silence : last_words) && all && told;
 }
 
 static bool part_as_worker(mpi_wire *w)
 {
-    if (atomic_load(&w->lost) || w->verdict == LEAVE) return false;
-    // What other ranks have not taken now they might find in MPI_Finalize: they may hear the verdict first.
+    if (atomic_load(&w->lost) || w->decision == LEAVE) return false;
+    // What other ranks have not taken now they might find in MPI_Finalize: they may hear the decision first.
     if (w->o.among && !flush(w, w->o.silence)) return false;
     if (!enqueue(w, 0, GOODBYE, NULL, 0)) return false;
     silence_timer v = silence_timer_start();
-    while (w->verdict == NONE && !w->lines[0].dead && !is_silent(w, 0, &v))
+    while (w->decision == NONE && !w->lines[0].dead && !is_silent(w, 0, &v))
         if (!watch_silence(w, &v)) return false;
-    return w->verdict == END && flush(w, w->o.silence);
+    return w->decision == END && flush(w, w->o.silence);
 }
 
 // What MPI still has stays allocated.

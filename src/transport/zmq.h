@@ -26,7 +26,7 @@ typedef struct gp_zmq_listen_options {
     size_t message_max; // bytes of the largest message that is sent
     size_t receive_max; // and that is taken; 0: the same. Whoever sends a larger one is disconnected
     size_t peers_max;   // workers at a time
-    void (*say)(void *ctx, const char *text); // what people should know; in the courier's thread; may be NULL
+    void (*report)(void *ctx, const char *text); // what people should know; in the courier's thread; may be NULL
     void *ctx;
 } gp_zmq_listen_options;
 

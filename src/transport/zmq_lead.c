@@ -44,7 +44,7 @@ typedef struct lead {
     gp_zmq_lines *lines;
     atomic_size_t largest; // bytes of a message that can be meant
     double looked;         // after them
-    void (*say)(void *ctx, const char *text);
+    void (*report)(void *ctx, const char *text);
     void *ctx;
     gp_zmq_lines_counts told;
     double told_of[3]; // when: numbers, messages without end, too many connections
@@ -57,13 +57,13 @@ static void tell(lead *l, size_t what, const char *format, ...)
 {
     char text[300];
     const double now = gp_clock_wall();
-    if (!l->say || now - l->told_of[what] < told_again) return;
+    if (!l->report || now - l->told_of[what] < told_again) return;
     l->told_of[what] = now;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    l->say(l->ctx, text);
+    l->report(l->ctx, text);
 }
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_e
     if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
     l->wire.bell = -1;
     l->peers_max = o->peers_max;
-    l->say = o->say, l->ctx = o->ctx;
+    l->report = o->report, l->ctx = o->ctx;
     atomic_store(&l->largest, o->receive_max ? o->receive_max : o->message_max);
     for (size_t i = 0; i < sizeof l->told_of / sizeof *l->told_of; i++) l->told_of[i] = -INFINITY;
     for (l->n_buckets = 16; l->n_buckets < o->peers_max;) l->n_buckets *= 2;

@@ -44,7 +44,7 @@ static void nap(double seconds)
 
 // ---- parties --------------------------------------------------------------------------------------------------------
 
-static void (*say_to)(void *ctx, const char *text);
+static void (*report_to)(void *ctx, const char *text);
 
 static gp_endpoint *lead_at(const char *address, const gp_zmq_identity *keys, size_t peers_max)
 {
@@ -56,7 +56,7 @@ static gp_endpoint *lead_at(const char *address, const gp_zmq_identity *keys, si
                                      .n_allowed = 1,
                                      .message_max = LARGEST,
                                      .peers_max = peers_max,
-                                     .say = say_to};
+                                     .report = report_to};
     CHECK_OK(gp_zmq_listen(&o, &lead, &err), address);
     return lead;
 }
@@ -134,7 +134,7 @@ static gp_endpoint *worker_for(place *p, size_t message_max)
     return worker;
 }
 
-static void say(gp_endpoint *e, size_t peer, const char *text)
+static void send_text(gp_endpoint *e, size_t peer, const char *text)
 {
     advgp_error err = {0};
     CHECK_OK(e->transport->send(e, peer, text, strlen(text), &err), text);
@@ -159,10 +159,10 @@ static bool exchange(gp_endpoint *worker, gp_endpoint *lead, const char *text, d
 {
     const double until = gp_clock_wall() + seconds;
     while (gp_clock_wall() < until) {
-        say(worker, 0, text);
+        send_text(worker, 0, text);
         const long peer = hear(lead, text, 0.5);
         if (peer < 1) continue;
-        say(lead, (size_t)peer, text);
+        send_text(lead, (size_t)peer, text);
         if (hear(worker, text, 0.5) == 0) return true;
     }
     return false;
@@ -282,7 +282,7 @@ static void a_worker_that_is_not_wanted_is_told_so_in_time(void **state)
     for (size_t i = 0; i < CASES; i++) {
         places[i] = place_new(cases[i].address, cases[i].lead_key, cases[i].keys);
         workers[i] = worker_for(places[i], LARGEST);
-        say(workers[i], 0, "let me in");
+        send_text(workers[i], 0, "let me in");
     }
     const double start = gp_clock_wall();
     for (size_t i = 0; i < CASES; i++) {
@@ -335,13 +335,13 @@ static void the_same_key_may_serve_two_connections(void **state)
     gp_endpoint *lead = lead_new(&lead_keys);
     place *p = place_new(gp_zmq_address(lead), lead_keys.public_key, &worker_keys);
     gp_endpoint *one = worker_for(p, LARGEST), *two = worker_for(p, LARGEST);
-    say(one, 0, "one");
+    send_text(one, 0, "one");
     const long first = hear(lead, "one", 10);
-    say(two, 0, "two");
+    send_text(two, 0, "two");
     const long second = hear(lead, "two", 10);
     CHECK(first == 1 && second == 2, "peers", "%ld and %ld", first, second);
-    say(lead, 1, "to one");
-    say(lead, 2, "to two");
+    send_text(lead, 1, "to one");
+    send_text(lead, 2, "to two");
     assert_int_equal(hear(one, "to one", 10), 0);
     assert_int_equal(hear(two, "to two", 10), 0);
     hang_up(one);
@@ -419,9 +419,9 @@ static void strangers_at_the_port_harm_nobody(void **state)
         for (int i = 0; i < 300 || atomic_load(&c.visits) < 100; i++, good++) {
             char text[32];
             snprintf(text, sizeof text, "question %d", i);
-            say(worker, 0, text); // once: nothing may be lost to strangers
+            send_text(worker, 0, text); // once: nothing may be lost to strangers
             CHECK(hear(lead, text, 10) == 1, text, "was not heard; %d visitors", atomic_load(&c.visits));
-            say(lead, 1, text);
+            send_text(lead, 1, text);
             CHECK(hear(worker, text, 10) == 0, text, "was not answered; %d visitors", atomic_load(&c.visits));
             CHECK(gp_clock_wall() - start < 60, text, "is slow; %d visitors", atomic_load(&c.visits));
         }
@@ -503,14 +503,14 @@ static void note_told(void *ctx, const char *text)
 static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(void **state)
 {
     (void)state;
-    say_to = note_told;
+    report_to = note_told;
     gp_endpoint *lead = lead_at("127.0.0.1:0", NULL, 2);
     place *p = place_new(gp_zmq_address(lead), NULL, NULL);
     gp_endpoint *w[3];
     for (size_t k = 0; k < 3; k++) w[k] = worker_for(p, LARGEST);
     assert_true(exchange(w[0], lead, "first", 10));
     assert_true(exchange(w[1], lead, "second", 10));
-    say(w[2], 0, "third");
+    send_text(w[2], 0, "third");
     for (int i = 0; i < 100 && !gp_zmq_count(lead).dropped; i++) assert_int_equal(hear(lead, "third", 0.1), -1);
     CHECK(gp_zmq_count(lead).dropped == 1, "dropped", "%d", (int)gp_zmq_count(lead).dropped);
     assert_true(exchange(w[1], lead, "the others go on", 10));
@@ -519,7 +519,7 @@ static void more_peers_than_there_is_room_for_are_not_heard_until_one_is_gone(vo
     assert_true(exchange(w[2], lead, "now I am", 10));
     assert_true(exchange(w[1], lead, "and so am I", 10));
     hang_up(w[1]), hang_up(w[2]), hang_up(lead), place_free(p);
-    say_to = NULL;
+    report_to = NULL;
 }
 
 // What had come of it is given back; see zmq_lines.h.
@@ -562,7 +562,7 @@ static void too_many_connections_cost_those_that_say_nothing(void **state)
     for (int i = 0; i < MANY; i++) fd[i] = tcp_to(gp_zmq_address(lead)), nap(0.002);
     for (int i = 0; i < 300 && gp_zmq_count(lead).cut < MANY - 16; i++) nap(0.01);
     CHECK(gp_zmq_count(lead).cut >= MANY - 16, "too many", "%d ended", (int)gp_zmq_count(lead).cut);
-    say(worker, 0, "it stays"); // by its connection
+    send_text(worker, 0, "it stays"); // by its connection
     assert_int_equal(hear(lead, "it stays", 10), 1);
     for (int i = 0; i < MANY; i++) close(fd[i]);
     hang_up(worker), hang_up(lead), place_free(p);
@@ -611,7 +611,7 @@ static void many_workers_come_and_go(void **state)
         char text[16];
         snprintf(text, sizeof text, "%zu", k);
         w[k] = worker_for(p, 64);
-        say(w[k], 0, text);
+        send_text(w[k], 0, text);
         const long peer = hear(lead, text, 10);
         CHECK(peer >= 1 && peer <= 64 && !seen[peer], text, "is peer %ld", peer);
         seen[peer] = true;
@@ -643,7 +643,7 @@ static void a_lead_that_starts_later_is_found(void **state)
     (void)state;
     place *p = place_new(NULL, NULL, NULL);
     gp_endpoint *worker = worker_for(p, LARGEST);
-    say(worker, 0, "too early"); // lost
+    send_text(worker, 0, "too early"); // lost
     nap(0.3);
     gp_endpoint *lead = lead_new(&lead_keys);
     place_set(p, gp_zmq_address(lead), lead_keys.public_key, &worker_keys);
@@ -680,7 +680,7 @@ static void a_lead_that_starts_again_at_its_port_is_found(void **state)
     for (int round = 0; round < 3; round++) {
         assert_true(exchange(worker, lead, "hello", 20));
         hang_up(lead);
-        say(worker, 0, "is anybody there?");
+        send_text(worker, 0, "is anybody there?");
         nap(0.2);
         lead = lead_at(address, &lead_keys, 16);
     }
@@ -866,17 +866,17 @@ static void the_last_words_arrive(void **state)
             w[k] = worker_for(p, LARGEST);
             assert_true(exchange(w[k], lead, k % 2 ? "odd" : "even", 10));
         }
-        say(w[0], 0, "I leave");
+        send_text(w[0], 0, "I leave");
         hang_up(w[0]);
         assert_int_equal(hear(lead, "I leave", 10), 1);
-        for (size_t k = 1; k <= 4; k++) say(lead, k, "bye");
+        for (size_t k = 1; k <= 4; k++) send_text(lead, k, "bye");
         const double start = gp_clock_wall();
         hang_up(lead);
         CHECK(gp_clock_wall() - start < 5, "closing", "took %.1f s", gp_clock_wall() - start);
         for (size_t k = 1; k < 4; k++) {
             CHECK(hear(w[k], "bye", 10) == 0, "bye", "of worker %zu", k);
             const double now = gp_clock_wall();
-            say(w[k], 0, "nobody hears this");
+            send_text(w[k], 0, "nobody hears this");
             hang_up(w[k]);
             CHECK(gp_clock_wall() - now < 3, "closing", "took %.1f s", gp_clock_wall() - now);
         }

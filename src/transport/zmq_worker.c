@@ -42,7 +42,7 @@ typedef struct worker {
     complaint last;
     unsigned n_failed;
     double failed_since, tried;
-    bool judged;        // this connection's failure is counted
+    bool counted;       // this connection's failure is counted
     double reopen_when; // ZeroMQ has given up: another socket
 } worker;
 
@@ -110,7 +110,7 @@ static advgp_status turn_to(worker *w, const gp_address *at, advgp_error *err)
     w->target = *t;
     w->heard = gp_clock_wall();
     w->answered = false;
-    w->last = NONE, w->n_failed = 0, w->judged = false;
+    w->last = NONE, w->n_failed = 0, w->counted = false;
     return call(w, err);
 }
 
@@ -153,8 +153,8 @@ static double ask_when(const worker *w)
 static void note_failure(worker *w, complaint what)
 {
     const double now = gp_clock_wall();
-    if (w->judged || (what == NO_WORD && now - w->tried > prompt)) return;
-    w->judged = true;
+    if (w->counted || (what == NO_WORD && now - w->tried > prompt)) return;
+    w->counted = true;
     if (what != NO_WORD || w->last == NONE) w->last = what; // either side may be the first to hang up
     if (!w->n_failed++) w->failed_since = now;
     if (what != NO_WORD) w->reopen_when = now + connect_again;
@@ -167,7 +167,7 @@ static void listen_to_monitor(worker *w)
     while (gp_zmq_monitor_next(w->monitor, &event, &value)) switch (event) {
         case ZMQ_EVENT_CONNECTED:
             w->tried = gp_clock_wall();
-            w->judged = false;
+            w->counted = false;
             break;
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
             w->connected = true;
@@ -187,7 +187,7 @@ static void listen_to_monitor(worker *w)
         }
 }
 
-static advgp_status judge(const worker *w, advgp_error *err)
+static advgp_status check_connection(const worker *w, advgp_error *err)
 {
     const char *at = w->target.address;
     const bool secure = w->target.lead_key[0];
@@ -215,7 +215,7 @@ static advgp_status judge(const worker *w, advgp_error *err)
 static advgp_status attend(worker *w, advgp_error *err)
 {
     if (w->monitor) listen_to_monitor(w);
-    advgp_status st = judge(w, err);
+    advgp_status st = check_connection(w, err);
     if (st == ADVGP_OK && gp_clock_wall() >= w->reopen_when) st = call(w, err);
     if (st == ADVGP_OK) st = hear_of_name(w, err);
     if (st == ADVGP_OK && gp_clock_wall() >= ask_when(w)) st = look_for_lead(w, err);

@@ -67,10 +67,15 @@ try 2 "--interval" predict m.safetensors t.csv --interval 1
 try 2 "--interval" predict m.safetensors t.csv --interval 0
 try 2 "--interval" predict m.safetensors t.csv --interval ninety
 try 2 "--interval" predict m.safetensors t.csv --interval
-try 2 "given twice" predict m.safetensors t.csv --interval 0.5 --interval 0.9
+try 2 "two columns 'lo_0.5'" predict m.safetensors t.csv --interval 0.5 --interval 0.5
+try 2 "--quantiles" predict m.safetensors t.csv --quantiles 0.5,1
+try 2 "--exceeds" predict m.safetensors t.csv --exceeds many
+try 2 "--draws" predict m.safetensors t.csv --draws -1
+try 2 "gives no column but the mean" predict m.safetensors t.csv --mean-only --draws 3
+try 2 "already" predict m.safetensors t.csv --quantiles 0.5 --keep q_0.5
 try 2 "range.conf" predict m.safetensors t.csv --config range.conf
 try 2 "unknown.conf:1" predict m.safetensors t.csv --config unknown.conf
-try 2 "seed" predict m.safetensors t.csv --seed 3
+try 2 "seed" evaluate m.safetensors t.csv --seed 3
 try 2 "already" predict m.safetensors t.csv --keep mean
 try 2 "'id' twice" predict m.safetensors t.csv --keep id,id
 try 2 "--json needs -o" predict m.safetensors t.csv --json

@@ -108,7 +108,7 @@ damaged manifest && truncate -s 500 in/manifest/manifest.json
 d 'manifest cut off'     4 'in/manifest/manifest.json' 'JSON' -- train in/manifest
 damaged none && : >in/none/manifest.json
 d 'manifest empty'       4 'in/none/manifest.json' -- train in/none
-damaged version && sed -i 's/"version": 1,/"version": 9,/' in/version/manifest.json
+damaged version && sed -i 's/"version": 2,/"version": 9,/' in/version/manifest.json
 d 'a newer version'      4 'in/version/manifest.json' '9' -- train in/version
 damaged columns && sed -i 's/"columns": 2/"columns": 3/' in/columns/manifest.json
 d 'another width'        4 'in/columns' -- train in/columns

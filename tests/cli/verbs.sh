@@ -25,6 +25,21 @@ quietly predict m.safetensors t.csv --mean-only > mean.csv
 check "the mean alone" "$(cat mean.csv)" "$(cut -d, -f1 plain.csv)"
 quietly predict m.safetensors t.csv --interval 0.5 > half.csv
 check "half as sure, narrower" "$(paste -d, plain.csv half.csv | awk -F, 'NR > 1 && !($9 > $4 && $10 < $5 && $6 == $1)')" ""
+# the whole distribution: several intervals, quantiles, probabilities and draws, which agree
+quietly predict m.safetensors t.csv --interval 0.5,0.9 --quantiles 0.05,0.25,0.5,0.95 --exceeds 10 --draws 2 > whole.csv
+check "columns of the distribution" "$(head -1 whole.csv)" \
+  "mean,sd_f,sd_y,lo_0.5,hi_0.5,lo_0.9,hi_0.9,q_0.05,q_0.25,q_0.5,q_0.95,p_exceeds,draw_1,draw_2"
+check "the interval is that of its quantiles" "$(awk -F, 'NR > 1 && !($6 == $8 && $7 == $11 && $4 == $9)' whole.csv)" ""
+check "levels nest" "$(awk -F, 'NR > 1 && !($6 <= $4 && $4 <= $10 && $10 <= $5 && $5 <= $7)' whole.csv)" ""
+check "the same as alone" "$(cut -d, -f1-3,6-7 whole.csv | tail -n +2)" "$(tail -n +2 plain.csv)"
+median=$(sed -n 2p whole.csv | cut -d, -f10)
+near "half of a row is above its median" "$(quietly predict m.safetensors t.csv --exceeds "$median" | sed -n 2p | cut -d, -f6)" 0.5
+check "two thresholds" "$(quietly predict m.safetensors t.csv --exceeds 10 --exceeds=-2.5 | head -1)" "mean,sd_f,sd_y,lo,hi,p_exceeds_10,p_exceeds_-2.5"
+check "draws repeat" "$(quietly predict m.safetensors t.csv --draws 2 | cut -d, -f6-7)" "$(cut -d, -f13-14 whole.csv)"
+check "another seed draws others" "$(quietly predict m.safetensors t.csv --draws 2 --seed 1 | cut -d, -f6-7 | cmp -s - <(cut -d, -f13-14 whole.csv); echo $?)" 1
+check "draws lie in the 90 % interval nine times out of ten" "$(quietly predict m.safetensors t.csv --draws 50 | awk -F, 'NR > 1 {
+  for (i = 6; i <= NF; i++) { n++; k += $i >= $4 && $i <= $5 } } END { print (n == 20000 && k / n > 0.89 && k / n < 0.91) }')" 1
+quietly predict m.safetensors t.csv --interval 0.998 > far.csv; check "a rank that is not there is told" "$(grep -c "too few for 'lo'" tmp/err.txt)" 1
 check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400}'
 
 # the same answers from other forms of the same rows
@@ -124,7 +139,8 @@ check "config" "$(quietly predict m.safetensors t.csv --config half.conf)" "$(ca
 # a logarithmic target: the interval is that of the logarithm, the mean lies above its middle
 quietly predict log.safetensors t.csv > log.csv
 check "lognormal" "$(awk -F, 'NR > 1 && !($4 > 0 && $1 > sqrt($4 * $5) && $4 < $1 && $1 < $5)' log.csv)" ""
-v=$(sed -n 2p log.csv)
+"$make_model" t.csv y gauss.safetensors log=1 calibrate=0 || exit 1
+v=$(quietly predict gauss.safetensors t.csv | sed -n 2p) # whose interval is symmetric about the logarithm's mean
 near "lognormal sd" "$(awk -F, '{ print sqrt(log(1 + ($3 / $1) ^ 2)) }' <<<"$v")" "$(awk -F, '{ print sqrt(2 * (log($1) - (log($4) + log($5)) / 2)) }' <<<"$v")"
 
 # evaluate agrees with what predict says
@@ -135,8 +151,14 @@ near "rmse" "$(field rmse <<<"$json")" "$(awk -F, '{ s += ($1 - $2) ^ 2 } END { 
 near "mae" "$(field mae <<<"$json")" "$(awk -F, '{ e = $1 - $2; s += e < 0 ? -e : e } END { printf "%.15g", s / NR }' both.csv)"
 near "mnlp" "$(field mnlp <<<"$json")" "$(awk -F, '{ s += log(8 * atan2(1, 1) * $4 ^ 2) / 2 + ($1 - $2) ^ 2 / $4 ^ 2 / 2 } END { printf "%.15g", s / NR }' both.csv)"
 near "r2" "$(field r2 <<<"$json")" "$(awk -F, '{ e += ($1 - $2) ^ 2; s += $1; q += $1 * $1 } END { printf "%.15g", 1 - e / (q - s * s / NR) }' both.csv)"
-near "coverage" "$(sed 's/.*"coverage": //' <<<"$json" | field 0.9)" "$(awk -F, '{ n += $1 >= $5 && $1 <= $6 } END { printf "%.15g", n / NR }' both.csv)"
+near "coverage" "$(grep -oE '"coverage": *\{[^}]*' <<<"$json" | head -1 | field 0.9)" "$(awk -F, '{ n += $1 >= $5 && $1 <= $6 } END { printf "%.15g", n / NR }' both.csv)"
+near "Winkler's score" "$(field winkler <<<"$json")" "$(awk -F, '{ m = $1 < $5 ? $5 - $1 : $1 > $6 ? $1 - $6 : 0
+  s += $6 - $5 + 20 * m } END { printf "%.15g", s / NR }' both.csv)"
 near "the mean as a baseline" "$(sed 's/.*"baseline": //' <<<"$json" | field mean)" "$(awk -F, '{ s += $1; q += $1 * $1 } END { printf "%.15g", sqrt(q / NR - (s / NR) ^ 2) }' both.csv)"
+quietly evaluate m.safetensors t.csv --by color > text.txt
+check "by color, every row once" "$(sed -n "/^by 'color'/,\$p" text.txt | awk 'NR > 2 { n += $2 } END { print n }')" 400
+check "by color as JSON" "$(quietly evaluate m.safetensors t.csv --by color --json | grep -o '"value": "[a-z]*", "rows"' | wc -l)" 3
+"$advgp" evaluate m.safetensors t.csv --by colour 2> tmp/err.txt; check "by a column that is not there" "$?" 3
 quietly evaluate m.safetensors t.csv > text.txt
 grep -q '^RMSE' text.txt && grep -q '^    90 %' text.txt || miss "evaluate: $(cat text.txt)"
 quietly evaluate log.safetensors t.csv --json > log.json

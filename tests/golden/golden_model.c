@@ -66,16 +66,12 @@ static void put_matrices(work *w)
 {
     const gp_component *c = &w->f->components[0];
     const size_t d = w->f->d, m = c->m, n = w->problem.rows.X.rows;
-    double *X1 = doubles(n * (d + 2)), *Xsq = doubles(n * d), *K = doubles(n * w->f->n_cols), *Kmm = doubles(m * m);
+    double *X1 = doubles(n * (d + 2)), *K = doubles(n * w->f->n_cols), *Kmm = doubles(m * m);
     for (size_t i = 0; i < n; i++) {
         X1[i * (d + 2)] = 1;
-        for (size_t k = 0; k < d; k++) {
-            const double x = w->problem.rows.X.p[i * d + k];
-            X1[i * (d + 2) + 1 + k] = x;
-            Xsq[i * d + k] = x * x;
-        }
+        for (size_t k = 0; k < d; k++) X1[i * (d + 2) + 1 + k] = w->problem.rows.X.p[i * d + k];
     }
-    gp_features_columns(w->f, gp_mat_of(X1, n, d + 2), gp_cmat_of(Xsq, n, d), gp_mat_of(K, n, w->f->n_cols), NULL);
+    gp_features_columns(w->f, gp_mat_of(X1, n, d + 2), gp_mat_of(K, n, w->f->n_cols), NULL);
     golden_put_mat(w->got, "k_nm", (gp_cmat){K, n, m, w->f->n_cols});
     gp_mat_copy(gp_ro(c->K), gp_mat_of(Kmm, m, m));
     for (size_t i = 0; i < m; i++) Kmm[i * m + i] += c->rung.jitter * c->a0sq; // 0 for rvm
@@ -92,7 +88,7 @@ static void put_matrices(work *w)
     }
     golden_put(w->got, "lambda", lambda, c->M);
     golden_put(w->got, "alpha", alpha, m);
-    free(X1), free(Xsq), free(K), free(Kmm), free(lambda), free(alpha);
+    free(X1), free(K), free(Kmm), free(lambda), free(alpha);
 }
 
 // Features, prediction and per-row terms at theta; prefix "" or "opt.".

@@ -149,7 +149,7 @@ static void deliver(delayed_run *r)
     }
 }
 
-static void say_all(delayed_run *r, size_t k)
+static void send_all(delayed_run *r, size_t k)
 {
     gp_message m;
     while (gp_worker_next(r->workers[k], 0, &m)) {
@@ -184,9 +184,9 @@ static void start_machines(delayed_run *r, size_t n_workers, const json_t *c, co
                                       .wish = (uint32_t)k,
                                       .token = 1 + k};
         golden_must(gp_worker_new(&wo, &r->workers[k], &t->err), &t->err, "worker");
-        say_all(r, k);
+        send_all(r, k);
     }
-    for (size_t k = 0; k < n_workers; k++) say_all(r, k); // they pull
+    for (size_t k = 0; k < n_workers; k++) send_all(r, k); // they pull
 }
 
 static void replay(delayed_run *r, const json_t *events)
@@ -206,7 +206,7 @@ static void replay(delayed_run *r, const json_t *events)
             r->has_waiting[k] = false;
         } else if (!strcmp(kind, "push")) {
             golden_must(gp_worker_compute(r->workers[k], &computer, &r->t->err), &r->t->err, "compute");
-            say_all(r, k);
+            send_all(r, k);
         } else {
             memcpy(r->thetas + ++r->version * size, gp_server_theta(r->server), size * sizeof(double));
         }

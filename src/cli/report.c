@@ -1,4 +1,4 @@
-// say.c: how the program talks: notes and progress to stderr, results to stdout.
+// report.c: how the program talks: notes and progress to stderr, results to stdout.
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -25,7 +25,7 @@ void gp_cli_complain(const char *text)
     fwrite(line, 1, n + 1, stderr);
 }
 
-void gp_cli_say(const gp_options *options, const char *format, ...)
+void gp_cli_report(const gp_options *options, const char *format, ...)
 {
     char text[1024];
     if (gp_options_flag(options, "quiet")) return;
@@ -38,7 +38,7 @@ void gp_cli_say(const gp_options *options, const char *format, ...)
 
 void gp_cli_notes(const gp_options *options, const gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
+    for (size_t i = 0; i < notes->n; i++) gp_cli_report(options, "note: %s", notes->items[i].text);
 }
 
 typedef struct voice {
@@ -46,10 +46,10 @@ typedef struct voice {
     double began, next; // of the rows done
 } voice;
 
-static void say(void *ctx, const char *text)
+static void report(void *ctx, const char *text)
 {
     const voice *v = ctx;
-    gp_cli_say(v->options, "%s", text);
+    gp_cli_report(v->options, "%s", text);
 }
 
 static void tell_rows(void *ctx, size_t rows)
@@ -62,7 +62,7 @@ static void tell_rows(void *ctx, size_t rows)
     }
     if (now < v->next) return;
     v->next = now + 5;
-    gp_cli_say(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
+    gp_cli_report(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
 }
 
 static int stop(void *ctx)
@@ -74,7 +74,7 @@ static int stop(void *ctx)
 const gp_host *gp_cli_host(const gp_options *options)
 {
     static voice own;
-    static const gp_host host = {.ctx = &own, .say = say, .rows = tell_rows, .stop = stop};
+    static const gp_host host = {.ctx = &own, .report = report, .rows = tell_rows, .stop = stop};
     own.options = options;
     return &host;
 }

@@ -1,0 +1,72 @@
+// limits.c: quantiles of a sample, and what they say about the ends of a column.
+#include "data/limits.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static const double tail = 0.005; // of the rows, at either end
+static const double margin = 0.1; // of the distance between the two quantiles: where a clipped end is put
+// Of that distance: a column that goes further has outliers. Long tails tell something, and are shorter: distances of
+// taxi trips go on for 1.8 of it; the rain of Seoul, whose largest value is 31 deviations off, for 4.4.
+static const double reach = 3;
+enum { FEW_VALUES = 10, ROWS_MIN = 100 };
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t n, double p)
+{
+    const double at = p * (double)(n - 1);
+    const size_t i = (size_t)at;
+    const double next = sorted[i + 1 < n ? i + 1 : i];
+    return sorted[i] + (at - (double)i) * (next - sorted[i]);
+}
+
+static bool has_few_values(const double *sorted, size_t n)
+{
+    size_t different = 1;
+    for (size_t i = 1; i < n && different <= FEW_VALUES; i++) different += sorted[i] != sorted[i - 1];
+    return different <= FEW_VALUES;
+}
+
+static gp_limits ends(const double *sorted, size_t n, const gp_moments *all)
+{
+    gp_limits limits = gp_no_limits();
+    const double low = quantile(sorted, n, tail), high = quantile(sorted, n, 1 - tail), distance = high - low;
+    if (!(distance > 0) || !isfinite(distance)) return limits;
+    if (all->least < low - reach * distance) limits.lo = low - margin * distance;
+    if (all->most > high + reach * distance) limits.hi = high + margin * distance;
+    return limits;
+}
+
+static void clip_moments(const double *values, const double *w, size_t n, gp_limits limits, gp_moments *all)
+{
+    gp_moments clipped = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(values[i])) continue;
+        const double x = gp_limits_clip(limits, values[i]);
+        gp_moments_add(&clipped, 1, &x, &w[i]);
+    }
+    all->mean = clipped.mean;
+    all->m2 = clipped.m2 * (all->weight / clipped.weight);
+}
+
+advgp_status gp_limits_find(const double *values, const double *w, size_t n, gp_moments *all, gp_limits *out,
+                            advgp_error *err)
+{
+    *out = gp_no_limits();
+    double *sorted = gp_alloc(n, sizeof *sorted);
+    if (!sorted) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", n);
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(values[i])) sorted[m++] = values[i];
+    qsort(sorted, m, sizeof *sorted, by_value);
+    if (m >= ROWS_MIN && !has_few_values(sorted, m)) *out = ends(sorted, m, all);
+    if (gp_limits_any(*out)) clip_moments(values, w, n, *out, all);
+    gp_free(sorted);
+    return ADVGP_OK;
+}

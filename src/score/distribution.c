@@ -1,0 +1,283 @@
+// distribution.c: scores by rank, then quantiles, probabilities and losses in closed form.
+#include "score/distribution.h"
+#include "base/alloc.h"
+#include "base/constants.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST = GP_CALIBRATION_LEVELS - 1, MIDDLE = LAST / 2 };
+enum { TAIL_ROWS = 25 };     // behind a mean excess, and between two edges of the density: fewer make it noise
+enum { TAIL_HALVINGS = 20 }; // how far CRPS follows a tail: to a share of 1e-9
+static const double excess_least = 1e-3;
+
+// ---- Gaussian -------------------------------------------------------------------------------------------------------
+
+// Newton's steps on erf(s / sqrt 2) = p from s = 0: the function is concave, so they approach from below and never
+// overshoot. erfc keeps the digits near p = 1.
+double gp_gaussian_interval(double p)
+{
+    if (!(p > 0)) return 0;
+    if (p >= 1) return INFINITY;
+    double s = 0;
+    for (int i = 0; i < 200; i++) {
+        const double slope = sqrt(2 / acos(-1)) * exp(-s * s / 2);
+        const double step = (erfc(s * sqrt(0.5)) - (1 - p)) / slope;
+        s += step;
+        if (!(step > 1e-15 * s)) break;
+    }
+    return s;
+}
+
+double gp_gaussian_quantile(double u)
+{
+    return u < 0.5 ? -gp_gaussian_interval(1 - 2 * u) : gp_gaussian_interval(2 * u - 1);
+}
+
+// ---- from scores to the table ---------------------------------------------------------------------------------------
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Rows beyond which a tail begins: TAIL_ROWS, a fifth of few rows, a thousandth of many.
+static size_t tail_rows(size_t n)
+{
+    const size_t few = n / 5 < TAIL_ROWS ? n / 5 : TAIL_ROWS;
+    return few > n / LAST ? few : n / LAST;
+}
+
+static double mean_excess(const double *sorted, size_t n, bool upper)
+{
+    const size_t k = tail_rows(n);
+    if (k < 2) return 1 / gp_gaussian_interval(0.998); // about what a normal variable has
+    double sum = 0;
+    for (size_t j = 0; j < k; j++) sum += upper ? sorted[n - 1 - j] - sorted[n - 1 - k] : sorted[k] - sorted[j];
+    return fmax(sum / (double)k, excess_least);
+}
+
+static void fill_table(double *table, const double *sorted, size_t n)
+{
+    table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : 0;
+    for (size_t i = MIDDLE; i-- > 1;) {
+        const size_t rank = (n + 1) * i / LAST;
+        table[i] = rank >= 1 ? sorted[rank - 1] : fmin(table[i + 1], gp_gaussian_quantile((double)i / LAST));
+    }
+    for (size_t i = MIDDLE + 1; i < LAST; i++) {
+        const size_t rank = ((n + 1) * i + LAST - 1) / LAST; // ceil((n + 1) i / 1000), without rounding
+        table[i] = rank <= n ? sorted[rank - 1] : fmax(table[i - 1], gp_gaussian_quantile((double)i / LAST));
+    }
+    table[0] = table[1], table[LAST] = table[LAST - 1];
+}
+
+advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(scores[i]))
+            return gp_fail(err, ADVGP_ENUMERIC, "calibration: score %zu of %zu is %g", i + 1, n, scores[i]);
+    double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
+    if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+    qsort(scores, n, sizeof *scores, by_value);
+    fill_table(table, scores, n);
+    gp_free(model->calibration);
+    model->calibration = table;
+    model->n_calibration = n;
+    model->signed_scores = true;
+    for (size_t side = 0; side < 2; side++) model->calibration_tails[side] = mean_excess(scores, n, side == 1);
+    return ADVGP_OK;
+}
+
+// ---- density --------------------------------------------------------------------------------------------------------
+
+// Bins of at least TAIL_ROWS rows (a fifth of few), and none so narrow that it is an atom: one that would be goes on
+// until it is not.
+static void make_bins(gp_scores *s)
+{
+    size_t step = s->rows ? (LAST * tail_rows(s->rows) + s->rows) / (s->rows + 1) : 0;
+    if (step < LAST / GP_DENSITY_BINS_MAX + 1) step = LAST / GP_DENSITY_BINS_MAX + 1;
+    const size_t first = step, end = LAST - step;
+    const double spread = s->q[end] - s->q[first];
+    if (s->rows < 10 || !(spread > 0)) return;
+    size_t from = first;
+    s->edge[0] = s->q[first];
+    for (size_t i = first + 1; i <= end; i++) {
+        const double width = s->q[i] - s->edge[s->n_bins];
+        if ((i - from < step && i < end) || !(width > 1e-3 * spread)) continue;
+        s->share[s->n_bins++] = (double)(i - from) / LAST;
+        s->edge[s->n_bins] = s->q[i];
+        from = i;
+    }
+    if (s->n_bins) s->share[s->n_bins - 1] += (double)(end - from) / LAST; // ties at the end
+    s->beyond[0] = (double)first / LAST, s->beyond[1] = (double)(LAST - end) / LAST;
+    for (size_t side = 0; side < 2; side++) s->excess[side] = fmax(s->tail[side], 1e-3 * spread);
+}
+
+// ---- the scores of a model ------------------------------------------------------------------------------------------
+
+// A model of format 1 knows factors of |e| alone: half of its scores are on either side.
+static void make_symmetric(gp_scores *s, const double *factors)
+{
+    s->symmetric = factors;
+    for (size_t i = 0; i <= LAST; i++) s->q[i] = i < MIDDLE ? -factors[LAST - 2 * i] : factors[2 * i - LAST];
+    const size_t k = s->rows ? (LAST * tail_rows(s->rows) + s->rows) / (s->rows + 1) : 1;
+    double sum = 0;
+    for (size_t i = 1; i <= k; i++) sum += s->q[LAST - i] - s->q[LAST - 1 - k];
+    s->tail[0] = s->tail[1] = fmax(sum / (double)k, excess_least);
+}
+
+void gp_scores_init(gp_scores *s, const gp_model *model)
+{
+    *s = (gp_scores){.rows = model->calibration ? model->n_calibration : 0};
+    if (!s->rows) {
+        fill_table(s->q, NULL, 0);
+        s->tail[0] = s->tail[1] = mean_excess(NULL, 0, true);
+    } else if (model->signed_scores) {
+        memcpy(s->q, model->calibration, sizeof s->q);
+        memcpy(s->tail, model->calibration_tails, sizeof s->tail);
+    } else {
+        make_symmetric(s, model->calibration);
+    }
+    make_bins(s);
+}
+
+bool gp_scores_reach(const gp_scores *s, double u)
+{
+    const double rank = ((double)s->rows + 1) * fmin(u, 1 - u);
+    return !s->rows || rank >= 1 - 1e-9;
+}
+
+// Entry `at` of a table, linear between two. 0.9 * 1000 must mean entry 900 and not a hair of the next.
+static double between(const double *table, double at)
+{
+    const double low = fabs(at - round(at)) < 1e-9 ? round(at) : floor(at);
+    const size_t i = (size_t)low;
+    const double share = fmax(0, at - low);
+    return share > 1e-9 ? table[i] + share * (table[i + 1] - table[i]) : table[i];
+}
+
+double gp_scores_quantile(const gp_scores *s, double u)
+{
+    if (!s->rows) return gp_gaussian_quantile(u);
+    const double at = u * LAST;
+    if (at < 1) return s->q[1] + s->tail[0] * log(at);
+    if (at > LAST - 1) return s->q[LAST - 1] - s->tail[1] * log((1 - u) * LAST);
+    return between(s->q, at);
+}
+
+double gp_scores_cdf(const gp_scores *s, double e)
+{
+    if (!s->rows) return 0.5 * erfc(-e * sqrt(0.5));
+    if (e < s->q[1]) return exp((e - s->q[1]) / s->tail[0]) / LAST;
+    if (e >= s->q[LAST - 1]) return 1 - exp((s->q[LAST - 1] - e) / s->tail[1]) / LAST;
+    size_t low = 1, high = LAST - 1; // q[low] <= e < q[high]
+    while (high - low > 1) {
+        const size_t i = (low + high) / 2;
+        if (s->q[i] <= e)
+            low = i;
+        else
+            high = i;
+    }
+    return ((double)low + (e - s->q[low]) / (s->q[high] - s->q[low])) / LAST;
+}
+
+double gp_scores_log_density(const gp_scores *s, double e)
+{
+    if (!s->n_bins) return -GP_HALF_LN_2PI - 0.5 * e * e;
+    const double first = s->edge[0], last = s->edge[s->n_bins];
+    if (e < first) return log(s->beyond[0] / s->excess[0]) + (e - first) / s->excess[0];
+    if (e >= last) return log(s->beyond[1] / s->excess[1]) - (e - last) / s->excess[1];
+    size_t i = 0;
+    while (e >= s->edge[i + 1]) i++;
+    return log(s->share[i] / (s->edge[i + 1] - s->edge[i]));
+}
+
+void gp_scores_interval(const gp_scores *s, double p, double ends[2])
+{
+    if (s->rows && !s->symmetric) {
+        ends[0] = gp_scores_quantile(s, 0.5 * (1 - p)), ends[1] = gp_scores_quantile(s, 0.5 * (1 + p));
+        return;
+    }
+    ends[1] = s->rows ? between(s->symmetric, p * LAST) : gp_gaussian_interval(p);
+    ends[0] = -ends[1];
+}
+
+// ---- one row --------------------------------------------------------------------------------------------------------
+
+static double value_of(const gp_distribution *d, double e)
+{
+    const gp_schema *s = d->schema;
+    const double y = s->y_mean + s->y_scale * d->mean + e * (s->y_scale * d->sd);
+    return s->log_target ? exp(y) : y;
+}
+
+static double score_of(const gp_distribution *d, double y) // -inf where a logarithm has no such value
+{
+    const double standardised = gp_schema_standardise(d->schema, y);
+    return isnan(standardised) ? -INFINITY : (standardised - d->mean) / d->sd;
+}
+
+double gp_distribution_quantile(const gp_distribution *d, double u)
+{
+    return value_of(d, gp_scores_quantile(d->scores, u));
+}
+
+void gp_distribution_interval(const gp_distribution *d, double p, double ends[2])
+{
+    gp_scores_interval(d->scores, p, ends);
+    for (size_t side = 0; side < 2; side++) ends[side] = value_of(d, ends[side]);
+}
+
+double gp_distribution_exceeds(const gp_distribution *d, double t)
+{
+    return 1 - gp_scores_cdf(d->scores, score_of(d, t));
+}
+
+double gp_distribution_log_density(const gp_distribution *d, double y)
+{
+    const gp_schema *s = d->schema;
+    return gp_scores_log_density(d->scores, score_of(d, y)) - log(d->sd * s->y_scale) - (s->log_target ? log(y) : 0);
+}
+
+// The integral of a product of two functions that are linear from u0 to u0 + h: f from f0 to f1, g from g0 to g1.
+static double product(double h, double f0, double f1, double g0, double g1)
+{
+    return h / 6 * (2 * f0 * g0 + f0 * g1 + f1 * g0 + 2 * f1 * g1);
+}
+
+// Twice the pinball loss, integrated over quantiles that go from a at u0 to b at u1.
+static double pinball_piece(double y, double u0, double a, double u1, double b)
+{
+    if (y >= b) return 2 * product(u1 - u0, y - a, y - b, u0, u1);
+    if (y <= a) return 2 * product(u1 - u0, a - y, b - y, 1 - u0, 1 - u1);
+    const double um = u0 + (u1 - u0) * (y - a) / (b - a);
+    return 2 * product(um - u0, y - a, 0, u0, um) + 2 * product(u1 - um, 0, b - y, 1 - um, 1 - u1);
+}
+
+// From knot to knot: halving shares in the lower tail, the table, the same above. What is left is an atom at either
+// end.
+double gp_distribution_crps(const gp_distribution *d, double y)
+{
+    const gp_scores *s = d->scores;
+    double u = ldexp(1.0 / LAST, -TAIL_HALVINGS), sum = 0, value = 0;
+    for (size_t k = 0; k <= LAST - 2 + 2 * TAIL_HALVINGS; k++) {
+        const size_t i = k < TAIL_HALVINGS ? 1 : k - TAIL_HALVINGS + 1; // of the table
+        const int halvings = k < TAIL_HALVINGS ? TAIL_HALVINGS - (int)k : i < LAST ? 0 : (int)(i - (LAST - 1));
+        const size_t at = i < LAST ? i : LAST - 1;
+        const double share = ldexp((double)(i < LAST ? i : 1) / LAST, -halvings), u1 = i < LAST ? share : 1 - share;
+        const double out = halvings * log(2);
+        const double e = s->q[at] + (i < LAST ? -s->tail[0] : s->tail[1]) * out;
+        const double next = value_of(d, e);
+        sum += k ? pinball_piece(y, u, value, u1, next) : pinball_piece(y, 0, next, u, next);
+        u = u1, value = next;
+    }
+    return sum + pinball_piece(y, u, value, 1, value);
+}
+
+double gp_winkler(const double ends[2], double p, double y)
+{
+    const double miss = fmax(0, fmax(ends[0] - y, y - ends[1]));
+    return ends[1] - ends[0] + 2 / (1 - p) * miss;
+}
