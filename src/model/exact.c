@@ -412,3 +412,24 @@ advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, do
     gp_free(work);
     return ADVGP_OK;
 }
+
+// K^-1 = R^-T R^-1, and of its diagonal: without row i its target is off by alpha_i / K^-1_ii with variance 1 /
+// K^-1_ii.
+advgp_status gp_exact_left_out(const gp_exact *e, size_t n, double *deviation, double *variance, advgp_error *err)
+{
+    if (!e || !e->ready || n != e->n) return gp_fail(err, ADVGP_EINVAL, "exact: these are not its training rows");
+    const double noise = exp(2 * e->hyper[0]);
+    const gp_mat inverse = gp_mat_of(gp_alloc(n, n * sizeof(double)), n, n);
+    if (!inverse.p) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory to leave out each of %zu rows", n);
+    gp_mat_copy(gp_ro(e->R), inverse);
+    gp_invert_upper(inverse);
+    memset(variance, 0, n * sizeof *variance);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = k; i < n; i++) variance[i] += inverse.p[k * n + i] * inverse.p[k * n + i];
+    for (size_t i = 0; i < n; i++) {
+        deviation[i] = e->alpha[i] / variance[i];
+        variance[i] = fmax(1 / variance[i] - noise * e->inverse_w[i], 0) + noise;
+    }
+    gp_free(inverse.p);
+    return ADVGP_OK;
+}
