@@ -94,6 +94,7 @@ gp_train_options gp_request_train(const gp_options *o)
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
+        .cells = gp_options_is(o, "cells", "auto") ? GP_CELLS_AUTO : (size_t)gp_options_int(o, "cells"), // none: 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
         .kernel_open = gp_request_may_be_exact(o) && !gp_options_given(o, "kernel"),
         .course_asked = !gp_request_may_be_exact(o),
