@@ -63,6 +63,9 @@ gp_train_options gp_request_train(const gp_options *o)
         .rank = (size_t)gp_options_int(o, "rank"),
         .groups = (size_t)gp_options_int(o, "groups"),
         .trend = trend_of(o),
+        .noise = gp_options_is(o, "noise", "constant")  ? GP_NOISE_CONSTANT
+                 : gp_options_is(o, "noise", "varying") ? GP_NOISE_VARYING
+                                                        : GP_NOISE_AUTO,
         .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
                  : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
                                                        : GP_START_KMEANS,

@@ -12,6 +12,7 @@ typedef struct walk {
     gp_predict_work *work;
     double *mean, *var;
     double *residual; // [capacity], leave-one-out only
+    double *noise;    // the same
     double *scores;   // sink
     size_t n;
 } walk;
@@ -25,7 +26,8 @@ static advgp_status walk_init(walk *w, const gp_model *model, size_t capacity, a
     w->mean = gp_alloc(capacity, sizeof(double));
     w->var = gp_alloc(capacity, sizeof(double));
     w->residual = gp_alloc(capacity, sizeof(double));
-    if (!w->mean || !w->var || !w->residual) return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    w->noise = gp_alloc(capacity, sizeof(double));
+    if (!w->mean || !w->var || !w->residual || !w->noise) return gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     return ADVGP_OK;
 }
 
@@ -34,6 +36,7 @@ static void walk_fini(walk *w)
     gp_free(w->mean);
     gp_free(w->var);
     gp_free(w->residual);
+    gp_free(w->noise);
     gp_predict_work_free(w->work);
     gp_predictor_free(w->predictor);
 }
@@ -55,11 +58,12 @@ static advgp_status left_out_scores(void *ctx, gp_batch rows, advgp_error *err)
     walk *w = ctx;
     const double noise = gp_predictor_noise(w->predictor);
     advgp_status st = gp_predict_parts(w->predictor, w->work, rows.X, w->mean, w->var, w->residual, err);
+    if (st == ADVGP_OK) st = gp_predict_noise(w->predictor, w->work, rows.X, w->noise, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
         const double h = fmin(weight * w->var[i] / noise, 1 - 1e-6);
-        const double var = noise + w->var[i] / (1 - h) + w->residual[i];
+        const double var = w->noise[i] + w->var[i] / (1 - h) + w->residual[i];
         w->scores[w->n++] = (rows.y[i] - w->mean[i]) / (1 - h) / sqrt(var);
     }
     return st;
