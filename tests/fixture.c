@@ -323,3 +323,9 @@ void fixture_least_squares(size_t n, size_t p, const double *X, const double *y,
     memcpy(coef, b, p * sizeof *coef);
     free(A), free(b);
 }
+
+int asked(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ >= p->until;
+}

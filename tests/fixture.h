@@ -103,3 +103,9 @@ double differentiate(scalar_function f, void *ctx, double *x, size_t i, double s
 
 // Smallest eigenvalue of a symmetric matrix, by the reference's own Jacobi rotations.
 double smallest_eigenvalue(size_t n, const double *A);
+
+// Whoever is asked whether to stop: non-zero answers from `until` on.
+typedef struct patience {
+    int asked, until;
+} patience;
+int asked(void *patience);

@@ -37,23 +37,10 @@ typedef struct cluster {
 static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
     cluster *c = ctx;
-    setting *s = c->s;
     const bool all = work->flags & GP_FLAG_ALL_ROWS; // the last act, in which nothing may fail
-    const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
-    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){.n_values = c->o.rule->push_size(s->p.layout, gp_range_all(s->p.layout))};
-    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
-        const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
-        done->shard_weight += (double)n;
-        if (!c->whole && !all && i != one) continue;
-        done->batch_weight += (double)n;
-        done->rows += n;
-        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
-    }
-    double sum_g;
-    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
+    const size_t only = c->whole || all ? ALL_SHARDS : a_shard_of(work);
+    const advgp_status st = sum_rows(c->s, c->o.rule, c->first, work, only, push, done, err);
     if (st != ADVGP_OK) return st;
-    c->o.rule->fill(s->p.layout, gp_range_all(s->p.layout), gp_pass_stats(s->e.pass), sum_g, s->grad, push);
     const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
     if (luck < c->failing + c->not_finite) push[luck * 1e6 - floor(luck * 1e6) < 0.5] = NAN;

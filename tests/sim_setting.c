@@ -52,6 +52,31 @@ double bound_of(setting *s, const double *theta)
     return bound / ROWS;
 }
 
+advgp_status sum_rows(setting *s, const gp_rule_ops *rule, const size_t *first_rows, const gp_work *work, size_t only,
+                      double *push, gp_work_done *done, advgp_error *err)
+{
+    const gp_range range = gp_range_all(s->p.layout);
+    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
+    *done = (gp_work_done){.n_values = rule->push_size(s->p.layout, range)};
+    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
+        const size_t shard = work->shards[i], first = first_rows[shard], n = first_rows[shard + 1] - first;
+        done->shard_weight += (double)n;
+        if (only != ALL_SHARDS && i != only) continue;
+        done->batch_weight += (double)n;
+        done->rows += n;
+        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
+    }
+    double sum_g;
+    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
+    if (st == ADVGP_OK) rule->fill(s->p.layout, range, gp_pass_stats(s->e.pass), sum_g, s->grad, push);
+    return st;
+}
+
+size_t a_shard_of(const gp_work *work)
+{
+    return gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
+}
+
 size_t pick(gp_rng *rng, size_t n)
 {
     return gp_rng_below(rng, n);

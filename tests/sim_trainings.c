@@ -26,31 +26,11 @@ typedef struct cluster {
     gp_sim_training_options o;
 } cluster;
 
-static advgp_status sum_rows(cluster *c, const gp_work *work, bool all, double *push, gp_work_done *done,
-                             advgp_error *err)
-{
-    setting *s = c->s;
-    const gp_range range = gp_range_all(s->p.layout);
-    const size_t one = gp_hash_u64(work->worker + 1, work->sequence) % work->n_shards;
-    advgp_status st = gp_pass_begin(s->e.pass, work->theta, GP_PASS_GRADIENT, err);
-    *done = (gp_work_done){.n_values = c->job.rule->push_size(s->p.layout, range)};
-    for (size_t i = 0; st == ADVGP_OK && i < work->n_shards; i++) {
-        const size_t shard = work->shards[i], first = c->first[shard], n = c->first[shard + 1] - first;
-        done->shard_weight += (double)n;
-        if (!c->whole && !all && i != one) continue;
-        done->batch_weight += (double)n;
-        done->rows += n;
-        st = gp_pass_add(s->e.pass, gp_batch_part(s->p.rows, first, n), err);
-    }
-    double sum_g;
-    if (st == ADVGP_OK) st = gp_pass_end(s->e.pass, &sum_g, s->grad, err);
-    if (st == ADVGP_OK) c->job.rule->fill(s->p.layout, range, gp_pass_stats(s->e.pass), sum_g, s->grad, push);
-    return st;
-}
-
 static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
-    return sum_rows(ctx, work, work->flags & GP_FLAG_ALL_ROWS, push, done, err);
+    cluster *c = ctx;
+    const bool all = c->whole || work->flags & GP_FLAG_ALL_ROWS;
+    return sum_rows(c->s, c->job.rule, c->first, work, all ? ALL_SHARDS : a_shard_of(work), push, done, err);
 }
 
 // A sum over all rows has every row once, whoever had it.
@@ -62,7 +42,7 @@ static bool is_whole(void *ctx, const double *theta, const double *sum)
     const gp_work work = {.theta = theta, .n_shards = c->o.server.n_shards, .shards = shards};
     gp_work_done done;
     advgp_error err;
-    if (sum_rows(c, &work, true, c->sum, &done, &err) != ADVGP_OK) return false;
+    if (sum_rows(c->s, c->job.rule, c->first, &work, ALL_SHARDS, c->sum, &done, &err) != ADVGP_OK) return false;
     double size = 0, far = 0;
     for (size_t i = 0; i < done.n_values; i++)
         size = fmax(size, fabs(c->sum[i])), far = fmax(far, fabs(c->sum[i] - sum[i]));
@@ -198,7 +178,7 @@ static void show(const cluster *c, const gp_sim_training_outcome *out, const out
            out->moved, out->hash, v->good ? "good" : "BAD: ", v->text, v->exact ? ", to be exact" : "");
 }
 
-static outcome run_seed(uint64_t seed, setting *settings, gp_sim_training_bug bug, bool shown)
+static outcome run_seed(uint64_t seed, setting *settings, const gp_sim_tampering *tampering, bool shown)
 {
     outcome v = {0};
     advgp_error err = {0};
@@ -208,7 +188,7 @@ static outcome run_seed(uint64_t seed, setting *settings, gp_sim_training_bug bu
     must(gp_sim_training_run(&c.o, &ideal, &err), &err, "without faults");
     free(c.sum);
     cluster_of(&c, seed, settings, ideal.seconds);
-    c.o.bug = bug;
+    c.o.tampering = tampering;
     c.o.shown = shown;
     const advgp_status st = gp_sim_training_run(&c.o, &out, &err);
     v.broken = out.broken;
@@ -234,7 +214,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
 {
     uint64_t failed = 0, exact = 0, restarts = 0, abandoned = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        const outcome v = run_seed(seed, settings, GP_SIM_BUG_NONE, shown);
+        const outcome v = run_seed(seed, settings, NULL, shown);
         exact += v.exact, restarts += v.restarts, abandoned += v.abandoned;
         if (v.good) continue;
         failed++;
@@ -248,22 +228,52 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
     return failed ? 1 : 0;
 }
 
+// ---- deliberate mistakes --------------------------------------------------------------------------------------------
+
+// The lead takes the values of any interval for those of the present one.
+static bool takes_any_values(void *ctx, const uint64_t interval[2], gp_message *m)
+{
+    (void)ctx;
+    const bool former = m->run[0] != interval[0] || m->run[1] != interval[1];
+    memcpy(m->run, interval, sizeof m->run);
+    return former;
+}
+
+// A follower does not repeat its question. ctx: the last token of each.
+static bool asks_once(void *ctx, size_t who, const gp_message *m)
+{
+    uint64_t *asked = (uint64_t *)ctx + who;
+    if (!who || m->kind != GP_ASK) return true;
+    const bool again = m->token == *asked;
+    *asked = m->token;
+    return !again;
+}
+
+// The lead tells nobody that an interval was given up.
+static bool keeps_the_end_to_itself(void *ctx, size_t who, const gp_message *m)
+{
+    (void)ctx;
+    return who || m->kind != GP_BYE || m->flags & GP_FLAG_LAST || m->worker != GP_ANY_WORKER;
+}
+
 static int run_bugs(setting *settings, uint64_t count)
 {
+    uint64_t asked[1 + 2 * MAX_WORKERS];
     // By which law, or, where it is a training that should have ended well, by what the lead says.
-    static const struct {
-        gp_sim_training_bug bug;
+    const struct {
+        gp_sim_tampering bug;
         const char *law, *name;
-    } bugs[] = {{GP_SIM_BUG_FORMER, "SUCCESSION", "values of a former interval taken"},
-                {GP_SIM_BUG_ASKS_ONCE, "workers have come", "a question not repeated"},
-                {GP_SIM_BUG_UNTOLD, "ENDS", "nobody told that an interval was given up"},
-                {GP_SIM_BUG_UNDEAD, "WAITS", "signs of life of the dead"}};
+    } bugs[] = {{{.hears = takes_any_values}, "SUCCESSION", "values of a former interval taken"},
+                {{.sends = asks_once, .ctx = asked}, "workers have come", "a question not repeated"},
+                {{.sends = keeps_the_end_to_itself}, "ENDS", "nobody told that an interval was given up"},
+                {{.beats_outlive = true}, "WAITS", "signs of life of the dead"}};
     int missed = 0;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
         bool caught = false;
         uint64_t seed = 0;
         for (; seed < count && !caught; seed++) {
-            const outcome v = run_seed(seed, settings, bugs[i].bug, false);
+            memset(asked, 0, sizeof asked);
+            const outcome v = run_seed(seed, settings, &bugs[i].bug, false);
             caught = !v.good && strstr(v.text, bugs[i].law);
             if (!v.good && !caught && getenv("SIM_SHOW")) printf("  %s: %s\n", bugs[i].name, v.text);
         }

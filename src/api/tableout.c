@@ -2,8 +2,8 @@
 #include "api/tableout.h"
 
 #include "base/alloc.h"
+#include "base/decimal.h"
 #include "base/text.h"
-#include "data/coerce.h"
 #include "data/strings.h"
 #include "files/stage.h"
 #include "store/atomicfile.h"
@@ -185,28 +185,13 @@ static void add_missing(gp_tableout *t)
 
 void gp_tableout_number(gp_tableout *t, double value)
 {
-    char digits[GP_NUMBER_TEXT_BYTES];
-    if (!isfinite(value)) {
+    char digits[GP_DECIMAL_BYTES];
+    if (!isfinite(value))
         add_missing(t);
-    } else if (begin_cell(t)) {
-        const int n = snprintf(digits, sizeof digits, "%.17g", value);
-        gp_buffer_bytes(&t->text, digits, (size_t)n);
-    } else {
+    else if (begin_cell(t))
+        gp_buffer_bytes(&t->text, digits, gp_decimal_write(value, digits));
+    else
         gp_stage_number(t->stage, value);
-    }
-}
-
-void gp_tableout_kept_number(gp_tableout *t, double value)
-{
-    char digits[GP_NUMBER_TEXT_BYTES];
-    if (!isfinite(value)) {
-        add_missing(t);
-    } else if (begin_cell(t)) {
-        gp_write_number(value, digits);
-        gp_buffer_bytes(&t->text, digits, strlen(digits));
-    } else {
-        gp_stage_number(t->stage, value);
-    }
 }
 
 // The digits of a whole number without its sign; 0 where it is none, or is not written as JSON writes it.
@@ -220,7 +205,7 @@ static size_t count_digits(const char *p, size_t n)
 
 void gp_tableout_digits(gp_tableout *t, const char *p, size_t n, double value)
 {
-    char written[GP_NUMBER_TEXT_BYTES];
+    char written[GP_DECIMAL_BYTES];
     digit_kind *state = &t->digits[t->column];
     const size_t count = p ? count_digits(p, n) : 0;
     const bool whole = count && count <= WIDE_DIGITS;
@@ -231,8 +216,8 @@ void gp_tableout_digits(gp_tableout *t, const char *p, size_t n, double value)
     }
     if (now > *state) *state = now;
     if (!whole) {
-        gp_write_number(value, written);
-        p = written, n = strlen(written);
+        n = gp_decimal_write(value, written);
+        p = written;
     }
     if (begin_cell(t))
         gp_buffer_bytes(&t->text, p, n);

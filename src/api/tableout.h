@@ -18,8 +18,7 @@ advgp_status gp_tableout_open(const char *path, const char *const *names, const 
 advgp_status gp_tableout_check(const char *path, advgp_error *err);
 
 // The cells of a row, from the first column to the last, then its end.
-void gp_tableout_number(gp_tableout *t, double value);      // 17 digits; missing if not finite
-void gp_tableout_kept_number(gp_tableout *t, double value); // as many digits as it needs
+void gp_tableout_number(gp_tableout *t, double value); // as many digits as it needs; missing if not finite
 // A number of which the digits are known too: kept as they are where it is whole. In Parquet the column is one of whole
 // numbers if all of it is; 38 digits are the most.
 void gp_tableout_digits(gp_tableout *t, const char *p, size_t n, double value);

@@ -3,11 +3,11 @@
 #include "api/comparison.h"
 #include "api/evaluate.h"
 #include "api/logged_run.h"
+#include "api/options_test.h"
 #include "api/record.h"
 #include "api/training.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "data/table_test.h"
 
 #include <math.h>
 
@@ -22,22 +22,6 @@ static void write_rows(const char *name, size_t n, uint64_t seed)
     }
     write_file(name, text.p, text.n);
     gp_buffer_fini(&text);
-}
-
-// "verb operand... key value key value", where a word with a dot is a file of the folder.
-static gp_options *options_of(const char *verb, const char *const *operands, size_t n_operands,
-                              const char *const (*pairs)[2])
-{
-    gp_options *o = NULL;
-    ASSERT_OK(gp_options_new(verb, &o, err));
-    o->operands = gp_alloc(n_operands, sizeof *o->operands); // freed with the options
-    o->n_operands = n_operands;
-    for (size_t i = 0; i < n_operands; i++) o->operands[i] = operands[i];
-    for (; (*pairs)[0]; pairs++) {
-        const bool file = strchr((*pairs)[1], '.') != NULL;
-        ASSERT_OK(gp_options_set(o, (*pairs)[0], file ? in_folder((*pairs)[1]) : (*pairs)[1], err));
-    }
-    return o;
 }
 
 static char table[256], test[256]; // paths

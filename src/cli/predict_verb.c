@@ -90,7 +90,7 @@ static void write_kept(job *j, const gp_chunk *chunk, size_t row)
             if (source->columns[j->columns[i]].exact) {
                 gp_tableout_digits(j->out, v->text[row].p, v->text[row].n, v->number[row]);
             } else {
-                gp_tableout_kept_number(j->out, v->number[row]);
+                gp_tableout_number(j->out, v->number[row]);
                 j->rounded[i] |= fabs(v->number[row]) >= exact_below;
             }
             break;

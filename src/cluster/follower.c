@@ -111,7 +111,7 @@ void gp_follower_ask(gp_follower *f, double pause)
     if (f->to_ask) f->next += ask_again;
     f->pause = 1.5 * ask_again;
     f->told = f->idle_seen = 0;
-    f->signs++;
+    f->sign_revision++;
 }
 
 // Whoever may wait for it is told that it leaves. The text is why; a worker's is told to its servers.
@@ -127,7 +127,7 @@ void gp_follower_end(gp_follower *f, advgp_status st, const char *text)
     if (f->state == GP_FOLLOWER_SERVES) gp_follower_serve_end(f);
     gp_follower_work_end(f, true, 0, why);
     f->state = GP_FOLLOWER_ENDED;
-    f->signs++;
+    f->sign_revision++;
     // What ends a server ends the run, and it is the lead whom people look at.
     const gp_message fails = {.kind = GP_BYE,
                               .flags = GP_FLAG_SERVES,
@@ -350,7 +350,7 @@ double gp_follower_due(const gp_follower *f, double now)
 
 uint64_t gp_follower_sign_revision(const gp_follower *f)
 {
-    return f->signs;
+    return f->sign_revision;
 }
 
 // To the lead: of which interval they are; one that was given up meanwhile is told so. They also keep the way back

@@ -6,7 +6,7 @@
 //     while (gp_follower_next(follower, now, &line, &message)) send      what to say, by which line
 //     GP_FOLLOWER_OPENS: open what gp_follower_job asks for, then gp_follower_opened; or gp_follower_fail
 //     gp_follower_has_work: gp_follower_compute, then gp_follower_computed
-//     gp_follower_sign_revision has changed: other signs of life are to be given, gp_follower_sign
+//     gp_follower_sign_revision has grown: other signs of life are to be given, gp_follower_sign
 //
 // Line 0 is the lead's. A worker of several servers has line 1 + i to the i-th; a server's lines are the numbers of its
 // workers, from 1.
@@ -86,7 +86,8 @@ size_t gp_follower_awaits(const gp_follower *follower);          // by which lin
 double gp_follower_due(const gp_follower *follower, double now); // seconds until it should be told the time
 
 enum { GP_FOLLOWER_EVERYBODY = -1 };
-uint64_t gp_follower_sign_revision(const gp_follower *follower); // another number: there are others
+// Grows whenever other signs of life are to be given than before.
+uint64_t gp_follower_sign_revision(const gp_follower *follower);
 // The sign of life for a line, or for all workers of a server (GP_FOLLOWER_EVERYBODY). False: none.
 bool gp_follower_sign(const gp_follower *follower, long line, gp_message *message);
 

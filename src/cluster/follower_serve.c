@@ -134,7 +134,7 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools)
     }
     f->tools_in_use = true;
     f->state = GP_FOLLOWER_SERVES;
-    f->signs++;
+    f->sign_revision++;
     greet_the_early(f);
     end_if_done(f);
 }

@@ -29,7 +29,7 @@ struct gp_follower {
     gp_follower_result done;
     advgp_status status;
     advgp_error error;
-    uint64_t signs;
+    uint64_t sign_revision;
     // Asking and waiting:
     double since, next, pause; // when it began to ask, when it asks again, and then
     bool to_ask;
@@ -65,16 +65,14 @@ struct gp_follower {
     size_t n_early, early_room;
 };
 
-// ---- follower.c
-// --------------------------------------------------------------------------------------------------------
+// ---- follower.c -----------------------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 2, 3))) void gp_follower_report(const gp_follower *f, const char *format, ...);
 void gp_follower_send(gp_follower *f, size_t line, const gp_message *message);
 void gp_follower_ask(gp_follower *f, double pause); // what is next, after so many seconds
 void gp_follower_end(gp_follower *f, advgp_status status, const char *text);
 
-// ---- follower_work.c
-// ---------------------------------------------------------------------------------------------------
+// ---- follower_work.c ------------------------------------------------------------------------------------------------
 
 void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools);
 void gp_follower_work_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n);
@@ -83,8 +81,7 @@ bool gp_follower_work_next(gp_follower *f, size_t *line, gp_message *m);
 // It is no worker any more. Leaves: the servers are told, with these flags, and why where there is a text.
 void gp_follower_work_end(gp_follower *f, bool leaves, unsigned flags, const char *text);
 
-// ---- follower_serve.c
-// --------------------------------------------------------------------------------------------------
+// ---- follower_serve.c -----------------------------------------------------------------------------------------------
 
 void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools);
 void gp_follower_serve_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n); // a worker, in any state

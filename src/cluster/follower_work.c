@@ -73,7 +73,7 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
     f->state = GP_FOLLOWER_WORKS;
     f->server_heard = f->idle_since = f->now;
     f->hold = 0;
-    f->signs++;
+    f->sign_revision++;
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);
 }
 
@@ -122,7 +122,7 @@ static void note_places(gp_follower *f)
         server_link *h = &f->links[i];
         if (!gp_worker_sign(h->worker, &sign) || (h->id == sign.worker && h->incarnation == sign.incarnation)) continue;
         h->id = sign.worker, h->incarnation = sign.incarnation;
-        f->signs++;
+        f->sign_revision++;
         if (i == 0) tell_place(f, sign.worker, sign.incarnation);
     }
     if (st != ADVGP_OK) gp_follower_end(f, st, err.text);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MAX = 1 << 30, DELAYS_MAX = 4096, SERVERS_MAX = 1024, PARAMETERS_MAX = 1 << 30 };
+enum { BATCH_MAX = 1 << 30, PARAMETERS_MAX = 1 << 30 };
 
 void gp_job_fini(gp_job *job)
 {
@@ -71,7 +71,7 @@ char *gp_job_to_text(const gp_job *job)
 static advgp_status read_delays(const json_t *list, gp_job *job, advgp_error *err)
 {
     const size_t n = json_array_size(list);
-    if (!json_is_array(list) || n > DELAYS_MAX) return gp_metadata_bad(err, "its delays");
+    if (!json_is_array(list) || n > GP_WORKERS_MAX) return gp_metadata_bad(err, "its delays");
     job->delays = job->own_delays = gp_alloc(n, sizeof *job->delays);
     if (!job->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu delays", n);
     for (; job->n_delays < n; job->n_delays++) {
@@ -109,7 +109,7 @@ static advgp_status read_servers(const json_t *list, gp_job *job, advgp_error *e
 {
     const size_t n = json_array_size(list);
     if (!list) return ADVGP_OK;
-    if (!n || n > SERVERS_MAX) return gp_metadata_bad(err, "its servers");
+    if (!n || n > GP_SERVERS_MAX) return gp_metadata_bad(err, "its servers");
     job->servers = job->own_servers = gp_alloc(n, sizeof *job->servers);
     if (!job->servers) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
     for (size_t next = 0; job->n_servers < n; job->n_servers++) {
@@ -144,9 +144,9 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
     x->stuck_after = json_number_value(json_object_get(o, "stuck_after"));
     x->max_delay = json_integer_value(delay) < 0 ? GP_DELAY_ANY : (size_t)json_integer_value(delay);
     if (!json_is_integer(delay) || !gp_metadata_size(json_object_get(o, "steps"), PARAMETERS_MAX, &x->steps) ||
-        !gp_metadata_size(json_object_get(o, "workers"), DELAYS_MAX, &x->workers) ||
-        !gp_metadata_size(json_object_get(o, "workers_min"), DELAYS_MAX, &x->workers_min) ||
-        !gp_metadata_size(json_object_get(o, "workers_max"), DELAYS_MAX, &x->workers_max) ||
+        !gp_metadata_size(json_object_get(o, "workers"), GP_WORKERS_MAX, &x->workers) ||
+        !gp_metadata_size(json_object_get(o, "workers_min"), GP_WORKERS_MAX, &x->workers_min) ||
+        !gp_metadata_size(json_object_get(o, "workers_max"), GP_WORKERS_MAX, &x->workers_max) ||
         !gp_metadata_size(json_object_get(o, "on_loss"), GP_LOSS_STOP, &on_loss) ||
         !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !range_state || !x->workers ||
         x->workers > x->workers_max || !(x->quorum >= 0 && x->quorum <= 1) || !(x->filter >= 0) || !(x->wait > 0) ||

@@ -6,6 +6,7 @@
 #include "store/spec_json.h"
 
 enum { GP_JOB_TEXT_MAX = 1 << 20 }; // bytes
+enum { GP_SERVERS_MAX = 256 };      // processes that keep a range each
 
 // One of several servers, as a worker reaches it.
 typedef struct gp_job_server {

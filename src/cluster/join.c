@@ -26,10 +26,10 @@ typedef struct joining {
     gp_shards *shards;
     uint64_t fingerprint; // of these
     gp_sender sender;
-    uint64_t signs; // of the follower, as they are given
-    size_t heard;   // messages since the follower was told the time
-    double asked;   // to stop: when that was heard while it computed,
-    bool is_asked;  // if it was
+    uint64_t sign_revision; // of the follower, as they are given
+    size_t heard;           // messages since the follower was told the time
+    double asked;           // to stop: when that was heard while it computed,
+    bool is_asked;          // if it was
     // A worker's:
     gp_row_computer *computer;
     server_line *lines;     // [n_lines]
@@ -82,8 +82,8 @@ static advgp_status give_sign(joining *j, gp_endpoint *e, long line, advgp_error
 static advgp_status give_signs(joining *j, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
-    if (j->signs == gp_follower_sign_revision(j->follower)) return ADVGP_OK;
-    j->signs = gp_follower_sign_revision(j->follower);
+    if (j->sign_revision == gp_follower_sign_revision(j->follower)) return ADVGP_OK;
+    j->sign_revision = gp_follower_sign_revision(j->follower);
     bool shared = false;
     for (size_t i = 0; st == ADVGP_OK && i < j->n_lines; i++) {
         const bool same = j->lines[i].endpoint == j->o.endpoint;

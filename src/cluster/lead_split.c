@@ -26,8 +26,7 @@ bool gp_lead_in_interval(const gp_lead *l, const uint64_t run[2])
     return l->active && same(run, l->id);
 }
 
-// ---- places
-// ----------------------------------------------------------------------------------------------------------
+// ---- places ---------------------------------------------------------------------------------------------------------
 
 advgp_status gp_lead_split_begin(gp_lead *l, advgp_error *err)
 {
@@ -80,7 +79,7 @@ static server_place *place_of(gp_lead *l, size_t at)
     return NULL;
 }
 
-// ---- telling --------------------------------------------------------------------------------------------------------
+// ---- giving out work ------------------------------------------------------------------------------------------------
 
 // Workers of the interval that may still be there. No more than there are shards: one without a shard at one server and
 // with one at another would wait for the former while the latter waits for it.
@@ -195,7 +194,7 @@ static advgp_status end_interval(gp_lead *l, advgp_error *err)
     return st;
 }
 
-// ---- hearing --------------------------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------------------------------------------
 
 // {"name": .., "address": .., "key": ..}
 static bool read_server(const json_t *o, gp_job_server *out, char *name, size_t n)

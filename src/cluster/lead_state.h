@@ -1,5 +1,6 @@
 // lead_state.h: what the parts of the lead share, and nobody else includes: its state, and the few functions that one
-// part has and another calls. lead.c: peers, a run, the farewell; lead_split.c: the intervals of several servers.
+// part has and another calls. lead.c: peers, a run, the farewell; lead_watch.c: who is lost, for whom it waits;
+// lead_split.c: the intervals of several servers.
 #pragma once
 #include "cluster/lead.h"
 
@@ -13,15 +14,15 @@ typedef struct peer {
     double heard;
     unsigned malformed;
     bool serves;      // it keeps a range
-    bool asks;        // has asked, and was not answered yet
+    bool asks;        // it has asked what the work is, and was not answered yet
     uint64_t token;   // of its last question
-    uint64_t over[2]; // the interval that it has finished, as it says
+    uint64_t over[2]; // the interval that it says it has finished
     uint64_t told[2]; // the interval that it was given
     // As a worker of the lead's own server:
     uint32_t worker;      // GP_ANY_WORKER: none
     bool has_work;        // it was given parameters
-    double given;         // when
-    double row_seconds;   // that it took for its last push
+    double given;         // when that was
+    double row_seconds;   // a row, of its last push
     double stuck_seconds; // a row, when it was last taken for stuck: it may just be that slow
 } peer;
 
@@ -83,10 +84,17 @@ __attribute__((format(printf, 2, 3))) void gp_lead_report(const gp_lead *lead, c
 void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
 void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_range_state *state);
 void gp_lead_declare_lost(gp_lead *lead, size_t peer);
-// Who was not heard is silent: the lead itself was not away.
+// May the silence of a worker be held against it? Not where the lead itself was away: then it heard nobody.
 bool gp_lead_silence_counts(const gp_lead *lead);
 void gp_lead_start_waiting(gp_lead *lead, double now);
 void gp_lead_expect_at_most(gp_lead *lead, size_t live); // in the end of a run: the next one waits for no more
+
+// ---- lead_watch.c ---------------------------------------------------------------------------------------------------
+
+// Workers that live but do not answer are lost as well; the server knows of those that are silent.
+advgp_status gp_lead_find_lost_workers(gp_lead *lead, advgp_error *err);
+// Begins with those who are there when the time for the others is over. ECLUSTER: they are too few.
+advgp_status gp_lead_watch(gp_lead *lead, advgp_error *err);
 
 // ---- lead_split.c ---------------------------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 // range_state.c: the state of a range, to a text and back.
 #include "cluster/range_state.h"
+#include "data/shards.h"
 #include "linalg/dense.h"
 #include "store/form.h"
 
 #include <jansson.h>
 #include <string.h>
 
-enum { OWN_ARRAYS = 3, RULE_ARRAYS_MAX = 4, SHARDS_MAX = 1 << 20 };
+enum { OWN_ARRAYS = 3, RULE_ARRAYS_MAX = 4 };
 
 void gp_range_state_fini(gp_range_state *s)
 {
@@ -94,7 +95,7 @@ static advgp_status read_text(const json_t *o, size_t n_values, gp_range_state *
     c->n_arrays = (size_t)arrays, c->n_values = n_values;
     i->n_shards = json_array_size(json_object_get(o, "owner"));
     i->n_workers = json_array_size(json_object_get(o, "sequence"));
-    if (i->n_shards > SHARDS_MAX || i->n_workers > GP_WORKERS_MAX)
+    if (i->n_shards > GP_SHARDS_MAX || i->n_workers > GP_WORKERS_MAX)
         return gp_metadata_bad(err, "its numbers of workers");
     const advgp_status st = gp_server_copy_make_room(c, err);
     if (st != ADVGP_OK) return st;

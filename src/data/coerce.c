@@ -51,14 +51,6 @@ bool gp_parse_number(gp_text text, double *number)
     return end == copy + text.n && !strpbrk(copy, "xX");
 }
 
-void gp_write_number(double number, char text[GP_NUMBER_TEXT_BYTES])
-{
-    for (int digits = 15; digits <= 17; digits++) { // 15 give 0.1 as "0.1"; a few numbers need more
-        snprintf(text, GP_NUMBER_TEXT_BYTES, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
-    }
-}
-
 // `any`: all words that the CSV reader takes for a column of booleans, where it is one.
 static bool parse_boolean(gp_text text, bool any, double *number)
 {
@@ -108,7 +100,7 @@ advgp_status gp_coerce_texts(const gp_source *source, size_t column, const gp_ch
         if (boolean)
             snprintf(buffer->written[i], sizeof buffer->written[i], "%s", v->number[i] != 0 ? "true" : "false");
         else
-            gp_write_number(v->number[i], buffer->written[i]);
+            (void)gp_decimal_write(v->number[i], buffer->written[i]);
         buffer->texts[i] = (gp_text){.p = buffer->written[i], .n = strlen(buffer->written[i])};
     }
     *out = buffer->texts;

@@ -1,21 +1,19 @@
 // coerce.h: a column as the representation its user wants: numbers out of text and text out of numbers, a chunk at a
 // time, with the row named where it cannot be done.
 #pragma once
+#include "base/decimal.h"
 #include "data/source.h"
-
-enum { GP_NUMBER_TEXT_BYTES = 32 }; // a double in the shortest text that reads back as itself
 
 typedef struct gp_coerced {
     double *numbers; // buffers for `capacity` rows, made when first needed
     gp_text *texts;
-    char (*written)[GP_NUMBER_TEXT_BYTES];
+    char (*written)[GP_DECIMAL_BYTES];
     size_t capacity;
     bool booleans; // its user wants truths: "yes", "no" and the like are numbers too
 } gp_coerced;      // {0} at first; one a column
 void gp_coerced_fini(gp_coerced *c);
 
 bool gp_parse_number(gp_text text, double *number); // the whole text is a number, blanks around it allowed
-void gp_write_number(double number, char text[GP_NUMBER_TEXT_BYTES]);
 
 // Points *out at n_rows values that live as long as the chunk and the buffer. EDATA where text is no number ("true" and
 // "false" are).

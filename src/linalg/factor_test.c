@@ -200,16 +200,6 @@ static void a_semidefinite_matrix_has_a_factor(void **state)
     free(scratch);
 }
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **state)
 {
     (void)state;

@@ -3,16 +3,6 @@
 #include "linalg/factor.h"
 #include "linalg/interrupt.h"
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void a_scope_remembers_and_an_inner_one_hides_it(void **state)
 {
     (void)state;

@@ -413,16 +413,6 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     exact_problem_fini(&e);
 }
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void an_evidence_can_be_ended_anywhere_and_computed_again(void **state)
 {
     (void)state;

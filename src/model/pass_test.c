@@ -398,16 +398,6 @@ static void a_block_too_large_for_memory_is_refused(void **state)
     problem_fini(&p);
 }
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void a_pass_can_be_ended_between_blocks_and_begun_again(void **state)
 {
     (void)state;

@@ -315,16 +315,6 @@ static void wrong_calls_are_refused_with_a_message(void **state)
     setting_fini(&s);
 }
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void a_long_natural_step_can_be_ended_and_leaves_q_as_it_was(void **state)
 {
     (void)state;

@@ -4,6 +4,7 @@
 // enforces them.
 #include "options/option.h"
 
+#include "cluster/job.h"
 #include "data/shards.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
@@ -1085,7 +1086,7 @@ const gp_option gp_option_table[] = {
      .value = "S",
      .fallback = "1",
      .min = 1,
-     .max = 256,
+     .max = GP_SERVERS_MAX,
      .help = "processes that keep the parameters, a range each; 1: the lead does. More need --optimizer prox; the "
              "launcher's tasks after the first are these"},
     {.name = "serve",

@@ -9,15 +9,15 @@
 #include "sim/laws.h"
 #include "transport/sim.h"
 
-// Deliberate mistakes of this layer, made where the simulator drives the machines: what a mistaken machine would do,
-// the others see. For the test that shows that the laws catch them.
-typedef enum gp_sim_training_bug {
-    GP_SIM_BUG_NONE,
-    GP_SIM_BUG_FORMER,    // the lead takes the values of any interval for those of the present one
-    GP_SIM_BUG_ASKS_ONCE, // a follower does not repeat its question
-    GP_SIM_BUG_UNTOLD,    // the lead tells nobody that an interval was given up
-    GP_SIM_BUG_UNDEAD     // signs of life go on when a process is dead
-} gp_sim_training_bug;
+// A hand between the machines: what a mistaken one would do, the others see. So a test shows that the laws catch
+// mistakes, and the machines know of none (tests/sim_trainings.c).
+typedef struct gp_sim_tampering {
+    void *ctx;
+    bool (*sends)(void *ctx, size_t who, const gp_message *message); // false: it is not sent. who 0: the lead
+    // The lead hears the values of an interval while this one is under way. True: the message is another now.
+    bool (*hears)(void *ctx, const uint64_t interval[2], gp_message *message);
+    bool beats_outlive; // signs of life go on when a process is dead
+} gp_sim_tampering;
 
 typedef struct gp_sim_training_stage { // a run
     uint64_t versions, every;          // to make, and from one evaluation to the next
@@ -41,7 +41,7 @@ typedef struct gp_sim_training_fault {
 typedef struct gp_sim_training_options {
     uint64_t seed;
     size_t n_workers;
-    gp_lead_options lead; // random, say, lost and ctx are the simulator's
+    gp_lead_options lead; // random, report, lost and ctx are the simulator's
     double give_up;       // of the followers
     const gp_job *job;    // spec, rule, batch, fingerprint, heartbeat
     gp_rule_options rule_options;
@@ -57,9 +57,9 @@ typedef struct gp_sim_training_options {
     const gp_sim_training_stage *stages;
     size_t n_faults;
     const gp_sim_training_fault *faults;
-    double stall;   // PROGRESS: seconds without anything done while it could be
-    double seconds; // ENDS
-    gp_sim_training_bug bug;
+    double stall;                      // PROGRESS: seconds without anything done while it could be
+    double seconds;                    // ENDS
+    const gp_sim_tampering *tampering; // NULL: none
     // What was collected; false: it is not the sum over all rows (ALL).
     bool (*collected)(void *ctx, const double *theta, const double *sum);
     void *ctx;

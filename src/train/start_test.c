@@ -242,16 +242,6 @@ static void what_does_not_fit_is_named(void **state)
     gp_model_free(model);
 }
 
-typedef struct patience {
-    int asked, until; // non-zero answers from `until` on
-} patience;
-
-static int asked(void *ctx)
-{
-    patience *p = ctx;
-    return p->asked++ >= p->until;
-}
-
 static void a_long_choice_can_be_ended_a_short_one_is_waited_for(void **state)
 {
     (void)state;

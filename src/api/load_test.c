@@ -1,0 +1,170 @@
+// load_test.c: from a table that options name to shards: every row once, the same for the same seed, from files, packed
+// folders and caches alike; what options contradict is refused by key.
+#include "api/load.h"
+#include "api/options_test.h"
+#include "base/text.h"
+
+#include <math.h>
+
+enum { N = 400 };
+
+static char table[256], packed[256]; // paths
+
+static double target_of(size_t i)
+{
+    return 3 + 0.5 * (double)i;
+}
+
+static int prepare(void **state)
+{
+    if (enter_folder(state) != 0) return 1;
+    gp_buffer text = {0};
+    gp_buffer_add(&text, "x,kind,y\n");
+    for (size_t i = 0; i < N; i++)
+        gp_buffer_add(&text, "%zu,%s,%.3f\n", i * 7 % N, i % 3 ? "red" : "blue", target_of(i));
+    write_file("rows.csv", text.p, text.n);
+    gp_buffer_fini(&text);
+    snprintf(table, sizeof table, "%s", in_folder("rows.csv"));
+    snprintf(packed, sizeof packed, "%s", in_folder("packed"));
+    return 0;
+}
+
+static gp_options *train_on(const char *operand, const char *seed)
+{
+    const char *const operands[] = {operand};
+    const char *const pairs[][2] = {{"seed", seed}, {NULL, NULL}};
+    gp_options *o = options_of("train", operands, 1, pairs);
+    if (operand == table) ASSERT_OK(gp_options_set(o, "target", "y", err));
+    return o;
+}
+
+static gp_loaded load(const gp_options *o)
+{
+    gp_loaded l = {0};
+    ASSERT_OK(gp_load_training(o, NULL, &l, err));
+    return l;
+}
+
+// All rows of all shards, one after the other. *X and *y for free; how many there are.
+static size_t rows_of(const gp_shards *s, double **X, double **y)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < s->n_train + 2; i++) n += s->rows[i];
+    *X = calloc(n * s->d, sizeof(double)), *y = calloc(n, sizeof(double));
+    for (size_t i = 0; i < s->n_train + 2; at += s->rows[i++])
+        ASSERT_OK(gp_shards_read(s, i, 0, s->rows[i], *X + at * s->d, *y + at, NULL, err));
+    return n;
+}
+
+static void assert_same_rows(const gp_loaded *a, const gp_loaded *b)
+{
+    double *X[2], *y[2];
+    const size_t n = rows_of(a->shards, &X[0], &y[0]);
+    assert_true(rows_of(b->shards, &X[1], &y[1]) == n && a->shards->d == b->shards->d);
+    assert_memory_equal(X[0], X[1], n * a->shards->d * sizeof(double));
+    assert_memory_equal(y[0], y[1], n * sizeof(double));
+    for (size_t i = 0; i < 2; i++) free(X[i]), free(y[i]);
+}
+
+static void every_row_is_in_one_shard(void **state)
+{
+    (void)state;
+    gp_options *o = train_on(table, "1");
+    gp_loaded l = load(o);
+    const gp_schema *s = l.schema;
+    double *X, *y;
+    bool seen[N] = {0};
+    assert_int_equal(rows_of(l.shards, &X, &y), N);
+    assert_int_equal(s->d, l.shards->d);
+    for (size_t i = 0; i < N; i++) { // known by its target
+        const long row = lround((s->y_mean + s->y_scale * y[i] - target_of(0)) / 0.5);
+        assert_true(row >= 0 && row < N && !seen[row]);
+        seen[row] = true;
+    }
+    const size_t held_out = gp_shards_rows(l.shards, GP_STOP) + gp_shards_rows(l.shards, GP_CALIBRATE);
+    assert_true(held_out > 0 && held_out < N / 5 && gp_shards_rows(l.shards, GP_TRAIN) == N - held_out);
+    free(X), free(y);
+    gp_loaded_fini(&l);
+    gp_options_free(o);
+}
+
+static void the_seed_decides_the_order(void **state)
+{
+    (void)state;
+    gp_options *o = train_on(table, "1"), *other = train_on(table, "2");
+    gp_loaded a = load(o), b = load(o), c = load(other);
+    double *X[2], *y[2];
+    assert_same_rows(&a, &b);
+    rows_of(a.shards, &X[0], &y[0]), rows_of(c.shards, &X[1], &y[1]);
+    assert_memory_not_equal(y[0], y[1], N * sizeof(double));
+    for (size_t i = 0; i < 2; i++) free(X[i]), free(y[i]);
+    gp_loaded_fini(&a), gp_loaded_fini(&b), gp_loaded_fini(&c);
+    gp_options_free(o), gp_options_free(other);
+}
+
+static void a_cache_gives_the_rows_of_the_table(void **state)
+{
+    (void)state;
+    bool found = true;
+    gp_options *plain = train_on(table, "1"), *cached = train_on(table, "1");
+    ASSERT_OK(gp_options_set(cached, "cache", in_folder("cache"), err));
+    ASSERT_OK(gp_load_cached(cached, &found, err));
+    assert_false(found);
+    gp_loaded a = load(plain), b = load(cached);
+    ASSERT_OK(gp_load_cached(cached, &found, err));
+    assert_true(found);
+    gp_loaded c = load(cached); // from the folder this time
+    assert_same_rows(&b, &c);
+    assert_int_equal(gp_shards_rows(a.shards, GP_TRAIN), gp_shards_rows(b.shards, GP_TRAIN));
+    gp_loaded_fini(&a), gp_loaded_fini(&b), gp_loaded_fini(&c);
+    gp_options_free(plain), gp_options_free(cached);
+}
+
+static void a_packed_folder_brings_its_own_schema(void **state)
+{
+    (void)state;
+    const char *const operands[] = {table};
+    const char *const pairs[][2] = {{"target", "y"}, {"seed", "1"}, {NULL, NULL}};
+    gp_options *pack = options_of("pack", operands, 1, pairs);
+    gp_notes notes = {0};
+    size_t n = 0;
+    ASSERT_OK(gp_options_set(pack, "output", packed, err));
+    ASSERT_OK(gp_load_pack(pack, NULL, &notes, &n, err));
+    assert_int_equal(n, N);
+    gp_options *o = train_on(packed, "1");
+    gp_loaded l = load(o);
+    double *X, *y;
+    assert_int_equal(rows_of(l.shards, &X, &y), N);
+    assert_string_equal(l.schema->target, "y");
+    free(X), free(y);
+    gp_loaded_fini(&l);
+    ASSERT_OK(gp_options_set(o, "target", "x", err));
+    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EINVAL, "{target}");
+    gp_loaded_fini(&l);
+    gp_notes_fini(&notes);
+    gp_options_free(o), gp_options_free(pack);
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+    (void)state;
+    gp_loaded l = {0};
+    gp_options *o = train_on(table, "1");
+    ASSERT_OK(gp_options_set(o, "target", "yy", err));
+    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EDATA, "'yy'");
+    gp_loaded_fini(&l);
+    o->operands[0] = "/nowhere/rows.csv";
+    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EDATA, "/nowhere/rows.csv");
+    gp_loaded_fini(&l);
+    gp_options_free(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_in_one_shard),           cmocka_unit_test(the_seed_decides_the_order),
+        cmocka_unit_test(a_cache_gives_the_rows_of_the_table), cmocka_unit_test(a_packed_folder_brings_its_own_schema),
+        cmocka_unit_test(what_is_not_there_is_named),
+    };
+    return cmocka_run_group_tests(tests, prepare, leave_folder);
+}
