@@ -42,3 +42,8 @@ advgp_status gp_check_written(const gp_options *o, const char *option, const cha
     gp_free(paths);
     return st;
 }
+
+advgp_status gp_check_printed(const gp_options *o, advgp_error *err)
+{
+    return gp_check_written(o, "output", "-", GP_WRITTEN_TABLE, err);
+}

@@ -81,7 +81,7 @@ static advgp_status sniff(gp_input_file *file, int fd, const gp_file_options *op
                           unsigned char *head, advgp_error *err)
 {
     size_t n = read_head(fd, head);
-    if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
+    if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; rows under names of columns are expected", file->shown);
     gp_sniff_kind(file, head, n);
     advgp_status st = gp_compressed_check(fd, file->compression, file->shown, options, err);
     if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
