@@ -352,8 +352,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     const gp_shards *rows = reader->shards;
     const bool judged = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
                         gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
-    const bool interrupted = result->interrupted || result->stopped == GP_STOPPED_INTERRUPTED;
-    if (!o || o->noise == GP_NOISE_CONSTANT || interrupted || model->form == &gp_form_linear) return ADVGP_OK;
+    if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
     if (o->noise == GP_NOISE_AUTO && !judged) return ADVGP_OK;
     advgp_status st = fit(model, reader, o, result->workers, judged ? GP_CALIBRATE : GP_TRAIN, err);
     if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) st = choose(model, reader, err);
