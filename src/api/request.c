@@ -79,6 +79,7 @@ gp_train_options gp_request_train(const gp_options *o)
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
+        .cells = gp_options_is(o, "cells", "auto") ? GP_CELLS_AUTO : (size_t)gp_options_int(o, "cells"), // none: 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
         .map = gp_map_named(gp_options_text(o, "map")),
         .rank = (size_t)gp_options_int(o, "rank"),

@@ -105,8 +105,10 @@ static void print_result(const gp_training_made *made)
     const gp_train_result *t = made->result;
     char what[48];
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
-    printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
-           model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
+    char cells[32] = "";
+    if (model->cells) snprintf(cells, sizeof cells, ", %zu cells", model->cells->shape.n);
+    printf("%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+           model->spec.n_components ? what : model->method, cells, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
@@ -122,8 +124,8 @@ static void print_result(const gp_training_made *made)
     print_tenths("its sd", t->assessment.by_sd, t->assessment.n_tenths);
     printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
     if (t->workers)
-        printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
-               t->step_seconds, t->finish_seconds, t->last_seconds);
+        printf(": pilots %.1f, steps %.1f, finish %.1f, cells %.1f, calibration and baselines %.1f", t->pilot_seconds,
+               t->step_seconds, t->finish_seconds, t->cells_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.lost)
         printf("; %llu worker%s lost, %llu joined in all", (unsigned long long)t->counts.lost,

@@ -35,7 +35,8 @@ typedef struct prepared {
 static prepared prepare(size_t n, bool weighted)
 {
     prepared p = {.source = table(n, weighted)};
-    gp_schema_options o = {.target = "y", .weights = weighted ? "w" : NULL};
+    static const char *const features[] = {"x1", "x2", "x3"}; // x2 counts the rows, and is asked for
+    gp_schema_options o = {.target = "y", .weights = weighted ? "w" : NULL, .features = features, .n_features = 3};
     ASSERT_OK(gp_split_parse("0.1", 9, &p.split, err));
     ASSERT_OK(gp_schema_fit(p.source, &o, &p.split, NULL, NULL, NULL, &p.schema, err));
     return p;

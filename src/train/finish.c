@@ -68,6 +68,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
 {
     const double start = gp_clock_wall();
     gp_learner_copy(t->learner, model);
+    model->cells = t->cells, t->cells = NULL;
     if (t->options->noise != GP_NOISE_CONSTANT) gp_training_phase(t, "noise of each row, calibration");
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
                                         t->result, err);
@@ -78,6 +79,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     if (record && t->result->jitter > 0) json_object_set_new(record, "posterior_jitter", json_real(t->result->jitter));
     if (record && t->result->counts.rolled_back)
         json_object_set_new(record, "rolled_back", json_integer((json_int_t)t->result->counts.rolled_back));
+    if (record && model->cells) json_object_set_new(record, "cells", json_integer((json_int_t)model->cells->shape.n));
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);

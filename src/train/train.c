@@ -1,4 +1,4 @@
-// train.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish.
+// train.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish, cells.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "train/conductor.h"
@@ -64,6 +64,7 @@ advgp_status gp_training_fit(gp_training *t, const gp_train_request *request, gp
 void gp_training_fini(gp_training *t)
 {
     gp_training_end_run(t);
+    gp_cells_free(t->cells);
     gp_learner_free(t->learner);
     gp_free(t->views);
     gp_reader_fini(&t->reader);
@@ -78,6 +79,7 @@ advgp_status gp_training_run(const gp_train_request *request, gp_training_steps 
     size_t finish_rows = 0;
     *model = NULL;
     advgp_status st = gp_training_fit(&t, request, steps, result ? result : &unused, &finish_rows, err);
+    if (st == ADVGP_OK) st = gp_training_fit_cells(&t, err);
     if (st == ADVGP_OK) st = make_model(&t, request, finish_rows, model, err);
     gp_training_fini(&t);
     return st;
