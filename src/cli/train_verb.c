@@ -81,12 +81,10 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
-                                        [GP_SCORED_TRAINING] = "training rows: none are held out",
+                                        [GP_SCORED_LEFT_OUT] = "training rows, each left out in turn",
                                         [GP_SCORED_TEST] = "rows of --test"};
-    const bool few = r->assessment.scored == GP_SCORED_TRAINING && r->n_train < GP_HELD_OUT_MIN_ROWS;
     gp_scored_text text;
-    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored,
-             few ? "training rows: too few to hold some out" : words[r->assessment.scored]);
+    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored, words[r->assessment.scored]);
     return text;
 }
 
@@ -158,11 +156,12 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     char m[24], components[24] = "auto";
     snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
-    const gp_method *method = gp_request_method(o);
+    const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
+    const bool kernel_open = t->kernel_open && method == &gp_method_exact;
     printf("would train with the method %s", method->name);
     const char *const said[][2] = {{"inducing", m},
                                    {"components", components},
-                                   {"kernel", t->kernel->name},
+                                   {"kernel", kernel_open ? "by evidence" : t->kernel->name},
                                    {"map", gp_options_text(o, "map")},
                                    {"trend", gp_trend_name(t->trend)},
                                    {"start", gp_options_text(o, "start")}};

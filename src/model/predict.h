@@ -70,6 +70,10 @@ typedef struct gp_predictor_ops {
     // none.
     bool (*in_one)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
                    double *var_f);
+    // May be NULL: the leverage of a row tells (score/left_out.h). For a predictor that keeps its training rows: how
+    // far each of their targets is from what the others say of it, and the variance of that, in the order of training.
+    // EINVAL where they are not n rows.
+    advgp_status (*left_out)(const gp_predictor *self, size_t n, double *deviation, double *variance, advgp_error *err);
     void (*free)(gp_predictor *self);
 } gp_predictor_ops;
 
