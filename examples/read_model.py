@@ -119,7 +119,9 @@ def predict(path, rows, level):
     mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)
     sd_y = t['y_scale'] * np.sqrt(var_f + var_n)
     lo, hi = scores(t, level)
-    return np.column_stack([mean, sd_f, sd_y, mean + lo * sd_y, mean + hi * sd_y])
+    least, most = np.array(meta['schema'].get('bounds', [None, None]), float)
+    cut = lambda v: np.fmin(np.fmax(v, least), most)
+    return np.column_stack([cut(mean), sd_f, sd_y, cut(mean + lo * sd_y), cut(mean + hi * sd_y)])
 
 if __name__ == '__main__':
     level = float(sys.argv[3]) if len(sys.argv) > 3 else 0.9

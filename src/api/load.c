@@ -46,7 +46,8 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
     out->exclude = texts(o, "exclude", &out->n_exclude);
     out->encode = texts(o, "encode", &out->n_encode);
     out->date_formats = texts(o, "date-format", &out->n_date_formats);
-    return gp_missing_parse(gp_options_text(o, "missing"), &out->missing, err);
+    const advgp_status st = gp_bounds_parse(gp_options_text(o, "bounds"), &out->bounds_are, &out->bounds, err);
+    return st == ADVGP_OK ? gp_missing_parse(gp_options_text(o, "missing"), &out->missing, err) : st;
 }
 
 // ---- progress -------------------------------------------------------------------------------------------------------
@@ -254,9 +255,9 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features",    "exclude",    "weights",   "weights-are", "missing",
-                                        "encode",      "log-target", "outliers",  "sql",         "validation",
-                                        "date-format", "header",     "delimiter", "na"};
+    static const char *const fixed[] = {"features",   "exclude",     "weights", "weights-are", "missing",
+                                        "encode",     "log-target",  "bounds",  "outliers",    "sql",
+                                        "validation", "date-format", "header",  "delimiter",   "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

@@ -269,6 +269,7 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
         st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
     if (st == ADVGP_OK && !json_object_get(options, "outliers"))
         st = gp_options_set(train, "outliers", "keep", err); // the same
+    if (st == ADVGP_OK && !json_object_get(options, "bounds")) st = gp_options_set(train, "bounds", "none", err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));

@@ -230,6 +230,9 @@ static void add_head(const view *v, gp_buffer *out)
     else
         gp_buffer_add(out, "%.6g", noise(v));
     gp_buffer_add(out, "%s\n", s->log_target ? " (all of the logarithm)" : "");
+    if (s->log_offset > 0) gp_buffer_add(out, "%.6g is added to the target before its logarithm\n", s->log_offset);
+    if (s->bounded && isfinite(s->bounds.lo)) gp_buffer_add(out, "answers are cut at %.6g from below\n", s->bounds.lo);
+    if (s->bounded && isfinite(s->bounds.hi)) gp_buffer_add(out, "answers are cut at %.6g from above\n", s->bounds.hi);
     if (!m->sql) return;
     gp_buffer_add(out, "query: ");
     add_name(out, m->sql, 0);

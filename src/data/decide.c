@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { IDENTIFIERS_MIN = 50 }; // rows: of fewer, a number of its own in every row is no wonder
+enum { BOUNDS_ROWS_MIN = 1000, IDENTIFIERS_MIN = 50 }; // rows: of fewer, a number of its own in every row is no wonder
 
 // A category seen n times moves n / (n + 20) of the way from the global mean to its own.
 static const double smoothing_rows = 20;
@@ -43,7 +43,7 @@ static advgp_status check_rows(const gp_fit *f, advgp_error *err)
                        label, n, u->n_read, GP_ROWS_MIN, u->n_no_target, u->n_no_weight, u->n_gaps);
     if (f->y.least == f->y.most)
         return gp_fail(err, ADVGP_EDATA, "the target '%s' is %g in all %zu rows: there is nothing to learn", target,
-                       f->options->log_target ? exp(f->y.least) : f->y.least, n);
+                       f->options->log_target ? exp(f->y.least) - f->roles.log_offset : f->y.least, n);
     if (!gp_scale_is_usable(f->y.weight / (double)n))
         return gp_fail(err, ADVGP_EDATA,
                        "the weights in column '%s' add up to %g over %zu rows, which double precision cannot compute "
@@ -74,6 +74,31 @@ static advgp_status note_weights(const gp_fit *f, advgp_error *err)
                             "is learned from them. Where they say how much a row matters, leave out {weights-are}",
                             o->weights, f->y.weight, f->y.n, f->y.weight);
     return ADVGP_OK;
+}
+
+// A target that is never negative and comes near 0 (within half its deviation) in a thousand rows or more cannot be
+// negative: counts, prices, amounts. Under a logarithm only an offset lets answers fall below 0.
+static advgp_status decide_bounds(const gp_fit *f, gp_schema *s, advgp_error *err)
+{
+    const gp_schema_options *o = f->options;
+    const bool never = o->log_target ? s->log_offset > 0 : f->y.least >= 0 && f->y.least < 0.5 * s->y_scale;
+    s->bounds = o->bounds;
+    s->bounded = o->bounds_are == GP_BOUNDS_GIVEN;
+    if (s->bounded) {
+        const double least = gp_schema_target(s, (f->y.least - s->y_mean) / s->y_scale);
+        const double most = gp_schema_target(s, (f->y.most - s->y_mean) / s->y_scale), slack = 1e-9 * (most - least);
+        if (least >= s->bounds.lo - slack && most <= s->bounds.hi + slack) return ADVGP_OK;
+        return gp_fail(err, ADVGP_EDATA, "the target '%s' goes from %g to %g, beyond what {bounds} allows", s->target,
+                       least, most);
+    }
+    if (o->bounds_are == GP_BOUNDS_NONE || !never || rows_of(f) < BOUNDS_ROWS_MIN) return ADVGP_OK;
+    s->bounded = true;
+    s->bounds = (gp_limits){.lo = 0, .hi = INFINITY};
+    return gp_notes_add(
+        f->notes, err, 1,
+        "the target '%s' is never negative in %zu rows and comes near 0: means and intervals are cut at "
+        "0 ({bounds} none leaves them)",
+        s->target, rows_of(f));
 }
 
 static advgp_status note_rows(const gp_fit *f, advgp_error *err)
@@ -444,6 +469,9 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     s->n_weight = f->y.weight;
     s->y_mean = f->y.mean;
     s->y_scale = sqrt(f->y.m2 / f->y.weight);
+    s->log_offset = f->roles.log_offset;
+    st = decide_bounds(f, s, err);
+    if (st != ADVGP_OK) return st;
     size_t *used = gp_alloc(f->n_candidates, sizeof *used);
     if (!used) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
     size_t n_used = 0;

@@ -101,7 +101,7 @@ static advgp_status bind(gp_encoder *e, advgp_error *err)
     const gp_schema *s = e->schema;
     bool predict = e->mode == GP_ENCODE_PREDICT;
     bool grouped = e->mode == GP_ENCODE_TRAIN && e->split && e->split->kind == GP_SPLIT_GROUP;
-    e->roles = (gp_roles){.log_target = s->log_target, .keep_all = predict};
+    e->roles = (gp_roles){.log_target = s->log_target, .log_offset = s->log_offset, .keep_all = predict};
     e->usable.target.written = s->target_written;
     advgp_status st = bind_inputs(e, err);
     // Weights are asked where rows are weighed: in training. A test file need not have them.

@@ -342,6 +342,7 @@ advgp_status gp_schema_fit(gp_source *source, const gp_schema_options *options, 
     advgp_status st = find_roles(&f, err);
     if (st == ADVGP_OK) st = find_candidates(&f, err);
     if (st == ADVGP_OK) st = gp_fit_readings(&f, progress, ctx, err);
+    if (st == ADVGP_OK) st = gp_fit_offset(&f, err);
     if (st == ADVGP_OK) st = make_sample(&f, err);
     if (st == ADVGP_OK) st = count_for_last(&f, err);
     if (st == ADVGP_OK) st = each_chunk(&f, add_chunk, progress, ctx, err);

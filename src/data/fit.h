@@ -38,4 +38,5 @@ typedef struct gp_fit {
 
 // readings.c: texts that are dates or numbers; sets encodings, and how they are written in the buffers.
 advgp_status gp_fit_readings(gp_fit *fit, gp_progress progress, void *ctx, advgp_error *err);
+advgp_status gp_fit_offset(gp_fit *fit, advgp_error *err); // offset.c: of a target with zeros under a logarithm
 advgp_status gp_fit_decide(gp_fit *fit, gp_schema **out, advgp_error *err); // decide.c

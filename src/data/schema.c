@@ -6,6 +6,7 @@
 #include "data/strings.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *gp_encoding_name(gp_encoding encoding)
@@ -159,13 +160,33 @@ void gp_schema_free(gp_schema *schema)
 double gp_schema_target(const gp_schema *schema, double standardised)
 {
     double y = schema->y_mean + schema->y_scale * standardised;
-    return schema->log_target ? exp(y) : y;
+    return schema->log_target ? exp(y) - schema->log_offset : y;
 }
 
 double gp_schema_standardise(const gp_schema *schema, double target)
 {
-    if (schema->log_target) target = target > 0 ? log(target) : NAN;
+    if (schema->log_target) target = target + schema->log_offset > 0 ? log(target + schema->log_offset) : NAN;
     return (target - schema->y_mean) / schema->y_scale;
+}
+
+double gp_schema_cut(const gp_schema *schema, double answer)
+{
+    return schema->bounded ? gp_limits_clip(schema->bounds, answer) : answer;
+}
+
+advgp_status gp_bounds_parse(const char *text, gp_bounds_are *are, gp_limits *bounds, advgp_error *err)
+{
+    *bounds = gp_no_limits();
+    *are = strcmp(text, "auto") == 0 ? GP_BOUNDS_AUTO : strcmp(text, "none") == 0 ? GP_BOUNDS_NONE : GP_BOUNDS_GIVEN;
+    if (*are != GP_BOUNDS_GIVEN) return ADVGP_OK;
+    const char *colon = strchr(text, ':');
+    char low[32] = "", *end = low;
+    bool ok = colon && (size_t)(colon - text) < sizeof low;
+    if (ok) memcpy(low, text, (size_t)(colon - text));
+    if (ok && *low) bounds->lo = strtod(low, &end), ok = *end == 0 && isfinite(bounds->lo);
+    if (ok && colon[1]) bounds->hi = strtod(colon + 1, &end), ok = *end == 0 && isfinite(bounds->hi);
+    if (ok && gp_limits_any(*bounds) && bounds->lo < bounds->hi) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "{bounds} '%s' is none of auto, none and LO:HI, as in 0:100 or 0:", text);
 }
 
 double gp_schema_weight_factor(const gp_schema *schema)

@@ -41,6 +41,8 @@ typedef enum gp_missing { GP_MISSING_IMPUTE, GP_MISSING_DROP, GP_MISSING_ERROR }
 // scaled to mean 1 over the usable rows, so that they do not change how many rows there seem to be.
 typedef enum gp_weights_are { GP_WEIGHTS_COUNTS, GP_WEIGHTS_IMPORTANCE } gp_weights_are;
 
+typedef enum gp_bounds_are { GP_BOUNDS_AUTO, GP_BOUNDS_NONE, GP_BOUNDS_GIVEN } gp_bounds_are;
+
 typedef struct gp_input { // one column of the table that the model uses
     char *name;
     gp_column_type type; // in training
@@ -67,6 +69,9 @@ typedef struct gp_schema {
     gp_weights_are weights_are;
     double y_mean, y_scale; // of the target, or of its logarithm
     bool log_target;
+    double log_offset; // added to the target before its logarithm is taken, where some targets are 0
+    bool bounded;      // answers are cut at the bounds
+    gp_limits bounds;
     gp_writing target_written; // how a target of texts is read
     gp_missing missing;
     char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
@@ -84,6 +89,8 @@ typedef struct gp_schema_options {
     gp_missing missing;
     gp_weights_are weights_are;
     bool log_target;
+    gp_bounds_are bounds_are;
+    gp_limits bounds;   // GP_BOUNDS_GIVEN
     bool keep_outliers; // no column is clipped
 } gp_schema_options;
 
@@ -105,6 +112,9 @@ advgp_status gp_schema_from_json(const char *text, size_t n, gp_schema **out, ad
 double gp_schema_target(const gp_schema *schema,
                         double standardised); // back to the target's own units (the median, if log-target)
 double gp_schema_standardise(const gp_schema *schema, double target); // NaN where the logarithm does not exist
+double gp_schema_cut(const gp_schema *schema, double answer); // an answer in the target's units, within the bounds
+// "auto", "none" or "LO:HI", of which one may be empty.
+advgp_status gp_bounds_parse(const char *text, gp_bounds_are *are, gp_limits *bounds, advgp_error *err);
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
 
 double gp_schema_weight_factor(const gp_schema *schema); // from a weight in the table to that of the row

@@ -85,6 +85,8 @@ char *gp_schema_to_json(const gp_schema *s)
     if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
     if (o && s->target_written)
         json_object_set_new(o, "target_written", json_string(gp_writing_name(s->target_written)));
+    if (o && s->log_offset > 0) json_object_set_new(o, "log_offset", json_real(s->log_offset));
+    if (o && s->bounded) add_limits(o, "bounds", s->bounds);
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
     bool whole = o && json_array_size(inputs) == s->n_inputs && limits_are_whole(inputs, s) &&
                  (!s->weights || json_object_get(o, "weights_are"));
@@ -293,6 +295,11 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
     const json_t *are = json_object_get(o, "weights_are"); // files of before have none: every weight was a count
     const int kind = are ? find_word(are, GP_WEIGHTS_IMPORTANCE + 1, weights_are_word) : GP_WEIGHTS_COUNTS;
     if (st == ADVGP_OK && kind < 0) st = bad(err, "what its weights are");
+    const json_t *offset = json_object_get(o, "log_offset"), *bounds = json_object_get(o, "bounds");
+    if (st == ADVGP_OK && offset && (!read_number(offset, &s->log_offset) || !(s->log_offset > 0) || !s->log_target))
+        st = bad(err, "the offset of its logarithm");
+    if (st == ADVGP_OK) st = read_limits(bounds, &s->bounds, err);
+    s->bounded = st == ADVGP_OK && bounds;
     const json_t *word = json_object_get(o, "target_written");
     const int written = word ? find_word(word, GP_WRITING_COMMA + 1, written_word) : GP_WRITING_PLAIN;
     if (st == ADVGP_OK && written < 0) st = bad(err, "how the target is written");

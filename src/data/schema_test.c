@@ -464,6 +464,73 @@ static void failing_memory_leaves_nothing_behind(void **state)
     }
 }
 
+static void targets_that_are_never_negative_have_a_bound(void **state)
+{
+    (void)state;
+    double counts[N], high[N];
+    for (size_t i = 0; i < N; i++) counts[i] = floor(20 * other[i] * other[i]), high[i] = 170 + 10 * other[i];
+    gp_array arrays[] = {numbers("num", num), numbers("y", counts), numbers("high", high)};
+    gp_source *source = table(arrays, 3, N);
+    gp_notes notes = {0};
+    gp_schema *schema = fit(source, &plain, &notes), *back = NULL;
+    assert_true(schema->bounded && schema->bounds.lo == 0 && isinf(schema->bounds.hi));
+    assert_int_equal(count_of(&notes, "cut at 0"), 1);
+    assert_true(gp_schema_cut(schema, -3) == 0 && gp_schema_cut(schema, 3) == 3);
+    char *text = gp_schema_to_json(schema);
+    ASSERT_OK(gp_schema_from_json(text, strlen(text), &back, err));
+    assert_true(back->bounded && back->bounds.lo == 0 && isinf(back->bounds.hi));
+    gp_free(text);
+    gp_schema_free(back);
+    gp_schema_free(schema);
+
+    const gp_schema_options far = {.target = "high"}, none = {.target = "y", .bounds_are = GP_BOUNDS_NONE};
+    schema = fit(source, &far, NULL);
+    assert_false(schema->bounded);
+    gp_schema_free(schema);
+    schema = fit(source, &none, NULL);
+    assert_true(!schema->bounded && gp_schema_cut(schema, -3) == -3);
+    gp_schema_free(schema);
+    gp_schema_options given = {.target = "y"};
+    ASSERT_OK(gp_bounds_parse("0:20", &given.bounds_are, &given.bounds, err));
+    schema = fit(source, &given, NULL);
+    assert_true(gp_schema_cut(schema, 25) == 20);
+    gp_schema_free(schema);
+    ASSERT_OK(gp_bounds_parse(":5", &given.bounds_are, &given.bounds, err));
+    ASSERT_FAILS(try_fit(source, &given, NULL, err), ADVGP_EDATA, "beyond what {bounds} allows");
+    ASSERT_FAILS(gp_bounds_parse("5:1", &given.bounds_are, &given.bounds, err), ADVGP_EINVAL, "5:1");
+    ASSERT_FAILS(gp_bounds_parse(":", &given.bounds_are, &given.bounds, err), ADVGP_EINVAL, "LO:HI");
+    gp_source_free(source);
+    gp_notes_fini(&notes);
+}
+
+static void a_logarithm_takes_zeros_by_an_offset(void **state)
+{
+    (void)state;
+    double counts[N];
+    for (size_t i = 0; i < N; i++) counts[i] = floor(20 * other[i] * other[i]);
+    gp_array arrays[] = {numbers("num", num), numbers("y", counts)};
+    const gp_schema_options o = {.target = "y", .log_target = true};
+    gp_source *source = table(arrays, 2, N);
+    gp_notes notes = {0};
+    gp_schema *schema = fit(source, &o, &notes), *back = NULL;
+    assert_true(schema->log_offset == 0.5); // half of 1, the smallest count above 0
+    assert_int_equal(count_of(&notes, "0.5 is added before its logarithm"), 1);
+    assert_true(schema->bounded && schema->bounds.lo == 0);
+    for (double v = 0; v < 20; v++)
+        assert_true(fabs(gp_schema_target(schema, gp_schema_standardise(schema, v)) - v) < 1e-9);
+    check_standardised(schema, source);
+    char *text = gp_schema_to_json(schema);
+    ASSERT_OK(gp_schema_from_json(text, strlen(text), &back, err));
+    assert_true(back->log_offset == 0.5);
+    gp_free(text);
+    gp_schema_free(back);
+    gp_schema_free(schema);
+    counts[17] = -1;
+    ASSERT_FAILS(try_fit(source, &o, NULL, err), ADVGP_EDATA, "row 18");
+    gp_source_free(source);
+    gp_notes_fini(&notes);
+}
+
 static void numbers_that_tell_rows_apart_are_left_out(void **state)
 {
     (void)state;
@@ -579,6 +646,8 @@ int main(void)
         cmocka_unit_test(json_round_trips_bit_for_bit),
         cmocka_unit_test(damaged_json_is_refused_and_never_crashes),
         cmocka_unit_test(failing_memory_leaves_nothing_behind),
+        cmocka_unit_test(targets_that_are_never_negative_have_a_bound),
+        cmocka_unit_test(a_logarithm_takes_zeros_by_an_offset),
         cmocka_unit_test(numbers_that_tell_rows_apart_are_left_out),
         cmocka_unit_test(held_out_rows_follow_the_seed),
         cmocka_unit_test(groups_are_held_out_whole),

@@ -87,15 +87,16 @@ advgp_status gp_usable_chunk(gp_usable *u, const gp_source *source, const gp_rol
                 u->n_gaps++;
                 continue;
             }
-            if (roles->log_target && target <= 0)
-                return gp_fail(
-                    err, ADVGP_EDATA,
-                    "%s, row %zu: the target '%s' is %g, and a logarithm needs it above 0; leave out {log-target}",
-                    source->label, row + 1, source->columns[roles->target].name, target);
+            if (roles->log_target && (target < 0 || target + roles->log_offset <= 0))
+                return gp_fail(err, ADVGP_EDATA,
+                               "%s, row %zu: the target '%s' is %g, and a logarithm needs it at 0 or above; leave out "
+                               "{log-target}",
+                               source->label, row + 1, source->columns[roles->target].name, target);
         }
         size_t k = u->n++;
         u->rows[k] = i;
-        u->y[k] = roles->log_target ? (target > 0 ? log(target) : NAN) : target;
+        if (roles->log_target) target = target + roles->log_offset > 0 ? log(target + roles->log_offset) : NAN;
+        u->y[k] = target;
         u->w[k] = weight;
         u->group_hash[k] = groups && split ? gp_split_group_hash(split, groups[i]) : 0;
     }

@@ -12,7 +12,8 @@ typedef struct gp_roles {
     const size_t *gaps;          // columns in which a gap drops the row
     size_t n_gaps;
     bool log_target;
-    bool keep_all; // prediction: every row counts; a missing target is NaN, weights are not asked
+    double log_offset; // as in gp_schema
+    bool keep_all;     // prediction: every row counts; a missing target is NaN, weights are not asked
 } gp_roles;
 
 typedef struct gp_usable {

@@ -5,6 +5,7 @@
 #include "options/option.h"
 
 #include "cluster/job.h"
+#include "data/schema.h"
 #include "data/shards.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
@@ -178,6 +179,13 @@ static bool is_named_file(const char *value)
 {
     const char *equals = strchr(value, '=');
     return equals && equals > value && equals[1];
+}
+
+static bool is_bounds(const char *item)
+{
+    gp_bounds_are are;
+    gp_limits bounds;
+    return gp_bounds_parse(item, &are, &bounds, NULL) == ADVGP_OK;
 }
 
 static bool is_delimiter(const char *item)
@@ -445,7 +453,17 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
      .fallback = "false",
-     .help = "fit the logarithm of a positive target"},
+     .help = "fit the logarithm of a target that is never negative"},
+    {.name = "bounds",
+     .kind = GP_OPTION_TEXT,
+     .verbs = TRAIN | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .fallback = "auto",
+     .value = "LO:HI|auto|none",
+     .check = is_bounds,
+     .allowed = "auto, none or LO:HI, of which one may be empty, as in 0:100 or 0:",
+     .help = "where means, intervals and quantiles are cut; auto: at 0, if the target is never negative in 1,000 rows "
+             "and comes near 0"},
     {.name = "cache",
      .kind = GP_OPTION_DIR,
      .verbs = TRAIN | COMPARE | SIMULATE,

@@ -210,7 +210,7 @@ static double value_of(const gp_distribution *d, double e)
 {
     const gp_schema *s = d->schema;
     const double y = s->y_mean + s->y_scale * d->mean + e * (s->y_scale * d->sd);
-    return s->log_target ? exp(y) : y;
+    return gp_schema_cut(s, s->log_target ? exp(y) - s->log_offset : y);
 }
 
 static double score_of(const gp_distribution *d, double y) // -inf where a logarithm has no such value
@@ -232,13 +232,16 @@ void gp_distribution_interval(const gp_distribution *d, double p, double ends[2]
 
 double gp_distribution_exceeds(const gp_distribution *d, double t)
 {
+    const gp_schema *s = d->schema;
+    if (s->bounded && (t < s->bounds.lo || t >= s->bounds.hi)) return t < s->bounds.lo; // all of it lies within
     return 1 - gp_scores_cdf(d->scores, score_of(d, t));
 }
 
 double gp_distribution_log_density(const gp_distribution *d, double y)
 {
     const gp_schema *s = d->schema;
-    return gp_scores_log_density(d->scores, score_of(d, y)) - log(d->sd * s->y_scale) - (s->log_target ? log(y) : 0);
+    return gp_scores_log_density(d->scores, score_of(d, y)) - log(d->sd * s->y_scale) -
+           (s->log_target ? log(y + s->log_offset) : 0);
 }
 
 // The integral of a product of two functions that are linear from u0 to u0 + h: f from f0 to f1, g from g0 to g1.

@@ -5,17 +5,23 @@
 
 #include <math.h>
 
+// Of the target and, under a logarithm, its offset.
+static double lognormal_mean(const gp_schema *schema, double mean, double var)
+{
+    const double sd = schema->y_scale * sqrt(var);
+    return exp(schema->y_mean + schema->y_scale * mean + sd * sd / 2);
+}
+
 double gp_predicted_mean(const gp_schema *schema, double mean, double var_y)
 {
-    const double centre = schema->y_mean + schema->y_scale * mean;
-    const double sd = schema->y_scale * sqrt(var_y);
-    return schema->log_target ? exp(centre + sd * sd / 2) : centre;
+    return gp_schema_cut(schema, schema->log_target ? lognormal_mean(schema, mean, var_y) - schema->log_offset
+                                                    : schema->y_mean + schema->y_scale * mean);
 }
 
 double gp_predicted_sd(const gp_schema *schema, double mean, double var)
 {
     const double sd = schema->y_scale * sqrt(var);
-    return schema->log_target ? gp_predicted_mean(schema, mean, var) * sqrt(expm1(sd * sd)) : sd;
+    return schema->log_target ? lognormal_mean(schema, mean, var) * sqrt(expm1(sd * sd)) : sd;
 }
 
 // About the size of the targets, and a power of two, so that nothing is rounded: a model of logarithms may answer for
@@ -35,7 +41,7 @@ void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, 
     score->absolute += w * fabs(off);
     // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
     score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
-                       log(schema->y_scale) + (schema->log_target ? log(target) : 0));
+                       log(schema->y_scale) + (schema->log_target ? log(target + schema->log_offset) : 0));
 }
 
 double gp_score_rmse(const gp_score *score)

@@ -29,7 +29,7 @@ with few.csv 'NR > 10 { $3 = "" } 1'
 with allmissing.csv 'NR > 1 { $1 = $2 = "" } 1'
 with allconstant.csv 'NR > 1 { $1 = $2 = 7 } 1'
 with dates.csv 'NR > 1 { $3 = sprintf("2024-01-%02d", NR % 28 + 1) } 1'
-with zero.csv 'NR == 31 { $3 = 0 } 1'
+with zero.csv 'NR == 31 { $3 = -0.1 } 1'
 with weights.csv '{ $4 = NR == 1 ? "w" : NR == 31 ? -2 : 1 } 1'
 with weightless.csv '{ $4 = NR == 1 ? "w" : 0 } 1'
 with badweight.csv '{ $4 = NR == 1 ? "w" : NR == 31 ? "" : 1 } 1'
@@ -139,7 +139,7 @@ t 'only infinities'          3 'in/inftarget.csv' '60 without target' -- train i
 t 'few target values'        3 'in/few.csv' '9 usable rows' '51 without target' -- train in/few.csv "${y[@]}"
 t 'all inputs missing'       3 'predict from' 'missing' -- train in/allmissing.csv "${y[@]}"
 t 'all inputs constant'      3 'predict from' 'constant' -- train in/allconstant.csv "${y[@]}"
-t 'logarithm of 0'           3 'in/zero.csv' 'row 30' "'y'" '--log-target' -- train in/zero.csv "${y[@]}" --log-target
+t 'negative logarithm'      3 'in/zero.csv' 'row 30' "'y'" '--log-target' -- train in/zero.csv "${y[@]}" --log-target
 t 'negative weight'          3 'in/weights.csv' 'row 30' "'w'" '-2' -- train in/weights.csv "${y[@]}" --weights w
 t 'all weights 0'            3 'in/weightless.csv' '60 of weight 0' -- train in/weightless.csv "${y[@]}" --weights w
 t 'missing weight'           3 'in/badweight.csv' 'row 30' "'w'" -- train in/badweight.csv "${y[@]}" --weights w
