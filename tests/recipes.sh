@@ -178,18 +178,18 @@ before src/transport/transport_test.c 'static const hub_kind hubs[] = ' 'static 
     return st;
 }
 '
-before src/api/participant.c 'static advgp_status enter_zmq(' 'static advgp_status enter_yours(gp_participant *e, advgp_error *err) // always leads, and nobody comes
+before src/api/participant.c 'static advgp_status enter_zmq(' 'static advgp_status enter_yours(gp_participant *p, advgp_error *err) // always leads, and nobody comes
 {
     gp_endpoint *at[2];
-    const advgp_status st = gp_yours_open(1, e->message_max, at, err);
+    const advgp_status st = gp_yours_open(1, p->message_max, at, err);
     if (st != ADVGP_OK) return st;
-    e->endpoint = at[1];
-    e->workers = 1;
-    return make_cluster(e, at[0], err);
+    p->endpoint = at[1];
+    p->workers = 1;
+    return gp_participant_make_cluster(p, at[0], err);
 }
 '
 within src/api/participant.c 'st = transport->enter ?' \
-  'st = transport == &gp_transport_yours ? enter_yours(e, err) : transport->enter ?'
+  'st = transport == &gp_transport_yours ? enter_yours(p, err) : transport->enter ?'
 
 # ---- it builds, warnings being errors -------------------------------------------------------------------------------------
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1

@@ -1,11 +1,11 @@
 // sim_trainings.c: whole trainings of random clusters with random faults, one a seed: a lead, workers and servers of
-// ranges as processes (sim/training.h), with real gradients on small data. Every law of sim/laws.h holds after every
-// event, the training ends, and at delay 0 with the bits of the one without faults, if no worker was lost.
+// ranges as processes (sim/sim_training.h), with real gradients on small data. Every law of sim/laws.h holds after
+// every event, the training ends, and at delay 0 with the bits of the one without faults, if no worker was lost.
 //
 //     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_trainings          the seeds 0 .. 1999
 //     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_trainings one of them again, with what was said
 //     build/tests/sim_trainings bugs                                each deliberate mistake is caught by its law
-#include "sim/training.h"
+#include "sim/sim_training.h"
 #include "sim_setting.h"
 
 #include <inttypes.h>

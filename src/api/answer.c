@@ -182,6 +182,8 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     gp_file_options files = *data;
     files.sql = a->model->sql;
     files.stored = true;
+    for (size_t i = 0; i < schema->n_inputs; i++) // a model of format 1 does not know how its dates are written
+        files.guess_dates |= schema->inputs[i].encoding == GP_ENCODING_TIME && !gp_limits_any(schema->inputs[i].range);
     const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
     if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
     for (size_t i = 0; i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;

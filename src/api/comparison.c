@@ -355,8 +355,7 @@ static advgp_status run_all(gp_comparison *c, advgp_error *err)
     return st;
 }
 
-// ---- options, rows, log
-// ----------------------------------------------------------------------------------------------
+// ---- options, rows, log ---------------------------------------------------------------------------------------------
 
 // A default that is the one of `train` too was given by nobody.
 static bool is_default_of(const gp_options *train, const gp_option_value *v)

@@ -43,6 +43,7 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
     if (!out->n_features) out->features = NULL;
     out->exclude = texts(o, "exclude", &out->n_exclude);
     out->encode = texts(o, "encode", &out->n_encode);
+    out->date_formats = texts(o, "date-format", &out->n_date_formats);
     return gp_missing_parse(gp_options_text(o, "missing"), &out->missing, err);
 }
 
@@ -56,12 +57,28 @@ static int tell(void *ctx, size_t rows)
     return gp_host_stops(host);
 }
 
+// One character, or a name for one that a shell makes hard to write.
+static char delimiter_of(const char *text)
+{
+    if (!text) return 0;
+    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0) return '\t';
+    return strcmp(text, "space") == 0 ? ' ' : *text;
+}
+
 gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const char *const *paths, size_t n_paths,
                               const char *sql)
 {
+    size_t n_na;
+    const char *const *na = texts(o, "na", &n_na);
     return (gp_file_options){.paths = paths,
                              .n_paths = n_paths,
                              .sql = sql,
+                             .header = gp_options_is(o, "header", "yes")  ? GP_HEADER_YES
+                                       : gp_options_is(o, "header", "no") ? GP_HEADER_NO
+                                                                          : GP_HEADER_AUTO,
+                             .delimiter = delimiter_of(gp_options_text(o, "delimiter")),
+                             .na = na,
+                             .n_na = n_na,
                              .memory_bytes = (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes()),
                              .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
                              .stop = host ? host->stop : NULL,
@@ -231,8 +248,9 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features", "exclude",    "weights",  "weights-are", "missing",
-                                        "encode",   "log-target", "outliers", "sql",         "validation"};
+    static const char *const fixed[] = {"features",    "exclude",    "weights",   "weights-are", "missing",
+                                        "encode",      "log-target", "outliers",  "sql",         "validation",
+                                        "date-format", "header",     "delimiter", "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

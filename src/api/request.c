@@ -50,11 +50,32 @@ static gp_trend trend_of(const gp_options *o)
     return trend;
 }
 
+// The ways of `start` that are no model.
+static const struct {
+    const char *word;
+    gp_start start;
+} starts[] = {{"kmeans", GP_START_KMEANS}, {"greedy", GP_START_GREEDY}, {"random", GP_START_RANDOM}};
+enum { N_STARTS = sizeof starts / sizeof *starts };
+
+static size_t start_of(const gp_options *o) // N_STARTS: none of them
+{
+    size_t i = 0;
+    while (i < N_STARTS && !gp_options_is(o, "start", starts[i].word)) i++;
+    return i;
+}
+
+static gp_on_loss on_loss_of(const gp_options *o)
+{
+    if (strcmp(o->verb->name, "train") != 0) return GP_LOSS_REASSIGN; // compare has no processes to lose
+    return gp_options_is(o, "on-loss", "drop")   ? GP_LOSS_DROP
+           : gp_options_is(o, "on-loss", "stop") ? GP_LOSS_STOP
+                                                 : GP_LOSS_REASSIGN;
+}
+
 gp_train_options gp_request_train(const gp_options *o)
 {
+    const size_t start = start_of(o);
     const bool patient = gp_options_is(o, "patience", "inf");
-    // compare has no processes to lose
-    const char *on_loss = strcmp(o->verb->name, "train") == 0 ? gp_options_text(o, "on-loss") : NULL;
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
@@ -63,9 +84,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .rank = (size_t)gp_options_int(o, "rank"),
         .groups = (size_t)gp_options_int(o, "groups"),
         .trend = trend_of(o),
-        .start = gp_options_is(o, "start", "random")   ? GP_START_RANDOM
-                 : gp_options_is(o, "start", "greedy") ? GP_START_GREEDY
-                                                       : GP_START_KMEANS,
+        .start = start < N_STARTS ? starts[start].start : GP_START_KMEANS,
         .start_rows = (size_t)gp_options_int(o, "start-rows"),
         .batch = (size_t)gp_options_int(o, "batch"),
         .epochs = (double)gp_options_int(o, "epochs"),
@@ -79,9 +98,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
         .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
         .filter = gp_options_real(o, "filter"),
-        .on_loss = !on_loss || !strcmp(on_loss, "reassign") ? GP_LOSS_REASSIGN
-                   : !strcmp(on_loss, "drop")               ? GP_LOSS_DROP
-                                                            : GP_LOSS_STOP,
+        .on_loss = on_loss_of(o),
         .checkpoint = gp_options_text(o, "checkpoint"),
         .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
     };
@@ -92,10 +109,7 @@ gp_train_options gp_request_train(const gp_options *o)
 
 const char *gp_request_start(const gp_options *o)
 {
-    static const char *const ways[] = {"kmeans", "greedy", "random"};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (gp_options_is(o, "start", ways[i])) return NULL;
-    return gp_options_text(o, "start");
+    return start_of(o) < N_STARTS ? NULL : gp_options_text(o, "start");
 }
 
 static advgp_status contradicts(const gp_options *o, const char *key, const char *has, advgp_error *err)

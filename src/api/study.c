@@ -234,8 +234,7 @@ static advgp_status simulate_all(gp_study *s, advgp_error *err)
     return ADVGP_OK;
 }
 
-// ---- conclusions
-// -----------------------------------------------------------------------------------------------------
+// ---- conclusions ----------------------------------------------------------------------------------------------------
 
 // Is a better than b? By the time to the error, by the error, or by versions that count, whichever is known.
 static bool is_better(const gp_study *s, const gp_sim_result *a, const gp_sim_result *b)
@@ -267,8 +266,7 @@ const gp_sim_result *gp_study_saturated(const gp_study *s, size_t *workers)
     return first;
 }
 
-// ---- as JSON
-// ---------------------------------------------------------------------------------------------------------
+// ---- as JSON --------------------------------------------------------------------------------------------------------
 
 static json_t *curve_json(const gp_sim_result *r)
 {
@@ -320,8 +318,7 @@ json_t *gp_study_json(const gp_study *s)
                      s->gradients, "runs", runs, "best", best, "saturates", saturates);
 }
 
-// ---- the study
-// -------------------------------------------------------------------------------------------------------
+// ---- the study ------------------------------------------------------------------------------------------------------
 
 static advgp_status prepare(gp_study *s, advgp_error *err)
 {

@@ -38,8 +38,7 @@ typedef struct training {
     bool saved;           // this run has written one
 } training;
 
-// ---- log
-// -------------------------------------------------------------------------------------------------------------
+// ---- log ------------------------------------------------------------------------------------------------------------
 
 static advgp_status open_log(training *r, advgp_error *err)
 {
@@ -72,8 +71,7 @@ static void log_event(training *r, const char *event, json_t *fields)
     if (st != ADVGP_OK && r->log_status == ADVGP_OK) r->log_status = st, r->log_error = err;
 }
 
-// ---- events
-// ----------------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------------------------------
 
 static void on_phase(void *ctx, const char *what)
 {
@@ -145,8 +143,7 @@ static int on_stop(void *ctx)
     return gp_host_stops(r->host);
 }
 
-// ---- the run
-// ---------------------------------------------------------------------------------------------------------
+// ---- the run --------------------------------------------------------------------------------------------------------
 
 // Where the state is saved: interrupted or killed, a run can always go on.
 static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)

@@ -15,6 +15,14 @@ static bool is_read(const gp_option_value *value, gp_written kind)
     return false;
 }
 
+// Verbs that only print have no `force`.
+static bool is_forced(const gp_options *o)
+{
+    for (size_t i = 0; i < o->n_values; i++)
+        if (strcmp(o->values[i].option->name, "force") == 0) return o->values[i].flag;
+    return false;
+}
+
 static bool is_table(const gp_option_value *value)
 {
     return strcmp(value->option->name, "table") == 0;
@@ -37,8 +45,12 @@ advgp_status gp_check_written(const gp_options *o, const char *option, const cha
         for (size_t k = 0; is_table(&o->values[i]) && k < o->values[i].n_items; k++)
             paths[n++] = strchr(o->values[i].items[k], '=') + 1;
     snprintf(shown, sizeof shown, "{%s}", option);
-    const advgp_status st = gp_place_check(path, shown, kind, gp_options_flag(o, "force"),
-                                           (gp_reads){.paths = paths, .n = n}, err);
+    const advgp_status st = gp_place_check(path, shown, kind, is_forced(o), (gp_reads){.paths = paths, .n = n}, err);
     gp_free(paths);
     return st;
+}
+
+advgp_status gp_check_printed(const gp_options *o, advgp_error *err)
+{
+    return gp_check_written(o, "output", "-", GP_WRITTEN_TABLE, err);
 }

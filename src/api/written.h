@@ -7,3 +7,5 @@
 // --validation, --config and, unless it is the model that may take its place, --start. --force counts.
 advgp_status gp_check_written(const gp_options *options, const char *option, const char *path, gp_written kind,
                               advgp_error *err);
+// The same for standard output, where results are printed: `advgp evaluate model rows.csv >> rows.csv`.
+advgp_status gp_check_printed(const gp_options *options, advgp_error *err);

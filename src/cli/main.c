@@ -1,5 +1,6 @@
 // main.c: the program: finds the verb, reads its options, runs it, and turns the status into an exit code. Nothing else
 // decides how the process ends.
+#include "api/written.h"
 #include "cli/cli.h"
 #include "options/option.h"
 #include "transport/transport.h"
@@ -64,6 +65,8 @@ static int help(const gp_verb *verb)
 
 static advgp_status run(const gp_options *options, advgp_error *err)
 {
+    const advgp_status st = gp_check_printed(options, err);
+    if (st != ADVGP_OK) return st;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].name, options->verb->name) == 0) return verbs[i].run(options, err);
     return gp_fail(err, ADVGP_EINVAL, "%s is not part of this build", options->verb->name);

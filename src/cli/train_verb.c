@@ -16,8 +16,7 @@ typedef struct view {
     double next_line; // wall clock of the next line of progress
 } view;
 
-// ---- progress
-// --------------------------------------------------------------------------------------------------------
+// ---- progress -------------------------------------------------------------------------------------------------------
 
 static void on_begin(void *ctx, const gp_train_plan *p)
 {
@@ -77,8 +76,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     gp_cli_report(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
-// ---- results
-// ---------------------------------------------------------------------------------------------------------
+// ---- results --------------------------------------------------------------------------------------------------------
 
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
@@ -179,8 +177,7 @@ static advgp_status on_plan(void *ctx, const gp_train_options *options, const gp
     return ADVGP_OK;
 }
 
-// ---- the verb
-// --------------------------------------------------------------------------------------------------------
+// ---- the verb -------------------------------------------------------------------------------------------------------
 
 advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {

@@ -15,29 +15,28 @@ void gp_coerced_fini(gp_coerced *c)
 {
     gp_free(c->numbers);
     gp_free(c->texts);
-    gp_free(c->written);
+    gp_free(c->digits);
     *c = (gp_coerced){0};
 }
 
 static advgp_status make_room(gp_coerced *c, size_t n, bool text, advgp_error *err)
 {
     if (c->capacity < n) {
-        const bool booleans = c->booleans;
+        const gp_coerced kept = {.capacity = n, .booleans = c->booleans, .written = c->written, .format = c->format};
         gp_coerced_fini(c);
-        c->capacity = n;
-        c->booleans = booleans;
+        *c = kept;
     }
     if (text && !c->texts) {
         c->texts = gp_alloc(c->capacity, sizeof *c->texts);
-        c->written = gp_alloc(c->capacity, sizeof *c->written);
+        c->digits = gp_alloc(c->capacity, sizeof *c->digits);
     } else if (!text && !c->numbers) {
         c->numbers = gp_alloc(c->capacity, sizeof *c->numbers);
     }
-    bool ok = text ? c->texts && c->written : c->numbers != NULL;
+    bool ok = text ? c->texts && c->digits : c->numbers != NULL;
     return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a chunk of %zu rows", n);
 }
 
-bool gp_parse_number(gp_text text, double *number)
+bool gp_parse_plain(gp_text text, double *number)
 {
     char copy[64];
     while (text.n && isspace((unsigned char)*text.p)) text.p++, text.n--;
@@ -51,6 +50,11 @@ bool gp_parse_number(gp_text text, double *number)
     return end == copy + text.n && !strpbrk(copy, "xX");
 }
 
+bool gp_parse_number(gp_text text, double *number)
+{
+    return gp_parse_plain(text, number) || gp_writing_read(text, GP_WRITING_PLAIN, NULL, number);
+}
+
 // `any`: all words that the CSV reader takes for a column of booleans, where it is one.
 static bool parse_boolean(gp_text text, bool any, double *number)
 {
@@ -62,24 +66,35 @@ static bool parse_boolean(gp_text text, bool any, double *number)
     return false;
 }
 
+static bool parse(const gp_coerced *c, gp_text text, double *number)
+{
+    if (c->written != GP_WRITING_PLAIN) {
+        while (text.n && isspace((unsigned char)*text.p)) text.p++, text.n--;
+        return text.n == 0 || gp_writing_read(text, c->written, c->format, number); // a blank is missing
+    }
+    return gp_parse_number(text, number) || parse_boolean(text, c->booleans, number);
+}
+
 advgp_status gp_coerce_numbers(const gp_source *source, size_t column, const gp_chunk *chunk, gp_coerced *buffer,
                                const double **out, advgp_error *err)
 {
     const gp_values *v = &chunk->columns[column];
+    const bool by_format = buffer->written == GP_WRITING_FORMAT && source->columns[column].type == GP_NUMBER;
+    const gp_text *texts = v->text;
     *out = v->number;
-    if (v->number) return ADVGP_OK;
+    if (v->number && !by_format) return ADVGP_OK;
     advgp_status st = make_room(buffer, chunk->n_rows, false, err);
+    if (st == ADVGP_OK && by_format) st = gp_coerce_texts(source, column, chunk, buffer, &texts, err); // 20201231
     for (size_t i = 0; st == ADVGP_OK && i < chunk->n_rows; i++) {
-        gp_text t = v->text[i];
+        gp_text t = texts[i];
         buffer->numbers[i] = NAN;
-        if (!t.p || gp_parse_number(t, &buffer->numbers[i]) || parse_boolean(t, buffer->booleans, &buffer->numbers[i]))
-            continue;
+        if (!t.p || parse(buffer, t, &buffer->numbers[i])) continue;
         char shown[64];
         st = gp_fail(
             err, ADVGP_EDATA,
-            "%s, row %zu: column '%s' holds '%s' where a number is needed; correct it, or leave it empty if missing",
+            "%s, row %zu: column '%s' holds '%s' where a %s is needed; correct it, or leave it empty if missing",
             source->label, chunk->first_row + i + 1, source->columns[column].name,
-            gp_show_text(shown, sizeof shown, t.p, t.n));
+            gp_show_text(shown, sizeof shown, t.p, t.n), gp_writing_is_date(buffer->written) ? "date" : "number");
     }
     *out = buffer->numbers;
     return st;
@@ -98,10 +113,10 @@ advgp_status gp_coerce_texts(const gp_source *source, size_t column, const gp_ch
         buffer->texts[i] = (gp_text){0};
         if (!isfinite(v->number[i])) continue;
         if (boolean)
-            snprintf(buffer->written[i], sizeof buffer->written[i], "%s", v->number[i] != 0 ? "true" : "false");
+            snprintf(buffer->digits[i], sizeof buffer->digits[i], "%s", v->number[i] != 0 ? "true" : "false");
         else
-            (void)gp_decimal_write(v->number[i], buffer->written[i]);
-        buffer->texts[i] = (gp_text){.p = buffer->written[i], .n = strlen(buffer->written[i])};
+            (void)gp_decimal_write(v->number[i], buffer->digits[i]);
+        buffer->texts[i] = (gp_text){.p = buffer->digits[i], .n = strlen(buffer->digits[i])};
     }
     *out = buffer->texts;
     return ADVGP_OK;

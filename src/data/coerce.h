@@ -3,20 +3,24 @@
 #pragma once
 #include "base/decimal.h"
 #include "data/source.h"
+#include "data/writing.h"
 
 typedef struct gp_coerced {
     double *numbers; // buffers for `capacity` rows, made when first needed
     gp_text *texts;
-    char (*written)[GP_DECIMAL_BYTES];
+    char (*digits)[GP_DECIMAL_BYTES];
     size_t capacity;
-    bool booleans; // its user wants truths: "yes", "no" and the like are numbers too
-} gp_coerced;      // {0} at first; one a column
+    bool booleans;      // its user wants truths: "yes", "no" and the like are numbers too
+    gp_writing written; // what its texts are
+    const char *format; // borrowed, for GP_WRITING_FORMAT
+} gp_coerced;           // {0} at first; one a column
 void gp_coerced_fini(gp_coerced *c);
 
-bool gp_parse_number(gp_text text, double *number); // the whole text is a number, blanks around it allowed
+bool gp_parse_number(gp_text text, double *number); // the whole text is a number, as programs or people write it
+bool gp_parse_plain(gp_text text, double *number);  // as programs do; blanks around it allowed
 
-// Points *out at n_rows values that live as long as the chunk and the buffer. EDATA where text is no number ("true" and
-// "false" are).
+// Points *out at n_rows values that live as long as the chunk and the buffer; of dates seconds since 2000-01-01. EDATA
+// where text is no number ("true" and "false" are), or no date where dates are written.
 advgp_status gp_coerce_numbers(const gp_source *source, size_t column, const gp_chunk *chunk, gp_coerced *buffer,
                                const double **out, advgp_error *err);
 advgp_status gp_coerce_texts(const gp_source *source, size_t column, const gp_chunk *chunk, gp_coerced *buffer,

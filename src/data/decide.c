@@ -6,8 +6,13 @@
 #include "data/strings.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum { IDENTIFIERS_MIN = 50 }; // rows: of fewer, a number of its own in every row is no wonder
 
 // A category seen n times moves n / (n + 20) of the way from the global mean to its own.
 static const double smoothing_rows = 20;
@@ -193,6 +198,81 @@ static advgp_status clip_outliers(const gp_fit *f, gp_candidate *c, advgp_error 
     return gp_limits_find(c->sampled, f->sample.w, f->sample.n, &c->moments[0], &c->clip, err);
 }
 
+// Is this the name of something that tells rows apart: Id, PID, customer_id, orderId, Row, Unnamed: 0?
+static bool is_name_of_rows(const char *name)
+{
+    static const char *const names[] = {"",      "id",         "pid",       "uid",        "uuid",   "guid",
+                                        "index", "idx",        "row",       "rowid",      "nr",     "no",
+                                        "no.",   "row_number", "rownumber", "row number", "row_id", "key"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0) return true;
+    if (strncasecmp(name, "unnamed:", 8) == 0) return true;
+    const size_t n = strlen(name);
+    if (n < 3 || strcasecmp(name + n - 2, "id") != 0) return false;
+    const char before = name[n - 3], *end = name + n - 2;
+    return strchr("_ -.", before) || (islower((unsigned char)before) && end[0] == 'I');
+}
+
+static bool is_name_of_time(const char *name)
+{
+    static const char *const names[] = {"t",    "time",  "day",  "date",   "hour", "minute",  "second",
+                                        "week", "month", "year", "period", "step", "quarter", "age"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncasecmp(name, names[i], strlen(names[i])) == 0 && !isalpha((unsigned char)name[strlen(names[i])]))
+            return true;
+    return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// All whole, and no two alike among the rows of the sample.
+static bool are_different(const gp_fit *f, gp_candidate *c)
+{
+    double *v = c->sampled;
+    qsort(v, f->sample.n, sizeof *v, by_value); // its last use: clipping needs the order of the rows, and comes before
+    bool different = true;
+    for (size_t i = 0; different && i < f->sample.n; i++)
+        different = v[i] == floor(v[i]) && (i == 0 || v[i] != v[i - 1]);
+    return different;
+}
+
+// A number that tells rows apart, and was not asked for.
+static bool is_identifier(const gp_fit *f, gp_candidate *c)
+{
+    const char *name = column_name(f, c);
+    if (!c->sampled || c->forced || f->options->n_features || c->n_missing || rows_of(f) < IDENTIFIERS_MIN)
+        return false;
+    if (!c->no_counter && !is_name_of_time(name)) return true;
+    return is_name_of_rows(name) && are_different(f, c);
+}
+
+static advgp_status leave_out_identifiers(const gp_fit *f, size_t *used, size_t *n_used, advgp_error *err)
+{
+    size_t kept = 0, n = *n_used;
+    bool *leave = gp_alloc(n, sizeof *leave);
+    if (!leave) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    for (size_t i = 0; i < n; i++) kept += !(leave[i] = is_identifier(f, &f->candidates[used[i]]));
+    advgp_status st = ADVGP_OK;
+    size_t m = 0;
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        const char *name = column_name(f, &f->candidates[used[i]]);
+        if (kept && leave[i])
+            st = gp_notes_add(f->notes, err, 1,
+                              "column '%s' is left out: a number of its own in every row tells rows apart, and nothing "
+                              "else ({encode} %s=number keeps it)",
+                              name, name);
+        else
+            used[m++] = used[i];
+    }
+    *n_used = m;
+    gp_free(leave);
+    return st;
+}
+
 static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
 {
     *use = false;
@@ -220,6 +300,29 @@ static double encode_category(const gp_fit *f, const gp_category *item)
     return (item->fit_sum + pseudo * mean) / (item->fit_weight + pseudo);
 }
 
+// What varies; angles only of what comes again, seen at least two times (most of a year is enough), in more than two
+// values.
+static unsigned parts_of(const gp_candidate *c)
+{
+    static const struct {
+        double days;
+        gp_time_part of, sine;
+    } turns[] = {{300, GP_TIME_YEARDAY, GP_TIME_YEAR_SINE},
+                 {14, GP_TIME_WEEKDAY, GP_TIME_WEEK_SINE},
+                 {2, GP_TIME_MINUTE, GP_TIME_DAY_SINE}};
+    const double days = c->moments[GP_TIME_DAYS].most - c->moments[GP_TIME_DAYS].least;
+    unsigned parts = 0;
+    for (int p = 0; p <= GP_TIME_MINUTE; p++)
+        if (c->moments[p].least < c->moments[p].most) parts |= 1u << p;
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        for (int p = turns[i].sine; p <= (int)turns[i].sine + 1; p++)
+            if (days >= turns[i].days && parts >> turns[i].of & 1 &&
+                gp_scale_is_usable(sqrt(c->moments[p].m2 / c->moments[p].weight)) &&
+                c->moments[p].most - c->moments[p].least > 1e-9)
+                parts |= 1u << p;
+    return parts;
+}
+
 static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input, advgp_error *err)
 {
     const gp_column *column = &f->source->columns[c->column];
@@ -228,14 +331,16 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
                         .indicator = c->n_missing > 0,
                         .range = gp_no_limits(),
                         .clip = c->clip,
+                        .written = c->buffer.written,
                         .name = gp_copy_text(column->name)};
-    if (!input->name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
+    const bool formatted = c->buffer.written == GP_WRITING_FORMAT;
+    if (formatted) input->date_format = gp_copy_text(c->buffer.format);
+    if (!input->name || (formatted && !input->date_format))
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
     const bool ordered = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
     if (ordered && column->type != GP_BOOLEAN)
         input->range = (gp_limits){.lo = c->moments[0].least, .hi = c->moments[0].most};
-    if (c->encoding == GP_ENCODING_TIME)
-        for (int p = 0; p < GP_TIME_PARTS; p++)
-            if (c->moments[p].least < c->moments[p].most) input->time_parts |= 1u << p;
+    if (c->encoding == GP_ENCODING_TIME) input->time_parts = parts_of(c);
     if (c->encoding != GP_ENCODING_ONEHOT && c->encoding != GP_ENCODING_TARGET) return ADVGP_OK;
     input->categories = c->categories; // moved
     c->categories = (gp_categories){0};
@@ -330,6 +435,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     if (!s->target || (o->weights && !s->weights) || !s->inputs)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
     s->log_target = o->log_target;
+    s->target_written = f->usable.target.written;
     s->weights_are = o->weights_are;
     s->missing = o->missing;
     advgp_status st = keep_gaps(f, s, err);
@@ -340,13 +446,15 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     s->y_scale = sqrt(f->y.m2 / f->y.weight);
     size_t *used = gp_alloc(f->n_candidates, sizeof *used);
     if (!used) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    size_t n_used = 0;
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
-        bool use;
+        bool use = false;
         st = decide_column(f, &f->candidates[i], &use, err);
-        if (st != ADVGP_OK || !use) continue;
-        used[s->n_inputs] = i;
-        st = fill_input(f, &f->candidates[i], &s->inputs[s->n_inputs++], err);
+        if (use) used[n_used++] = i;
     }
+    if (st == ADVGP_OK) st = leave_out_identifiers(f, used, &n_used, err);
+    for (size_t i = 0; st == ADVGP_OK && i < n_used; i++)
+        st = fill_input(f, &f->candidates[used[i]], &s->inputs[s->n_inputs++], err);
     if (st == ADVGP_OK && s->n_inputs == 0)
         st = gp_fail(err, ADVGP_EDATA,
                      "no column is left to predict from: all are constant, missing or free text ({encode} "

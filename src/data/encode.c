@@ -34,15 +34,14 @@ struct gp_encoder {
 };
 
 // ---- binding --------------------------------------------------------------------------------------------------------
-// A model needs the columns it was trained on. Dates cannot be had from text; numbers and categories can be tried row
-// by row.
+// A model needs the columns it was trained on. What is text can be tried row by row.
 static advgp_status check_type(const gp_source *source, const bound_input *b, advgp_error *err)
 {
     gp_column_type now = source->columns[b->column].type;
     bool need_time = b->input->encoding == GP_ENCODING_TIME;
     if (need_time == (now == GP_TIME) || b->input->type == now) return ADVGP_OK;
     if (b->input->encoding != GP_ENCODING_TIME && b->input->encoding != GP_ENCODING_NUMBER) return ADVGP_OK;
-    if (need_time && now == GP_TEXT) return ADVGP_OK; // allowed if all its values are missing; asked chunk by chunk
+    if (now == GP_TEXT || b->input->written == GP_WRITING_FORMAT) return ADVGP_OK; // asked row by row
     return gp_fail(err, ADVGP_EDATA, "%s: column '%s' holds %ss, and was of type %s in training", source->label,
                    b->input->name, gp_column_type_name(now), gp_column_type_name(b->input->type));
 }
@@ -56,6 +55,10 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
         bound_input *b = &e->inputs[i];
         b->input = &s->inputs[i];
         b->buffer.booleans = b->input->type == GP_BOOLEAN;
+        b->buffer.format = b->input->date_format;
+        b->buffer.written = b->input->written;
+        if (b->input->encoding == GP_ENCODING_TIME && b->buffer.written == GP_WRITING_PLAIN)
+            b->buffer.written = GP_WRITING_YMD; // a file that keeps as text what training had as dates
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
         if (st == ADVGP_OK) st = check_type(source, b, err);
         if (st != ADVGP_OK) return st;
@@ -99,6 +102,7 @@ static advgp_status bind(gp_encoder *e, advgp_error *err)
     bool predict = e->mode == GP_ENCODE_PREDICT;
     bool grouped = e->mode == GP_ENCODE_TRAIN && e->split && e->split->kind == GP_SPLIT_GROUP;
     e->roles = (gp_roles){.log_target = s->log_target, .keep_all = predict};
+    e->usable.target.written = s->target_written;
     advgp_status st = bind_inputs(e, err);
     // Weights are asked where rows are weighed: in training. A test file need not have them.
     if (st == ADVGP_OK) st = bind_role(e, s->target, "the target", !predict, &e->roles.target, err);
@@ -232,15 +236,13 @@ static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *
 {
     const gp_usable *u = &e->usable;
     const gp_input *input = b->input;
-    const double *values = chunk->columns[b->column].number;
-    const gp_text *texts = chunk->columns[b->column].text;
+    const double *values;
+    advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
+    if (st != ADVGP_OK) return st;
     for (size_t k = 0; k < u->n; k++) {
         double *x = e->X + k * e->schema->d + input->first, parts[GP_TIME_PARTS];
-        size_t row = u->rows[k], n = 0;
-        if (texts && texts[row].p)
-            return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' holds text where training had dates",
-                           e->source->label, chunk->first_row + row + 1, input->name);
-        double v = texts ? NAN : values[row];
+        size_t n = 0;
+        const double v = values[u->rows[k]];
         if (isfinite(v)) {
             gp_time_split(v, parts);
             b->n_outside += parts[GP_TIME_DAYS] < input->range.lo || parts[GP_TIME_DAYS] > input->range.hi;
@@ -249,7 +251,7 @@ static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *
         } else {
             for (; n < input->n_encoded - input->indicator; n++) x[n] = e->schema->x_mean[input->first + n];
             b->n_missing++;
-            advgp_status st = refuse_missing(e, b, chunk, k, err);
+            st = refuse_missing(e, b, chunk, k, err);
             if (st != ADVGP_OK) return st;
         }
         if (input->indicator) x[n] = !isfinite(v);

@@ -166,6 +166,16 @@ static advgp_status gather(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, co
     return st;
 }
 
+// Row numbers from 0 or 1 on.
+static void watch_counter(const gp_fit *f, gp_candidate *c, const gp_chunk *chunk, const double *values)
+{
+    for (size_t k = 0; k < f->usable.n && !c->no_counter; k++) {
+        const size_t row = f->usable.rows[k];
+        const double off = values[row] - (double)(chunk->first_row + row);
+        c->no_counter = off != 0 && off != 1;
+    }
+}
+
 static advgp_status add_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, advgp_error *err)
 {
     const double *values;
@@ -175,6 +185,7 @@ static advgp_status add_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chun
     if (st != ADVGP_OK) return st;
     for (size_t i = 0; c->sampled && i < f->sample.n_picks; i++)
         c->sampled[f->sample.picks[i].slot] = values[f->usable.rows[f->sample.picks[i].k]];
+    if (c->sampled && !c->no_counter) watch_counter(f, c, chunk, values);
     if (c->encoding == GP_ENCODING_NUMBER) {
         gp_moments_add(&c->moments[0], n, f->x, f->w);
         return ADVGP_OK;
@@ -330,6 +341,7 @@ advgp_status gp_schema_fit(gp_source *source, const gp_schema_options *options, 
     gp_fit f = {.source = source, .options = options, .split = split, .notes = notes};
     advgp_status st = find_roles(&f, err);
     if (st == ADVGP_OK) st = find_candidates(&f, err);
+    if (st == ADVGP_OK) st = gp_fit_readings(&f, progress, ctx, err);
     if (st == ADVGP_OK) st = make_sample(&f, err);
     if (st == ADVGP_OK) st = count_for_last(&f, err);
     if (st == ADVGP_OK) st = each_chunk(&f, add_chunk, progress, ctx, err);

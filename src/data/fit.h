@@ -13,6 +13,7 @@ typedef struct gp_candidate {          // a column that may become an input
     gp_categories categories;
     double *sampled; // NUMBER: values of the rows of the sample, NaN where missing; else NULL
     gp_limits clip;
+    bool no_counter; // NUMBER: it is not one more in every row than in the row before
     size_t n_missing;
     double missing_weight;
     gp_coerced buffer;
@@ -35,4 +36,6 @@ typedef struct gp_fit {
     size_t capacity;
 } gp_fit;
 
+// readings.c: texts that are dates or numbers; sets encodings, and how they are written in the buffers.
+advgp_status gp_fit_readings(gp_fit *fit, gp_progress progress, void *ctx, advgp_error *err);
 advgp_status gp_fit_decide(gp_fit *fit, gp_schema **out, advgp_error *err); // decide.c

@@ -256,6 +256,26 @@ static void remove_folder(const char *dir)
     rmdir(dir);
 }
 
+// Is a file of this name written here? (gp_shard_file_name)
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {".", "..", "manifest.json", "stop.bin", "calibrate.bin"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    const size_t n = sizeof "shard-" - 1, digits = strncmp(name, "shard-", n) == 0 ? strspn(name + n, "0123456789") : 0;
+    return digits && strcmp(name + n + digits, ".bin") == 0;
+}
+
+// Something in the folder that packing would not have written, or an empty text.
+static void find_foreign(const char *dir, char name[256])
+{
+    DIR *d = opendir(dir);
+    name[0] = 0;
+    for (struct dirent *entry; d && !name[0] && (entry = readdir(d));)
+        if (!is_ours(entry->d_name)) snprintf(name, 256, "%s", entry->d_name);
+    if (d) closedir(d);
+}
+
 static bool is_empty_folder(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -265,13 +285,21 @@ static bool is_empty_folder(const char *dir)
     return d && n <= 2; // "." and ".."
 }
 
-// Replacing is for packed data only: a slip of the pen must not cost anyone a folder of photographs.
+// Replacing is for packed data only: a slip of the pen must not cost anyone a folder of photographs, nor what somebody
+// has put beside the shards.
 static advgp_status check_target(const char *dir, advgp_error *err)
 {
     struct stat info;
+    char foreign[256];
     if (lstat(dir, &info) != 0) return ADVGP_OK;
-    if (gp_packed_is(dir) || (S_ISDIR(info.st_mode) && is_empty_folder(dir))) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EIO, "%s exists and is no packed data; choose another name or remove it", dir);
+    if (S_ISLNK(info.st_mode)) return gp_fail(err, ADVGP_EINVAL, "%s is a link; name the folder itself", dir);
+    if (S_ISDIR(info.st_mode) && is_empty_folder(dir)) return ADVGP_OK;
+    if (!gp_packed_is(dir))
+        return gp_fail(err, ADVGP_EINVAL, "%s exists and is no packed data; choose another name or remove it", dir);
+    find_foreign(dir, foreign);
+    if (!foreign[0]) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "%s would be replaced, and %s in it is no part of packed data; move it away", dir,
+                   foreign);
 }
 
 static advgp_status sync_folder(const char *dir, advgp_error *err)

@@ -27,7 +27,16 @@ const char *gp_weights_are_name(gp_weights_are what)
 
 const char *gp_time_part_name(gp_time_part part)
 {
-    static const char *const names[] = {"days", "day of year", "weekday", "minute of day"};
+    static const char *const names[] = {"days",
+                                        "day of year",
+                                        "weekday",
+                                        "minute of day",
+                                        "sine of the year",
+                                        "cosine of the year",
+                                        "sine of the week",
+                                        "cosine of the week",
+                                        "sine of the day",
+                                        "cosine of the day"};
     return names[part];
 }
 
@@ -60,6 +69,13 @@ void gp_time_split(double seconds, double parts[GP_TIME_PARTS])
     parts[GP_TIME_YEARDAY] = day_of_year(day);
     parts[GP_TIME_WEEKDAY] = (weekday < 0 ? weekday + 7 : weekday) + 1;
     parts[GP_TIME_MINUTE] = (seconds - day * 86400) / 60;
+    static const double two_pi = 6.283185307179586;
+    const double turns[] = {(parts[GP_TIME_YEARDAY] - 1) / 365.25, (parts[GP_TIME_WEEKDAY] - 1) / 7,
+                            parts[GP_TIME_MINUTE] / 1440};
+    for (int i = 0; i < 3; i++) {
+        parts[GP_TIME_YEAR_SINE + 2 * i] = sin(two_pi * turns[i]);
+        parts[GP_TIME_YEAR_COSINE + 2 * i] = cos(two_pi * turns[i]);
+    }
 }
 
 static size_t count_encoded(const gp_input *input)
@@ -125,6 +141,7 @@ void gp_schema_free(gp_schema *schema)
     for (size_t i = 0; i < schema->n_inputs; i++) {
         gp_free(schema->inputs[i].name);
         gp_free(schema->inputs[i].category_values);
+        gp_free(schema->inputs[i].date_format);
         gp_categories_fini(&schema->inputs[i].categories);
     }
     for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);

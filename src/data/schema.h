@@ -8,6 +8,7 @@
 #include "data/notes.h"
 #include "data/source.h"
 #include "data/split.h"
+#include "data/writing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ typedef enum gp_encoding {
     GP_ENCODING_NUMBER, // numbers and booleans as they are
     GP_ENCODING_ONEHOT, // a column a value; a value not seen in training is all zero
     GP_ENCODING_TARGET, // smoothed mean of the target; a value not seen is the global mean
-    GP_ENCODING_TIME,   // up to four columns, see gp_time_part
+    GP_ENCODING_TIME,   // up to ten columns, see gp_time_part
 } gp_encoding;
 
 typedef enum gp_time_part {
@@ -24,6 +25,13 @@ typedef enum gp_time_part {
     GP_TIME_YEARDAY,
     GP_TIME_WEEKDAY,
     GP_TIME_MINUTE,
+    // Angles of these three, where the table is long enough to see them come again: 31 December is near 1 January.
+    GP_TIME_YEAR_SINE,
+    GP_TIME_YEAR_COSINE,
+    GP_TIME_WEEK_SINE,
+    GP_TIME_WEEK_COSINE,
+    GP_TIME_DAY_SINE,
+    GP_TIME_DAY_COSINE,
     GP_TIME_PARTS
 } gp_time_part;
 
@@ -39,6 +47,8 @@ typedef struct gp_input { // one column of the table that the model uses
     gp_encoding encoding;
     bool indicator;           // a last encoded column that is 1 where the value is missing
     unsigned time_parts;      // TIME: bit p for gp_time_part p
+    gp_writing written;       // NUMBER, TIME: how texts are read
+    char *date_format;        // where that is GP_WRITING_FORMAT; else NULL
     gp_categories categories; // ONEHOT, TARGET: sorted
     double *category_values;  // TARGET: encoded value of each category, before standardising
     double prior;             // TARGET: the global mean
@@ -57,6 +67,7 @@ typedef struct gp_schema {
     gp_weights_are weights_are;
     double y_mean, y_scale; // of the target, or of its logarithm
     bool log_target;
+    gp_writing target_written; // how a target of texts is read
     gp_missing missing;
     char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
     size_t n_gaps;
@@ -68,7 +79,8 @@ typedef struct gp_schema_options {
     const char *target, *weights;               // weights may be NULL
     const char *const *features;                // NULL: all columns but target, weights and group
     const char *const *exclude, *const *encode; // encode: "COLUMN=onehot|target|number"
-    size_t n_features, n_exclude, n_encode;
+    const char *const *date_formats;            // "FORMAT" or "COLUMN=FORMAT", as of strptime
+    size_t n_features, n_exclude, n_encode, n_date_formats;
     gp_missing missing;
     gp_weights_are weights_are;
     bool log_target;

@@ -40,6 +40,8 @@ static json_t *input_to_json(const gp_input *input)
     json_t *o = json_pack("{s:s, s:s, s:s, s:b}", "name", input->name, "type", gp_column_type_name(input->type),
                           "encoding", gp_encoding_name(input->encoding), "indicator", input->indicator);
     if (!o) return NULL;
+    if (input->written) json_object_set_new(o, "written", json_string(gp_writing_name(input->written)));
+    if (input->date_format) json_object_set_new(o, "date_format", json_string_nocheck(input->date_format));
     add_limits(o, "range", input->range);
     add_limits(o, "limits", input->clip);
     if (input->encoding == GP_ENCODING_TIME) {
@@ -63,6 +65,8 @@ static bool limits_are_whole(const json_t *inputs, const gp_schema *s)
 {
     for (size_t i = 0; i < s->n_inputs; i++) {
         const json_t *o = json_array_get(inputs, i);
+        if (s->inputs[i].written && !json_object_get(o, "written")) return false;
+        if (s->inputs[i].date_format && !json_object_get(o, "date_format")) return false;
         if (gp_limits_any(s->inputs[i].range) && !json_object_get(o, "range")) return false;
         if (gp_limits_any(s->inputs[i].clip) && !json_object_get(o, "limits")) return false;
     }
@@ -79,6 +83,8 @@ char *gp_schema_to_json(const gp_schema *s)
                           (json_int_t)s->n_rows, "weight", s->n_weight, "inputs", inputs, "x_mean",
                           numbers_to_json(s->x_mean, s->d), "x_scale", numbers_to_json(s->x_scale, s->d));
     if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
+    if (o && s->target_written)
+        json_object_set_new(o, "target_written", json_string(gp_writing_name(s->target_written)));
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
     bool whole = o && json_array_size(inputs) == s->n_inputs && limits_are_whole(inputs, s) &&
                  (!s->weights || json_object_get(o, "weights_are"));
@@ -149,6 +155,11 @@ static const char *weights_are_word(int i)
     return gp_weights_are_name((gp_weights_are)i);
 }
 
+static const char *written_word(int i)
+{
+    return gp_writing_name((gp_writing)i);
+}
+
 static const char *missing_word(int i)
 {
     return gp_missing_name((gp_missing)i);
@@ -191,6 +202,20 @@ static advgp_status read_limits(const json_t *o, gp_limits *out, advgp_error *er
     return ok ? ADVGP_OK : bad(err, "the limits of an input");
 }
 
+// Absent, as in version 1: as programs write.
+static advgp_status read_written(const json_t *o, gp_input *input, advgp_error *err)
+{
+    const json_t *word = json_object_get(o, "written"), *format = json_object_get(o, "date_format");
+    const int written = word ? find_word(word, GP_WRITING_KINDS, written_word) : GP_WRITING_PLAIN;
+    const bool date = written > 0 && gp_writing_is_date((gp_writing)written);
+    if (written < 0 || (format != NULL) != (written == GP_WRITING_FORMAT) ||
+        (written && date != (input->encoding == GP_ENCODING_TIME)) ||
+        (written && !date && input->encoding != GP_ENCODING_NUMBER))
+        return bad(err, "how an input is written");
+    input->written = (gp_writing)written;
+    return format ? copy_text(format, "the format of a date", &input->date_format, err) : ADVGP_OK;
+}
+
 static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *err)
 {
     advgp_status st = copy_text(json_object_get(o, "name"), "an input lacks its name", &input->name, err);
@@ -203,7 +228,8 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     input->type = (gp_column_type)type;
     input->encoding = (gp_encoding)encoding;
     input->indicator = json_is_true(indicator);
-    st = read_limits(json_object_get(o, "range"), &input->range, err);
+    st = read_written(o, input, err);
+    if (st == ADVGP_OK) st = read_limits(json_object_get(o, "range"), &input->range, err);
     if (st == ADVGP_OK) st = read_limits(json_object_get(o, "limits"), &input->clip, err);
     if (st != ADVGP_OK) return st;
     if (input->encoding == GP_ENCODING_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
@@ -267,6 +293,10 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
     const json_t *are = json_object_get(o, "weights_are"); // files of before have none: every weight was a count
     const int kind = are ? find_word(are, GP_WEIGHTS_IMPORTANCE + 1, weights_are_word) : GP_WEIGHTS_COUNTS;
     if (st == ADVGP_OK && kind < 0) st = bad(err, "what its weights are");
+    const json_t *word = json_object_get(o, "target_written");
+    const int written = word ? find_word(word, GP_WRITING_COMMA + 1, written_word) : GP_WRITING_PLAIN;
+    if (st == ADVGP_OK && written < 0) st = bad(err, "how the target is written");
+    s->target_written = written < 0 ? GP_WRITING_PLAIN : (gp_writing)written;
     s->weights_are = kind < 0 ? GP_WEIGHTS_COUNTS : (gp_weights_are)kind;
     if (st == ADVGP_OK) st = read_inputs(json_object_get(o, "inputs"), s, err);
     if (st == ADVGP_OK) st = gp_schema_layout(s, err);

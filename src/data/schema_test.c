@@ -220,6 +220,10 @@ static void dates_become_calendar_numbers(void **state)
     gp_time_split(-1, p); // the last second of 1999, a Friday
     assert_true(p[GP_TIME_YEARDAY] == 365 && p[GP_TIME_WEEKDAY] == 5 &&
                 fabs(p[GP_TIME_MINUTE] - 1439 - 59 / 60.0) < 1e-9);
+    gp_time_split(366.0 * 86400 + 6 * 3600, p); // Monday, 1 January 2001, 06:00
+    assert_true(fabs(p[GP_TIME_YEAR_SINE]) < 1e-9 && fabs(p[GP_TIME_YEAR_COSINE] - 1) < 1e-9);
+    assert_true(fabs(p[GP_TIME_WEEK_SINE]) < 1e-9 && fabs(p[GP_TIME_WEEK_COSINE] - 1) < 1e-9);
+    assert_true(fabs(p[GP_TIME_DAY_SINE] - 1) < 1e-9 && fabs(p[GP_TIME_DAY_COSINE]) < 1e-9);
 }
 
 static void a_column_of_dates_gives_its_varying_parts(void **state)
@@ -233,7 +237,8 @@ static void a_column_of_dates_gives_its_varying_parts(void **state)
     gp_source *source = NULL;
     ASSERT_OK(gp_source_files_open(&(gp_file_options){.paths = &path, .n_paths = 1}, NULL, &source, err));
     gp_schema *schema = fit(source, &plain, NULL);
-    assert_int_equal(schema->d, 3); // the minute of the day is constant
+    assert_int_equal(schema->d, 5); // the minute of the day is constant, and 60 days do not show a year
+    assert_string_equal(schema->x_names[3], "when (sine of the week)");
     assert_string_equal(schema->x_names[2], "when (weekday)");
     check_standardised(schema, source);
     gp_schema_free(schema);
@@ -459,6 +464,46 @@ static void failing_memory_leaves_nothing_behind(void **state)
     }
 }
 
+static void numbers_that_tell_rows_apart_are_left_out(void **state)
+{
+    (void)state;
+    double id[N], counter[N], hour[N], amount[N];
+    for (size_t i = 0; i < N; i++) {
+        id[i] = (double)(5000 + i * 7919 % N); // in no order
+        counter[i] = (double)(i + 1);
+        hour[i] = (double)i;
+        amount[i] = (double)(i * 7919 % N);
+    }
+    gp_array arrays[] = {numbers("customer_id", id), numbers("n", counter), numbers("hour", hour),
+                         numbers("humid", amount), numbers("y", y)};
+    gp_source *source = table(arrays, 5, N);
+    gp_notes notes = {0};
+    gp_schema *schema = fit(source, &plain, &notes);
+    assert_int_equal(schema->n_inputs, 2);
+    assert_string_equal(schema->inputs[0].name, "hour");
+    assert_string_equal(schema->inputs[1].name, "humid");
+    assert_int_equal(count_of(&notes, "'customer_id' is left out"), 1);
+    assert_int_equal(count_of(&notes, "'n' is left out"), 1);
+    gp_schema_free(schema);
+    const char *encode[] = {"n=number"}, *features[] = {"customer_id", "n"};
+    const gp_schema_options kept = {.target = "y", .encode = encode, .n_encode = 1},
+                            asked = {.target = "y", .features = features, .n_features = 2};
+    schema = fit(source, &kept, NULL);
+    assert_int_equal(schema->n_inputs, 3);
+    gp_schema_free(schema);
+    schema = fit(source, &asked, NULL);
+    assert_int_equal(schema->n_inputs, 2);
+    gp_schema_free(schema);
+    gp_source_free(source);
+    gp_array alone[] = {numbers("t0", counter), numbers("y", y)}; // all there is
+    source = table(alone, 2, N);
+    schema = fit(source, &plain, NULL);
+    assert_int_equal(schema->n_inputs, 1);
+    gp_schema_free(schema);
+    gp_source_free(source);
+    gp_notes_fini(&notes);
+}
+
 static void held_out_rows_follow_the_seed(void **state)
 {
     (void)state;
@@ -534,6 +579,7 @@ int main(void)
         cmocka_unit_test(json_round_trips_bit_for_bit),
         cmocka_unit_test(damaged_json_is_refused_and_never_crashes),
         cmocka_unit_test(failing_memory_leaves_nothing_behind),
+        cmocka_unit_test(numbers_that_tell_rows_apart_are_left_out),
         cmocka_unit_test(held_out_rows_follow_the_seed),
         cmocka_unit_test(groups_are_held_out_whole),
     };

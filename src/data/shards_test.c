@@ -35,7 +35,8 @@ typedef struct prepared {
 static prepared prepare(size_t n, bool weighted)
 {
     prepared p = {.source = table(n, weighted)};
-    gp_schema_options o = {.target = "y", .weights = weighted ? "w" : NULL};
+    static const char *const features[] = {"x1", "x2", "x3"}; // x2 counts the rows, and is asked for
+    gp_schema_options o = {.target = "y", .weights = weighted ? "w" : NULL, .features = features, .n_features = 3};
     ASSERT_OK(gp_split_parse("0.1", 9, &p.split, err));
     ASSERT_OK(gp_schema_fit(p.source, &o, &p.split, NULL, NULL, NULL, &p.schema, err));
     return p;
@@ -387,7 +388,7 @@ static void a_file_that_changes_while_it_is_read_is_an_error_that_names_it(void 
         size_t n;
         snprintf(name, sizeof name, "packed/shard-%04zu.bin", k);
         char *bytes = load(in_folder(name), &n);
-        assert_int_equal(rename(in_folder(name), in_folder("packed/former")), 0);
+        assert_int_equal(rename(in_folder(name), in_folder("former")), 0);
         write_file(name, bytes, n);
         gp_free(bytes);
     }
@@ -511,7 +512,19 @@ static void a_failed_packing_leaves_nothing_and_spoils_nothing(void **state)
     mkdir(in_folder("photos"), 0700);
     write_text("photos/one.jpg", "x");
     o.dir = in_folder("photos");
-    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EIO, "is no packed data");
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EINVAL, "is no packed data");
+    o.dir = in_folder("packed");
+    write_text("packed/shard-0000.binary", "notes");
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EINVAL, "shard-0000.binary");
+    assert_int_equal(unlink(in_folder("packed/shard-0000.binary")), 0);
+    mkdir(in_folder("packed/notes"), 0700);
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EINVAL,
+                 "notes in it is no part");
+    assert_int_equal(rmdir(in_folder("packed/notes")), 0);
+    o.dir = in_folder("link");
+    assert_int_equal(symlink("packed", o.dir), 0);
+    ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EINVAL, "is a link");
+    ASSERT_OK(read_everything(in_folder("packed"), err));
     o.dir = in_folder("no/such/place");
     ASSERT_FAILS(gp_pack(p.source, p.schema, &p.split, &o, NULL, NULL, NULL, err), ADVGP_EIO, "cannot make the folder");
     done(&p);

@@ -28,7 +28,7 @@ static advgp_status read_at(int fd, off_t at, void *bytes, size_t n, size_t *got
     do r = pread(fd, bytes, n, at);
     while (r < 0 && errno == EINTR);
     *got = r < 0 ? 0 : (size_t)r;
-    return r < 0 ? gp_fail(err, ADVGP_EIO, "cannot read %s: %s", shown, strerror(errno)) : ADVGP_OK;
+    return r < 0 ? gp_fail(err, ADVGP_EDATA, "cannot read %s: %s", shown, strerror(errno)) : ADVGP_OK;
 }
 
 // ---- gzip -----------------------------------------------------------------------------------------------------------

@@ -67,6 +67,20 @@ static char *cell_copy(duckdb_result *result, idx_t column, idx_t row)
     return copy;
 }
 
+// DuckDB wants all lines of a file to end alike; where they do not, it reads them after all if it is told so.
+static advgp_status mark_mixed_ends(file_source *s, const char *message, bool *again, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    if (!strstr(message, "strict_mode=false")) return st;
+    for (size_t i = 0; st == ADVGP_OK && i < s->inputs.n_files; i++) {
+        gp_input_file *file = &s->inputs.files[i];
+        if (!gp_file_mixes_ends(file)) continue;
+        file->mixed_ends = *again = true;
+        st = gp_notes_add(s->notes, err, 1, "lines of %s end in two ways, with CR LF and with LF", file->shown);
+    }
+    return st;
+}
+
 // A query about files that may turn out not to be UTF-8: those are then read as Latin-1 and the query is built again.
 // DuckDB's message may speak of something else, when a query leaves columns out, so the files are asked too.
 static advgp_status mark_latin1(file_source *s, const char *message, bool *again, advgp_error *err)
@@ -75,7 +89,7 @@ static advgp_status mark_latin1(file_source *s, const char *message, bool *again
     for (size_t i = 0; message && !file && i < s->inputs.n_files; i++)
         if (gp_file_turns_latin1(&s->inputs.files[i])) file = &s->inputs.files[i];
     *again = file != NULL;
-    if (!file) return ADVGP_OK;
+    if (!file) return message ? mark_mixed_ends(s, message, again, err) : ADVGP_OK;
     file->latin1 = true;
     return gp_notes_add(s->notes, err, 1, "%s is not UTF-8 and is read as Latin-1", file->shown);
 }
@@ -233,6 +247,15 @@ static size_t find_exact(const file_source *s, const char *name)
     return i;
 }
 
+// Does a folder on the way to the file give the column? Its type is not for us to say.
+static bool is_of_folder(const gp_input_file *file, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *p = file->hive ? file->path : NULL; p && (p = strstr(p, name)); p++)
+        if (p[n] == '=' && (p == file->path || p[-1] == '/')) return true;
+    return false;
+}
+
 // "SELECT * FROM ..." for files of one table, after looking at each of them; `all` gets their columns.
 static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffer *sql, gp_file_columns *all,
                                 advgp_error *err)
@@ -251,7 +274,7 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffe
     gp_forced_types forced = {.names = names, .types = types};
     for (size_t i = 0; st == ADVGP_OK && i < all->n; i++) {
         bool text = strcmp(all->types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all->types[i]);
-        if (!number && !text) continue;
+        if ((!number && !text) || is_of_folder(&files[0], all->names[i])) continue;
         // A user's query expects numbers, and a decimal comma is known to the CSV reader alone.
         const size_t k = number && !s->sql && !files[0].decimal_comma ? find_exact(s, all->names[i]) : s->n_exact;
         if (k < s->n_exact) s->as_text[k] = true;

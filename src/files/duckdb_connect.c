@@ -46,7 +46,9 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
 advgp_status gp_duckdb_lock(gp_duckdb *d, const char *paths, advgp_error *err)
 {
     gp_buffer sql = {0};
-    gp_buffer_add(&sql, "SET allowed_paths = [%s]; SET enable_external_access = false; SET lock_configuration = true",
+    gp_buffer_add(&sql,
+                  "SET TimeZone = 'UTC'; SET allowed_paths = [%s]; SET enable_external_access = false; SET "
+                  "lock_configuration = true",
                   paths);
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;

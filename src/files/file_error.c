@@ -59,6 +59,29 @@ bool gp_file_turns_latin1(const gp_input_file *file)
     return !utf8;
 }
 
+bool gp_file_mixes_ends(const gp_input_file *file)
+{
+    enum { PIECE = 1 << 16 };
+    if (file->kind != GP_FILE_CSV || file->mixed_ends || strcmp(file->compression, "none") != 0) return false;
+    FILE *f = fopen(file->path, "rb");
+    char *piece = f ? gp_alloc(PIECE, 1) : NULL;
+    bool with = false, without = false;
+    char before = 0; // the last byte of the piece before
+    for (size_t got = 1; piece && got && !(with && without);) {
+        got = fread(piece, 1, PIECE, f);
+        for (const char *p = piece; (p = memchr(p, '\n', got - (size_t)(p - piece))); p++) {
+            if ((p == piece ? before : p[-1]) == '\r')
+                with = true;
+            else
+                without = true;
+        }
+        if (got) before = piece[got - 1];
+    }
+    gp_free(piece);
+    if (f) fclose(f);
+    return with && without;
+}
+
 // The message's own first line without "Invalid Input Error: " and without our internal path.
 static const char *first_line(char *out, const char *message)
 {

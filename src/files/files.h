@@ -8,6 +8,7 @@ extern const gp_source_ops gp_source_duckdb;
 extern const gp_source_ops *const gp_source_family[]; // every kind of source, for tests and people; ends with NULL
 
 enum { GP_SPOOL_LIMIT_GB = 64 };
+typedef enum gp_header { GP_HEADER_AUTO, GP_HEADER_YES, GP_HEADER_NO } gp_header;
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin
     size_t n_paths;
@@ -26,6 +27,12 @@ typedef struct gp_file_options {
     bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
     const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
     size_t n_exact;
+    // Of CSV files, where they do not speak for themselves.
+    gp_header header;
+    char delimiter;        // 0: what the first lines show
+    const char *const *na; // texts that mean a missing value, beside the usual ones
+    size_t n_na;
+    bool guess_dates; // the reader guesses how dates are written, as it did for models of before; else texts stay texts
     size_t memory_bytes;    // DuckDB's own limit; 0: 1 GiB
     size_t threads;         // 0: 1
     const char *temporary;  // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp

@@ -65,6 +65,92 @@ static void any_delimiter_and_quoting_is_read(void **state)
     expect_row(write_text("g.csv", "x, y \n1,3\n2,4\n"), NULL, 1, "y", 4, NULL);
 }
 
+static void lines_may_end_in_two_ways(void **state)
+{
+    (void)state;
+    expect_row(write_text("ends1.csv", "x,y\n1,3\r\n2,4\n"), NULL, 1, "y", 4, NULL);
+    expect_row(write_text("ends2.csv", "x,name\r\n1,a\r\n2,b\n3,c\r\n"), NULL, 1, "name", 0, "b");
+    const char *path = in_folder("late.csv"); // where the first lines do not show it
+    FILE *f = fopen(path, "wb");
+    fputs("x,y\r\n", f);
+    for (int i = 0; i < 40000; i++) fprintf(f, "%d,%d\r\n", i, 2 * i);
+    fputs("7,8.5\n", f);
+    fclose(f);
+    expect_row(path, NULL, 40000, "y", 8.5, NULL);
+    ASSERT_FAILS(read_all(write_text("ends3.csv", "x,y\n1,3\r\n2,4,5\n"), NULL, NULL, err), ADVGP_EDATA, "");
+}
+
+static void comment_lines_are_left_out(void **state)
+{
+    (void)state;
+    expect_row(write_text("h.csv", "# made by a program\n# units: m, s\nx,y\n1,3\n2,4\n"), NULL, 1, "y", 4, NULL);
+    expect_row(write_text("i.csv", "# it's \"odd\nx,name\n1,apt #5\n2,b\n"), NULL, 0, "name", 0, "apt #5");
+    expect_row(write_text("j.csv", "# top\nx,y\n1,3\n# between\n2,4\n"), NULL, 1, "y", 4, NULL);
+    expect_row(write_text("k.csv", "#x,y\n1,3\n2,4\n"), NULL, 1, "#x", 2, NULL); // a header that begins with #
+    expect_row(write_text("l.csv", "## notes\n#x,y\n1,3\n2,4\n"), NULL, 1, "#x", 2, NULL);
+    expect_row(write_text("m.csv", "#\r\n\r\n# more\r\nx,y\r\n1,3\r\n2,4\r\n"), NULL, 1, "y", 4, NULL);
+}
+
+static double number_at(const gp_file_options *options, size_t row, const char *column)
+{
+    gp_source *source = NULL;
+    const gp_chunk *chunk = NULL;
+    ASSERT_OK(gp_source_files_open(options, NULL, &source, err));
+    const long i = gp_source_find(source, column);
+    if (i < 0) fail_msg("no column %s", column);
+    ASSERT_OK(gp_source_next(source, &chunk, err));
+    const double value = chunk->columns[i].number ? chunk->columns[i].number[row] : INFINITY;
+    gp_source_free(source);
+    return value;
+}
+
+static void what_a_file_does_not_show_can_be_said(void **state)
+{
+    (void)state;
+    const char *whole = write_text("whole.csv", "1,3\n2,4\n"), *mixed = write_text("mixed.csv", "x:a;y\n1:5;3\n");
+    const char *gaps = write_text("gaps.csv", "x,y\n-999,3\n2,nothing\n");
+    static const char *const na[] = {"-999", "nothing"};
+    assert_true(number_at(&(gp_file_options){.paths = &whole, .n_paths = 1}, 0, "3") == 4);
+    assert_true(number_at(&(gp_file_options){.paths = &whole, .n_paths = 1, .header = GP_HEADER_NO}, 1, "c2") == 4);
+    const char *fractions = write_text("fractions.csv", "1.5,3\n2,4\n");
+    assert_true(number_at(&(gp_file_options){.paths = &fractions, .n_paths = 1}, 0, "c1") == 1.5);
+    assert_true(number_at(&(gp_file_options){.paths = &fractions, .n_paths = 1, .header = GP_HEADER_YES}, 0, "3") == 4);
+    assert_true(number_at(&(gp_file_options){.paths = &mixed, .n_paths = 1}, 0, "y") == 3);
+    assert_true(number_at(&(gp_file_options){.paths = &mixed, .n_paths = 1, .delimiter = ':'}, 0, "x") == 1);
+    const gp_file_options with_na = {.paths = &gaps, .n_paths = 1, .na = na, .n_na = 2};
+    assert_true(isnan(number_at(&with_na, 0, "x")) && isnan(number_at(&with_na, 1, "y")));
+}
+
+static void folders_named_by_a_column_keep_it(void **state)
+{
+    (void)state;
+    (void)mkdir(in_folder("hive"), 0777);
+    (void)mkdir(in_folder("hive/year=2019"), 0777);
+    (void)mkdir(in_folder("hive/year=2020"), 0777);
+    write_text("hive/year=2019/a.csv", "x,y\n1,3\n2,4\n");
+    write_text("hive/year=2020/a.csv", "x,y\n5,6.5\n");
+    expect_row(in_folder("hive"), NULL, 0, "year", 2019, NULL);
+    expect_row(in_folder("hive"), NULL, 2, "year", 2020, NULL);
+    expect_row(in_folder("hive"), NULL, 2, "y", 6.5, NULL);
+    gp_source *source = NULL;
+    ASSERT_OK(open_one(in_folder("hive/year=2019"), NULL, NULL, &source, err)); // named itself, it is no column
+    assert_int_equal(source->n_columns, 2);
+    gp_source_free(source);
+}
+
+static void foreign_kinds_are_refused_with_a_way_out(void **state)
+{
+    (void)state;
+    ASSERT_FAILS(read_all(write_text("w.xlsx", "PK\x03\x04rest"), NULL, NULL, err), ADVGP_EDATA, "as CSV");
+    ASSERT_FAILS(read_all(write_text("w.csv.bz2", "BZh9rest"), NULL, NULL, err), ADVGP_EDATA, "bzcat");
+    ASSERT_FAILS(read_all(write_file("w.csv.xz",
+                                     "\xfd"
+                                     "7zXZ\0rest",
+                                     10),
+                          NULL, NULL, err),
+                 ADVGP_EDATA, "xzcat");
+}
+
 static void encodings_are_recognised_with_a_note(void **state)
 {
     (void)state;
@@ -225,13 +311,14 @@ static void types_are_found(void **state)
     (void)state;
     const char *path = write_text(
         "t.csv", "d,t,b,n,m\n13/01/2000,2000-01-02 12:00:00,true,1,\n14/01/2000,2000-01-03 00:00:00,false,NA,\n");
-    expect_row(path, NULL, 0, "d", 12 * 86400, NULL);
+    expect_row(path, NULL, 0, "d", NAN, "13/01/2000"); // which of these is the day, all rows decide: readings.c
+    expect_row(path, "SELECT d FROM t", 0, "d", 12 * 86400, NULL); // a query may count on a date
     expect_row(path, NULL, 0, "t", 1.5 * 86400, NULL);
     expect_row(path, NULL, 0, "b", 1, NULL);
     expect_row(path, NULL, 1, "n", NAN, NULL);
     gp_source *source = NULL;
     ASSERT_OK(open_one(path, NULL, NULL, &source, err));
-    static const gp_column_type types[] = {GP_TIME, GP_TIME, GP_BOOLEAN, GP_NUMBER, GP_TEXT};
+    static const gp_column_type types[] = {GP_TEXT, GP_TIME, GP_BOOLEAN, GP_NUMBER, GP_TEXT};
     for (size_t i = 0; i < 5; i++) assert_int_equal(source->columns[i].type, types[i]);
     gp_source_free(source);
 }
@@ -443,6 +530,11 @@ int main(void)
         cmocka_unit_test(twin_columns_of_parquet_are_refused),
         cmocka_unit_test(a_missing_column_asks_for_a_header_where_there_can_be_one),
         cmocka_unit_test(types_are_found),
+        cmocka_unit_test(lines_may_end_in_two_ways),
+        cmocka_unit_test(comment_lines_are_left_out),
+        cmocka_unit_test(what_a_file_does_not_show_can_be_said),
+        cmocka_unit_test(folders_named_by_a_column_keep_it),
+        cmocka_unit_test(foreign_kinds_are_refused_with_a_way_out),
         cmocka_unit_test(whole_numbers_may_turn_into_fractions_after_the_sample),
         cmocka_unit_test(parquet_json_and_gzip_are_read),
         cmocka_unit_test(folders_and_globs_are_one_table),

@@ -28,6 +28,9 @@ void gp_inputs_fini(gp_inputs *inputs)
 {
     for (size_t i = 0; inputs->files && i < inputs->n_files; i++) file_fini(&inputs->files[i]);
     for (size_t i = 0; inputs->tables && i < inputs->n_tables; i++) gp_free(inputs->tables[i].name);
+    for (size_t i = 0; inputs->na && inputs->na->items && i < inputs->na->n; i++) gp_free(inputs->na->items[i]);
+    if (inputs->na) gp_free(inputs->na->items);
+    gp_free(inputs->na);
     gp_free(inputs->files);
     gp_free(inputs->tables);
     *inputs = (gp_inputs){0};
@@ -81,9 +84,11 @@ static advgp_status sniff(gp_input_file *file, int fd, const gp_file_options *op
                           unsigned char *head, advgp_error *err)
 {
     size_t n = read_head(fd, head);
-    if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
+    if (n == 0) return gp_fail(err, ADVGP_EDATA, "%s is empty; rows under names of columns are expected", file->shown);
+    advgp_status st = gp_refuse_foreign(file->shown, head, n, err);
+    if (st != ADVGP_OK) return st;
     gp_sniff_kind(file, head, n);
-    advgp_status st = gp_compressed_check(fd, file->compression, file->shown, options, err);
+    st = gp_compressed_check(fd, file->compression, file->shown, options, err);
     if (st != ADVGP_OK || file->kind != GP_FILE_CSV || strcmp(file->compression, "none") != 0) return st;
     gp_utf16 utf16 = gp_sniff_utf16(head, n);
     if (utf16 != GP_NOT_UTF16) {
@@ -197,7 +202,17 @@ typedef struct taking {
     gp_inputs *inputs;
     const gp_file_options *options;
     gp_notes *notes;
+    const char *named; // the path argument
 } taking;
+
+// Below the folder that was named, is one called COLUMN=VALUE?
+static bool is_hive(const char *path, const char *named)
+{
+    const size_t n = strlen(named);
+    const char *below = strpbrk(named, "*?[") ? path : strncmp(path, named, n) == 0 ? path + n : "";
+    const char *equals = strchr(below, '=');
+    return equals && strchr(equals, '/');
+}
 
 static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
 {
@@ -207,13 +222,18 @@ static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
     file->path = gp_copy_text(path);
     file->shown = gp_copy_text(strcmp(path, "-") == 0 ? "standard input" : path);
     if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    file->header = t->options->header;
+    file->asked_delimiter = t->options->delimiter;
+    file->own_dates = t->options->sql != NULL || t->options->guess_dates;
+    file->hive = is_hive(path, t->named);
+    file->na = t->inputs->na;
     return open_file(file, t->options, t->notes, err);
 }
 
 static advgp_status take_path(gp_inputs *inputs, const char *path, const gp_file_options *options, gp_notes *notes,
                               advgp_error *err)
 {
-    taking t = {.inputs = inputs, .options = options, .notes = notes};
+    taking t = {.inputs = inputs, .options = options, .notes = notes, .named = path};
     const size_t before = inputs->n_files;
     const advgp_status st = gp_inputs_walk(path, take_file, &t, err);
     if (st == ADVGP_OK && inputs->n_files == before)
@@ -234,6 +254,15 @@ static char *stem_of(const char *path)
     return gp_text_copy(path + start, (dot ? (size_t)(dot - path) : n) - start);
 }
 
+static advgp_status copy_words(const char *const *list, size_t n, gp_words **out, advgp_error *err)
+{
+    gp_words *words = *out = gp_alloc(1, sizeof *words);
+    if (words) words->items = gp_alloc(n, sizeof *words->items);
+    bool ok = words && words->items;
+    for (; ok && words->n < n; words->n++) ok = (words->items[words->n] = gp_copy_text(list[words->n])) != NULL;
+    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a list of words");
+}
+
 advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err)
 {
     *out = (gp_inputs){0};
@@ -242,6 +271,7 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
     advgp_status st = ADVGP_OK;
     out->tables = gp_alloc(options->n_paths, sizeof *out->tables);
     if (!out->tables) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
+    if (st == ADVGP_OK) st = copy_words(options->na, options->n_na, &out->na, err);
     for (size_t i = 0; st == ADVGP_OK && i < options->n_paths; i++) {
         gp_input_table *table = &out->tables[i];
         const char *name = options->names ? options->names[i] : NULL;

@@ -11,6 +11,11 @@
 
 typedef enum gp_file_kind { GP_FILE_CSV, GP_FILE_PARQUET, GP_FILE_JSON } gp_file_kind;
 
+typedef struct gp_words {
+    char **items;
+    size_t n;
+} gp_words;
+
 typedef struct gp_input_file {
     char *path;  // what is opened; for a spooled copy a path of /proc/self/fd
     char *shown; // what messages say
@@ -25,6 +30,14 @@ typedef struct gp_input_file {
     char delimiter;     // 0: not seen yet (compressed)
     bool no_header;     // its first line is a row of numbers; columns are called c1, c2, ...
     size_t n_header;    // names in the header line, or cells of that row; 0: not seen yet
+    size_t skip;        // lines before the header: comments that begin with #
+    bool comments;      // there are such lines between the rows too
+    bool mixed_ends;    // some lines end with CR LF, others with LF
+    bool own_dates;     // the reader may guess how dates are written (SQL counts on it); else only ISO is a date
+    bool hive;          // a folder above it, below the one that was named, is called COLUMN=VALUE
+    gp_header header;   // as asked for, as the next two
+    char asked_delimiter;
+    const struct gp_words *na;
 } gp_input_file;
 
 typedef struct gp_input_table {
@@ -38,6 +51,7 @@ typedef struct gp_inputs {
     size_t n_files, capacity;
     gp_input_table *tables; // one a path argument
     size_t n_tables;
+    gp_words *na; // of all files
 } gp_inputs;
 
 // Every file that a path argument means: itself, those of a folder in the order of their names, those that match. A
@@ -80,6 +94,8 @@ extern const size_t gp_infinities_size;
 // EDATA: two columns have names that are the same, but perhaps for capitals.
 advgp_status gp_refuse_twins(const char *shown, size_t column, const char *name, size_t other_column, const char *other,
                              const char *way_out, advgp_error *err);
+// EDATA where the file is of a kind that is not read, with a way to one that is: workbooks, archives, bzip2 and xz.
+advgp_status gp_refuse_foreign(const char *shown, const unsigned char *head, size_t n, advgp_error *err);
 // Kind and compression from the bytes and, where they do not tell, the name.
 void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n);
 // Delimiter, quotes, decimal comma, header. EDATA on binary junk and duplicate column names. Notes a missing header.
@@ -103,6 +119,8 @@ void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a 
 // ---- file_error.c ---------------------------------------------------------------------------------------------------
 // Turns DuckDB's message (several lines, addressed to SQL authors) into one sentence for the owner of the file.
 advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *message, advgp_error *err);
+// Do some lines end with LF and others with CR LF? The same.
+bool gp_file_mixes_ends(const gp_input_file *file);
 // Is the CSV file, read as UTF-8 so far, none in its middle? Reads all of it; for when reading has failed.
 bool gp_file_turns_latin1(const gp_input_file *file);
 // The file of a message "Invalid unicode ... file = PATH", or NULL.

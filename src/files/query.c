@@ -212,6 +212,11 @@ void gp_query_fini(gp_query *query)
     *query = (gp_query){0};
 }
 
+static const json_t *outermost(const gp_query *query)
+{
+    return json_object_get(json_array_get(json_object_get(query->tree, "statements"), 0), "node");
+}
+
 // ---- what serves a result only --------------------------------------------------------------------------------------
 
 // The last of f.delay is the column, the one before it what it is qualified by.
@@ -261,7 +266,8 @@ static bool speaks_of(json_t *node, const char *column)
     return m.found;
 }
 
-// Is it a result of an inner query, made from other columns, and so none of a table?
+// Is it a result, made from other columns, and so none of a table? What the outermost query makes is unknown to the
+// inner ones: where they speak of it, they mean a table's.
 static bool look_for_maker(void *ctx, json_t *node)
 {
     mention *m = ctx;
@@ -277,7 +283,12 @@ static bool look_for_maker(void *ctx, json_t *node)
 static bool is_made(const gp_query *query, const char *column)
 {
     mention m = {.column = column};
-    (void)walk(query->tree, look_for_maker, &m);
+    json_t *from = json_object_get(outermost(query), "from_table"),
+           *with = json_object_get(outermost(query), "cte_map");
+    if (speaks_of(from, column) || speaks_of(with, column))
+        (void)(walk(from, look_for_maker, &m) && walk(with, look_for_maker, &m));
+    else
+        (void)walk(query->tree, look_for_maker, &m);
     return m.found;
 }
 
@@ -311,8 +322,7 @@ static bool divide(void *ctx, json_t *node)
 // A column may be a result of an inner query under its own name: again, until nothing is added.
 json_t *gp_query_only_for(const gp_query *query, const char *const *results, size_t n)
 {
-    const json_t *statement = json_array_get(json_object_get(query->tree, "statements"), 0);
-    division d = {.named = json_object(), .mine = json_object(), .top = json_object_get(statement, "node")};
+    division d = {.named = json_object(), .mine = json_object(), .top = outermost(query)};
     for (size_t i = 0; i < n; i++)
         d.failed |= !put(d.named, results[i], json_null()) || !put(d.mine, results[i], json_null());
     for (size_t before = 0; !d.failed && d.mine && before != json_object_size(d.mine);) {
@@ -334,33 +344,70 @@ json_t *gp_query_only_for(const gp_query *query, const char *const *results, siz
     return d.failed ? NULL : d.mine;
 }
 
+// ---- conditions that cannot be asked --------------------------------------------------------------------------------
+
 typedef struct forgetting {
-    const char *column;
+    json_t *names; // in lower case: the column, and results that are made from it
     size_t n;
+    bool failed;
 } forgetting;
 
-static bool forget(void *ctx, json_t *node)
+static bool speaks_of_any(json_t *node, json_t *names)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(names, name, value) if (speaks_of(node, name)) return true;
+    return false;
+}
+
+static bool name_results(void *ctx, json_t *node)
 {
     forgetting *f = ctx;
-    json_t *where = json_object_get(node, "where_clause");
-    if (!json_is_object(where) || !speaks_of(where, f->column)) return true;
-    json_t *children = is_of_type(where, "CONJUNCTION_AND") ? json_object_get(where, "children") : NULL;
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(node, "select_list"), i, item)
+    {
+        const char *alias = text_of(item, "alias");
+        if (*alias && !has(f->names, alias) && speaks_of_any(item, f->names))
+            f->failed |= !put(f->names, alias, json_null());
+    }
+    return !f->failed;
+}
+
+// The conditions of one clause, joined by AND.
+static void forget_in(json_t *node, const char *clause, forgetting *f)
+{
+    json_t *all = json_object_get(node, clause);
+    if (!json_is_object(all) || !speaks_of_any(all, f->names)) return;
+    json_t *children = is_of_type(all, "CONJUNCTION_AND") ? json_object_get(all, "children") : NULL;
     for (size_t i = json_array_size(children); i-- > 0;)
-        if (speaks_of(json_array_get(children, i), f->column)) {
+        if (speaks_of_any(json_array_get(children, i), f->names)) {
             (void)json_array_remove(children, i);
             f->n++;
         }
     f->n += !children;
     if (json_array_size(children) == 1) // an AND has two or more
-        (void)json_object_set(node, "where_clause", json_array_get(children, 0));
+        (void)json_object_set(node, clause, json_array_get(children, 0));
     else if (json_array_size(children) == 0)
-        (void)json_object_set_new(node, "where_clause", json_null());
+        (void)json_object_set_new(node, clause, json_null());
+}
+
+static bool forget(void *ctx, json_t *node)
+{
+    static const char *const clauses[] = {"where_clause", "having", "qualify"};
+    for (size_t i = 0; i < sizeof clauses / sizeof *clauses; i++) forget_in(node, clauses[i], ctx);
     return true;
 }
 
 size_t gp_query_forget(gp_query *query, const char *column)
 {
-    forgetting f = {.column = column};
-    (void)walk(query->tree, forget, &f);
+    forgetting f = {.names = json_object()};
+    f.failed = !f.names || !put(f.names, column, json_null());
+    for (size_t before = 0; !f.failed && before != json_object_size(f.names);) { // results made from results
+        before = json_object_size(f.names);
+        (void)walk(query->tree, name_results, &f);
+    }
+    if (!f.failed) (void)walk(query->tree, forget, &f);
+    json_decref(f.names);
     return f.n;
 }

@@ -29,7 +29,8 @@ const char *gp_query_table_of(const gp_query *query, const char *alias); // FROM
 // it is qualified by, or null}, in lower case. Conditions of WHERE may speak of them, other results may not. NULL: no
 // memory.
 json_t *gp_query_only_for(const gp_query *query, const char *const *results, size_t n);
-// Leaves out those conditions of every WHERE, joined by AND, that speak of the column; how many they were.
+// Leaves out those conditions of every WHERE, HAVING and QUALIFY, joined by AND, that speak of the column or of a
+// result that is made from it; how many they were.
 size_t gp_query_forget(gp_query *query, const char *column);
 
 // ---- query_tables.c -------------------------------------------------------------------------------------------------

@@ -125,6 +125,12 @@ static void a_target_that_no_file_has_is_null(void **state)
         "SELECT a, y FROM t WHERE a > 0 AND (y > 3 OR y < 0)",
         "SELECT s.a, s.y FROM t s JOIN t r ON s.a = r.a WHERE s.y IS NOT NULL",
         "SELECT a, y::DOUBLE AS y FROM t ORDER BY y NULLS LAST",
+        "SELECT a, fare - tip AS y FROM t WHERE y > 0",
+        "SELECT a, y FROM (SELECT a, fare - tip AS y FROM t) WHERE y > 0 AND a > 0",
+        "SELECT a, fare2 AS y FROM (SELECT a, fare - tip AS net, net * 2 AS fare2 FROM t) WHERE fare2 > 0",
+        "WITH u AS (SELECT *, y * 2 AS twice FROM t), v AS (SELECT a, twice FROM u) SELECT a, twice AS y FROM v",
+        "SELECT a, avg(y) AS y FROM t GROUP BY a HAVING avg(y) > 1 AND count(*) > 0",
+        "SELECT a, y FROM t QUALIFY rank() OVER (ORDER BY y) > 1",
     };
     const char *path = write_text("rows.csv", "a,b\n1,2\n3,4\n");
     size_t n;

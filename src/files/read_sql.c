@@ -22,7 +22,8 @@ static bool same_dialect(const gp_input_file *a, const gp_input_file *b)
 {
     return a->kind == b->kind && strcmp(a->compression, b->compression) == 0 && a->latin1 == b->latin1 &&
            a->delimiter == b->delimiter && a->plain_quotes == b->plain_quotes && a->decimal_comma == b->decimal_comma &&
-           a->infinities == b->infinities && a->no_header == b->no_header;
+           a->infinities == b->infinities && a->no_header == b->no_header && a->skip == b->skip &&
+           a->comments == b->comments && a->mixed_ends == b->mixed_ends && a->hive == b->hive;
 }
 
 static void add_delimiter(gp_buffer *sql, char delimiter)
@@ -41,7 +42,14 @@ static void add_csv_options(gp_buffer *sql, const gp_input_file *file, gp_forced
     gp_buffer_add(sql, ", header=%s", file->no_header ? "false, names=[" : "true");
     for (size_t i = 1; file->no_header && i <= file->n_header; i++)
         gp_buffer_add(sql, "'c%zu'%s", i, i < file->n_header ? ", " : "]");
-    gp_buffer_add(sql, ", skip=0, comment='', nullstr=['','NA','N/A','#N/A','NULL','null','NaN','nan','None','?'");
+    gp_buffer_add(sql, ", skip=%zu, comment='%s'", file->skip, file->comments ? "#" : "");
+    if (!file->own_dates) gp_buffer_add(sql, ", dateformat='%%Y-%%m-%%d', timestampformat='%%Y-%%m-%%d %%H:%%M:%%S'");
+    if (file->mixed_ends) gp_buffer_add(sql, ", strict_mode=false");
+    gp_buffer_add(sql, ", nullstr=['','NA','N/A','#N/A','NULL','null','NaN','nan','None','?'");
+    for (size_t i = 0; file->na && i < file->na->n; i++) {
+        gp_buffer_add(sql, ",");
+        gp_buffer_quoted(sql, file->na->items[i], '\'');
+    }
     for (size_t i = 0; file->infinities && i < gp_infinities_size; i++)
         gp_buffer_add(sql, ",'%s','-%s'", gp_infinities[i], gp_infinities[i]);
     gp_buffer_add(sql, "]");
@@ -77,6 +85,7 @@ static void add_group(gp_buffer *sql, const gp_input_file *files, size_t n, gp_f
     }
     gp_buffer_add(sql, "]");
     if (n > 1) gp_buffer_add(sql, ", union_by_name=true");
+    gp_buffer_add(sql, ", hive_partitioning=%s", files->hive ? "true" : "false");
     if (files->kind == GP_FILE_CSV) add_csv_options(sql, files, forced);
     if (files->kind == GP_FILE_JSON) add_json_options(sql, files);
     gp_buffer_add(sql, ")");
@@ -99,6 +108,7 @@ void gp_sql_diagnose(gp_buffer *sql, const gp_input_file *csv)
     gp_sql_path(sql, csv->path);
     gp_buffer_add(sql, ", auto_detect=false, header=%s, quote='\"', escape='\"', compression='%s'",
                   csv->no_header ? "false" : "true", csv->compression);
+    gp_buffer_add(sql, ", skip=%zu, comment='%s'", csv->skip, csv->comments ? "#" : "");
     if (csv->latin1) gp_buffer_add(sql, ", encoding='latin-1'");
     add_delimiter(sql, csv->delimiter);
     gp_buffer_add(sql, ", columns={");

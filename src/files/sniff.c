@@ -25,6 +25,27 @@ static bool has_magic(const unsigned char *head, size_t n, const char *magic, si
     return n >= length && memcmp(head, magic, length) == 0;
 }
 
+advgp_status gp_refuse_foreign(const char *shown, const unsigned char *head, size_t n, advgp_error *err)
+{
+    static const struct {
+        const char *magic;
+        size_t length;
+        const char *what, *way_out;
+    } kinds[] = {
+        {"BZh", 3, "compressed by bzip2", "pipe it: bzcat FILE | advgp ... -"},
+        {"\xfd"
+         "7zXZ",
+         6, "compressed by xz", "pipe it: xzcat FILE | advgp ... -"},
+        {"PK\x03\x04", 4, "a workbook (.xlsx, .ods) or a zip archive",
+         "save its sheet as CSV (LibreOffice does so too), or unpack it"},
+        {"\xd0\xcf\x11\xe0\xa1\xb1", 6, "a workbook of old (.xls)", "save its sheet as CSV (LibreOffice does so too)"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (has_magic(head, n, kinds[i].magic, kinds[i].length))
+            return gp_fail(err, ADVGP_EDATA, "%s is %s, which is not read; %s", shown, kinds[i].what, kinds[i].way_out);
+    return ADVGP_OK;
+}
+
 void gp_sniff_kind(gp_input_file *file, const unsigned char *head, size_t n)
 {
     file->compression = has_magic(head, n, "\x1f\x8b", 2)           ? "gzip"
@@ -215,6 +236,55 @@ static bool is_row(const unsigned char *line, size_t n, char delimiter)
     return any;
 }
 
+// Is every cell a number, and there are several?
+static bool is_numbers(const unsigned char *line, size_t n, char delimiter)
+{
+    size_t cells = 0;
+    for (size_t from = 0; from <= n; cells++) {
+        char cell[NAME_BYTES], *end;
+        from = next_name(line, n, from, delimiter, cell) + 1;
+        (void)strtod(cell, &end);
+        if (!*cell || *end) return false;
+    }
+    return cells > 1;
+}
+
+// Lines from `start` on that begin with #, up to the header; *skip counts them and blank ones. A last one that has a
+// name for each number of the line below is the header itself: "#CHROM POS ID".
+static size_t skip_comments(const unsigned char *head, size_t n, size_t start, size_t *skip)
+{
+    size_t before = start, lines = 0;
+    while (start < n && (head[start] == '#' || head[start] == '\n' || head[start] == '\r')) {
+        size_t end = start; // a quote in a comment means nothing
+        while (end < n && head[end] != '\n' && head[end] != '\r') end++;
+        const bool comment = end > start;
+        if (end < n) end += head[end] == '\r' && end + 1 < n && head[end + 1] == '\n' ? 2 : 1;
+        if (comment) before = start, *skip = lines;
+        start = end;
+        lines++;
+    }
+    if (start == before || start >= n || head[before] != '#') return start;
+    const size_t last = line_end(head, n, before) - before, next = line_end(head, n, start) - start;
+    const char delimiter = choose_delimiter(head + before, last, head + start, next);
+    if (is_numbers(head + start, next, delimiter) &&
+        count_outside_quotes(head + before, last, delimiter) == count_outside_quotes(head + start, next, delimiter))
+        return before;
+    *skip = lines;
+    return start;
+}
+
+// Between the rows, and # begins nothing else there.
+static bool sees_comments(const unsigned char *rows, size_t n)
+{
+    bool lines = false;
+    for (const unsigned char *p = rows; (p = memchr(p, '#', n - (size_t)(p - rows))); p++) {
+        if (p != rows && p[-1] != '\n' && p[-1] != '\r') return false;
+        lines = true;
+        while (p + 1 < rows + n && *p != '\n' && *p != '\r') p++;
+    }
+    return lines;
+}
+
 advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (memchr(head, 0, n))
@@ -222,7 +292,8 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
                        "%s holds binary bytes and is no table of text; CSV, Parquet and JSON lines are read",
                        file->shown);
     if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) head += 3, n -= 3;
-    size_t end = line_end(head, n, 0), start = 0;
+    size_t start = n && *head == '#' ? skip_comments(head, n, 0, &file->skip) : 0;
+    size_t end = line_end(head, n, start);
     while (end == start && end < n) start = end + 1, end = line_end(head, n, start); // blank lines before the header
     size_t second = end;
     while (second < n && (head[second] == '\n' || head[second] == '\r')) second++;
@@ -231,12 +302,16 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
     size_t length = end - start;
     if (length == 0)
         return gp_fail(err, ADVGP_EDATA, "%s holds no line of text; a header line and rows are expected", file->shown);
-    file->delimiter = choose_delimiter(header, length, head + second, second_end - second);
+    file->delimiter = file->asked_delimiter ? file->asked_delimiter
+                                            : choose_delimiter(header, length, head + second, second_end - second);
+    file->comments = second < n && sees_comments(head + second, n - second);
+    if (file->comments && *header != '#') file->skip = 0; // the reader leaves out all of them
     file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
     file->plain_quotes = !memchr(head, '"', n) && (n == 0 || *header != '\'');
     file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);
     file->infinities = sees_infinities(head, n, file->delimiter);
-    file->no_header = is_row(header, length, file->delimiter);
+    file->no_header = file->header == GP_HEADER_NO ||
+                      (file->header == GP_HEADER_AUTO && is_row(header, length, file->delimiter));
     if (!file->no_header) return refuse_duplicates(file, header, length, err);
     return gp_notes_add(notes, err, 1, "%s has no header line: its columns are called c1 to c%zu", file->shown,
                         file->n_header);

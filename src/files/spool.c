@@ -79,7 +79,7 @@ static advgp_status read_some(const spooling *s, unsigned char *buffer, size_t c
         const ssize_t got = read(s->from->fd, buffer, capacity);
         if (got >= 0) return *n = (size_t)got, ADVGP_OK;
         if (errno != EINTR && errno != EAGAIN)
-            return gp_fail(err, ADVGP_EIO, "cannot read %s: %s", s->from->shown, strerror(errno));
+            return gp_fail(err, ADVGP_EDATA, "cannot read %s: %s", s->from->shown, strerror(errno));
     }
 }
 

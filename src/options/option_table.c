@@ -180,6 +180,12 @@ static bool is_named_file(const char *value)
     return equals && equals > value && equals[1];
 }
 
+static bool is_delimiter(const char *item)
+{
+    return (strlen(item) == 1 && *item > 0 && !strchr("\"'\r\n", *item)) || strcmp(item, "tab") == 0 ||
+           strcmp(item, "\\t") == 0 || strcmp(item, "space") == 0;
+}
+
 static bool is_between(const char *item, double least, double most)
 {
     double value;
@@ -347,6 +353,27 @@ const gp_option gp_option_table[] = {
      .max = 1000000,
      .unit = "gigabytes",
      .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
+    {.name = "header",
+     .kind = GP_OPTION_CHOICE,
+     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .fallback = "auto",
+     .words = "auto|yes|no",
+     .help = "whether the first line of CSV files has the names of the columns; without they are c1, c2, ..."},
+    {.name = "delimiter",
+     .kind = GP_OPTION_TEXT,
+     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "CHAR",
+     .check = is_delimiter,
+     .allowed = "one character, tab or space",
+     .help = "what stands between the values of CSV files, where the first lines do not show it"},
+    {.name = "na",
+     .kind = GP_OPTION_LIST,
+     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "TEXT",
+     .help = "a text that means a missing value in CSV files, beside an empty one, NA, N/A, NULL, NaN, None and ?"},
     {.name = "table",
      .kind = GP_OPTION_LIST,
      .verbs = PREDICT | EVALUATE,
@@ -406,6 +433,13 @@ const gp_option gp_option_table[] = {
      .check = is_encoding,
      .allowed = "COL=onehot, COL=target or COL=number",
      .help = "how a column becomes numbers, where the choice by its values is not wanted: onehot, target or number"},
+    {.name = "date-format",
+     .kind = GP_OPTION_LIST,
+     .verbs = TRAIN | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "[COL=]FORMAT",
+     .help = "how dates are written, as in %d.%m.%Y %H:%M (the letters of strptime), of one column or of all that it "
+             "fits; most are recognised without it"},
     {.name = "log-target",
      .kind = GP_OPTION_FLAG,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

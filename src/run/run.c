@@ -5,9 +5,9 @@
 // A rise of the bound, in nats a row over its running mean, that is a jump where it also exceeds six deviations, and
 // how many in a row are forgiven. In 20 logged runs, four of them near-repeats of four others (docs/math.md 8), single
 // batches rose by up to 14, but never four in a row by as much as 0.05: so four in a row by 1 are no batch's noise.
-static const double bound_jump = 1;
-static const uint64_t jump_patience = 3;
-static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5
+const double gp_bound_jump = 1;
+const uint64_t gp_jump_patience = 3;
+const double gp_adadelta_decay = 0.9, gp_adadelta_epsilon = 1e-4; // docs/math.md 5
 
 static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
 {
@@ -39,8 +39,8 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                   .age_power = o->rule->age_power,
                                   .natural_rate = o->natural_rate,
                                   .adam_rate = o->adam_rate,
-                                  .decay = adadelta_decay,
-                                  .epsilon = adadelta_epsilon};
+                                  .decay = gp_adadelta_decay,
+                                  .epsilon = gp_adadelta_epsilon};
     st = o->rule->make(&rule, &run->rule, err);
     if (st != ADVGP_OK) return st;
     const gp_server_options server = {.rule = run->rule,
@@ -57,8 +57,8 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                       .run = {run->o.id[0], run->o.id[1]},
                                       .fingerprint = o->fingerprint,
                                       .lost_after = o->lost_after,
-                                      .jump = bound_jump,
-                                      .jump_patience = jump_patience,
+                                      .jump = gp_bound_jump,
+                                      .jump_patience = gp_jump_patience,
                                       .check = o->range.count ? NULL : can_start, // a part of theta tells nothing
                                       .check_ctx = run,
                                       .event = o->event,

@@ -32,6 +32,10 @@ typedef struct gp_run_options {
     void *event_ctx;
 } gp_run_options;
 
+// What every run steps and judges by (gp_server_options, gp_rule_options), simulated ones too.
+extern const double gp_bound_jump, gp_adadelta_decay, gp_adadelta_epsilon;
+extern const uint64_t gp_jump_patience;
+
 typedef struct gp_run gp_run;
 
 // What kinds of run differ in.

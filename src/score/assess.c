@@ -75,8 +75,9 @@ gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, do
     const double target = gp_schema_target(t->schema, y);
     if (!t->n++) t->y_first = target;
     gp_score_add(&t->model, t->schema, w, y, mean, var_y);
-    t->y += w * (target - t->y_first);
-    t->yy += w * (target - t->y_first) * (target - t->y_first);
+    const double off = (target - t->y_first) / t->model.unit;
+    t->y += w * off;
+    t->yy += w * off * off;
     // Both baselines answer as a model does: of a logarithm they give the lognormal mean, each with the variance of its
     // own errors (the mean's is 1, as the target is standardised).
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);

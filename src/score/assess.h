@@ -47,7 +47,7 @@ typedef struct gp_tally {
     const gp_linear *line; // may be NULL: no such baseline
     size_t n;
     gp_score model, mean, linear;
-    double y_first, y, yy; // the target about its first value
+    double y_first, y, yy; // the target about its first value, in units of the score
     gp_scores scores;
     double calibrated[GP_LEVELS][2], gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
     double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];

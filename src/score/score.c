@@ -18,11 +18,20 @@ double gp_predicted_sd(const gp_schema *schema, double mean, double var)
     return schema->log_target ? gp_predicted_mean(schema, mean, var) * sqrt(expm1(sd * sd)) : sd;
 }
 
+// About the size of the targets, and a power of two, so that nothing is rounded: a model of logarithms may answer for
+// targets of 1e-200, whose squares are 0.
+static double unit_of(const gp_schema *schema)
+{
+    const double size = schema->log_target ? exp(schema->y_mean) : schema->y_scale;
+    return size > 0 && isfinite(size) ? ldexp(1, ilogb(size)) : 1;
+}
+
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
 {
     const double target = gp_schema_target(schema, y), off = target - gp_predicted_mean(schema, mean, var_y);
+    if (score->unit == 0) score->unit = unit_of(schema);
     score->n += w;
-    score->squares += w * off * off;
+    score->squares += w * (off / score->unit) * (off / score->unit);
     score->absolute += w * fabs(off);
     // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
     score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
@@ -31,7 +40,7 @@ void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, 
 
 double gp_score_rmse(const gp_score *score)
 {
-    return score->n > 0 ? sqrt(score->squares / score->n) : NAN;
+    return score->n > 0 ? score->unit * sqrt(score->squares / score->n) : NAN;
 }
 
 double gp_score_mae(const gp_score *score)

@@ -11,6 +11,7 @@ double gp_predicted_sd(const gp_schema *schema, double mean, double var);
 
 typedef struct gp_score {
     double n, squares, absolute, nlp; // sums over rows, weighted
+    double unit;                      // of which squares are, so that they can be taken; 0 before the first row
 } gp_score;
 // y, mean and var_y are of the standardised target.
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y);

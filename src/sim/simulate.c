@@ -3,14 +3,12 @@
 #include "sim/simulate.h"
 #include "base/alloc.h"
 #include "data/encode.h"
-#include "run/computer.h"
+#include "run/run.h"
 #include "sim/world.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double bound_jump = 10;                               // as in run.c
-static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // docs/math.md 5
 enum { SCORE_ROWS = 20000, READ_ROWS = 4096 };
 
 typedef struct simulation {
@@ -129,7 +127,7 @@ static advgp_status with_gradients(simulation *s, gp_world_options *w)
     w->computer = gp_row_computer_of(s->rows);
     w->server.theta = s->p->learner->theta;
     w->server.shard_weight = s->cut->weight;
-    w->server.jump = bound_jump;
+    w->server.jump = gp_bound_jump, w->server.jump_patience = gp_jump_patience;
     w->server.check = can_start, w->server.check_ctx = s;
     w->costs.compute = s->o->costs.push + s->o->costs.row * (double)batch;
     s->r->rows = (double)batch; // a push; see finish
@@ -197,8 +195,8 @@ static gp_world_options world_of(const simulation *s)
         .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : s->p->rule->age_power,
                          .natural_rate = s->p->natural_rate,
                          .adam_rate = s->p->adam_rate,
-                         .decay = adadelta_decay,
-                         .epsilon = adadelta_epsilon},
+                         .decay = gp_adadelta_decay,
+                         .epsilon = gp_adadelta_epsilon},
         .server = {.n_shards = o->workers,
                    .workers = o->workers,
                    .workers_max = o->workers,

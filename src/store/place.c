@@ -167,7 +167,10 @@ advgp_status gp_place_check(const char *path, const char *shown, gp_written kind
     search s = {0};
     const bool output = strcmp(path, "-") == 0;
     const bool there = look(path, STDOUT_FILENO, &s.written) && S_ISREG(s.written.st_mode);
-    if (is_read(&s, path, there, reads)) return refuse_read(output ? "(standard output)" : path, shown, err);
+    const bool read = is_read(&s, path, there, reads);
+    if (read && output)
+        return gp_fail(err, ADVGP_EINVAL, "standard output would overwrite what is read; send it to another file");
+    if (read) return refuse_read(path, shown, err);
     if (output) return ADVGP_OK;
     if (there && s.written.st_size > 0 && !force && !is_kind(path, kind))
         return gp_fail(err, ADVGP_EINVAL,

@@ -211,7 +211,8 @@ advgp_status gp_runlog_next(gp_runlog_reader *reader, json_t **event, advgp_erro
 {
     *event = NULL;
     if (read_line(reader)) return parse_line(reader, event, err);
-    if (ferror(reader->file)) return cannot("read", reader->path, err);
+    if (ferror(reader->file))
+        return gp_fail(err, ADVGP_EDATA, "cannot read the log %.200s: %s", reader->path, strerror(errno));
     return ADVGP_OK;
 }
 

@@ -180,7 +180,7 @@ static advgp_status read_bytes(int fd, void *to, size_t n, advgp_error *err)
     for (char *p = to; n;) {
         ssize_t got = read(fd, p, n);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return gp_fail(err, ADVGP_EIO, "cannot read: %s", strerror(errno));
+        if (got < 0) return gp_fail(err, ADVGP_EDATA, "cannot read: %s", strerror(errno));
         if (got == 0) return gp_fail(err, ADVGP_EFILE, "the file ended while it was read");
         p += got;
         n -= (size_t)got;
@@ -302,7 +302,7 @@ static advgp_status open_and_read(const char *path, gp_tensorfile *file, advgp_e
     if (fd < 0) return gp_fail(err, ADVGP_EDATA, "cannot open: %s", strerror(errno));
     advgp_status st = ADVGP_OK;
     if (fstat(fd, &about) != 0)
-        st = gp_fail(err, ADVGP_EIO, "cannot read: %s", strerror(errno));
+        st = gp_fail(err, ADVGP_EDATA, "cannot read: %s", strerror(errno));
     else if (!S_ISREG(about.st_mode))
         st = gp_fail(err, ADVGP_EFILE, "is not a regular file");
     else

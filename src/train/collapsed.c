@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double adadelta_decay = 0.9, adadelta_epsilon = 1e-4; // as the proximal rule has them
-
 struct gp_collapsed {
     gp_collapsed_options o;
     size_t n;                       // parameters before mu
@@ -117,8 +115,8 @@ advgp_status gp_collapsed_lbfgs(gp_collapsed *b, size_t iterations, gp_stop_reas
 
 advgp_status gp_collapsed_adadelta(gp_collapsed *b, size_t iterations, gp_stop_reason *stopped, advgp_error *err)
 {
-    gp_adadelta state = {.decay = adadelta_decay,
-                         .epsilon = adadelta_epsilon,
+    gp_adadelta state = {.decay = gp_adadelta_decay,
+                         .epsilon = gp_adadelta_epsilon,
                          .damping = 1,
                          .acc_g = b->scratch,
                          .acc_u = b->scratch + b->n};

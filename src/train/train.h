@@ -54,8 +54,6 @@ typedef struct gp_train_options {
     const gp_shards *test; // rows (all GP_STOP) that the figures of the result are of; NULL: held-out ones
 } gp_train_options;
 
-// Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
-// standardised target.
 // One worker, as seen since the steps began.
 typedef struct gp_worker_view {
     bool live, joined; // joined: it has been there
@@ -64,6 +62,8 @@ typedef struct gp_worker_view {
     double waited; // seconds it has waited for parameters
 } gp_worker_view;
 
+// Held-out figures, in the target's own units; neg_elbo is an estimate from the last batch, per row, of the
+// standardised target.
 typedef struct gp_train_eval {
     double wall, cpu;                     // seconds since the start
     double rows;                          // seen so far, with repetition
@@ -76,7 +76,7 @@ typedef struct gp_train_eval {
     size_t n_workers;
 } gp_train_eval;
 
-// What was settled before the first step.
+// What is decided before the first step.
 typedef struct gp_train_plan {
     size_t m, components, workers, workers_max, batch, steps, eval_every;
     size_t max_delay;
@@ -118,6 +118,7 @@ typedef struct gp_train_result {
     double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;
 } gp_train_result;
+
 // Length-scale of every kernel at the start, and of the choice of inducing inputs, with d encoded columns. Distances
 // between rows grow as the root of d: a length that does not grow with them starts a wide table with every kernel value
 // at 0, from where no gradient leads away.

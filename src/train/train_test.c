@@ -7,6 +7,7 @@
 #include "train/inducing.h"
 #include "train/rows_test.h"
 #include "train/train.h"
+#include "train/training.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -254,6 +255,37 @@ static void linear_regression_is_the_least_squares_solution(void **state)
     free_table();
 }
 
+// Steps that end with a noise at which the bound is infinite: L-BFGS cannot begin there, the finish finds its own.
+static advgp_status to_no_noise(gp_training *training, advgp_error *err)
+{
+    const advgp_status st = gp_training_versions(training, err);
+    training->learner->theta[0] = -354; // exp(708): finite, and no sum of squares times it
+    return st;
+}
+
+static void a_refinement_that_cannot_begin_is_told(void **state)
+{
+    (void)state;
+    make_table(300, 9, "0");
+    gp_train_options o = small();
+    o.batch = 0, o.epochs = 0;
+    gp_notes notes = {0};
+    gp_model *model;
+    gp_train_result r;
+    advgp_error err;
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .notes = &notes};
+    must(gp_training_run(&request, to_no_noise, &model, &r, &err), &err);
+    t.schema = NULL;
+    size_t told = 0;
+    for (size_t i = 0; i < notes.n; i++)
+        told += strstr(notes.items[i].text, "(L-BFGS) ended early: lbfgs: the function is not finite") != NULL;
+    assert_int_equal(told, 1);
+    assert_true(isfinite(r.neg_elbo) && r.assessment.rmse < model->baseline_mean);
+    gp_notes_fini(&notes);
+    gp_model_free(model);
+    free_table();
+}
+
 // Fewer rows than columns: B^T (B B^T)^+ y and (B^T B)^+ B^T y are the same.
 static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
 {
@@ -323,6 +355,7 @@ int main(void)
         cmocka_unit_test(few_rows_are_calibrated_by_leaving_one_out),
         cmocka_unit_test(pilots_choose_and_more_inducing_inputs_than_rows_are_reduced),
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),
+        cmocka_unit_test(a_refinement_that_cannot_begin_is_told),
         cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };

@@ -194,8 +194,7 @@ static bool is_own_name(const char *name)
     return gethostname(own, sizeof own - 1) == 0 && !strcmp(own, name);
 }
 
-// ---- what others call
-// ------------------------------------------------------------------------------------------------
+// ---- what others call -----------------------------------------------------------------------------------------------
 
 static advgp_status listen_at_host(const char *text, const parts *p, const struct ifaddrs *all, gp_address *out,
                                    advgp_error *err)

@@ -17,6 +17,7 @@ sed 's/\\"format\\"/\\"fnrmat\\"/' m.safetensors > foreign.safetensors
 mkfifo pipe
 # tables
 : > empty.csv
+: > empty.parquet
 head -1 t.csv > header.csv
 cut -d, -f1,3-6 t.csv > without_a.csv
 cut -d, -f1-5 t.csv > without_y.csv
@@ -127,6 +128,21 @@ try 3 "no row with a value of 'y'" evaluate m.safetensors no_targets.csv
 try 3 "no row with a value of 'y'" evaluate m.safetensors header.csv
 try 3 "no column 'idd' (a column of --keep); did you mean 'id'?" predict m.safetensors t.csv --keep idd
 input=empty.csv try 3 "is empty" predict m.safetensors -
+input=no_data try 3 "cannot read standard input: Is a directory" predict m.safetensors -
+
+# what is not there is exit 3, whichever verb and option names it
+y=(--target y -o new) nowhere='No such file'
+try 3 "$nowhere" train nowhere.csv "${y[@]}"
+try 3 "$nowhere" pack nowhere.csv "${y[@]}"
+try 3 "$nowhere" compare nowhere.csv --target y --methods mean
+try 3 "$nowhere" simulate nowhere.csv --target y --workers 2
+try 3 "$nowhere" replay nowhere
+try 3 'Is a directory' replay no_data -o new
+for option in test validation start resume config; do try 3 "$nowhere" train t.csv "${y[@]}" --$option ./nowhere; done
+try 3 "$nowhere" evaluate m.safetensors t.csv --config nowhere
+try 3 "$nowhere" predict sql.safetensors t.csv --table other=nowhere
+try 3 'there is no key file' work --server 127.0.0.1:1 --keys nowhere
+try 3 'empty.parquet is empty; rows' predict m.safetensors empty.parquet
 input=junk.csv try 3 "standard input" predict m.safetensors -
 
 # outputs; kept.csv is there before, and stays as it is

@@ -42,8 +42,8 @@ p 'packed among others'  2 'out/packed' 'what is read' -- pack in/good.csv out/p
 p 'a file of the output' 2 'out/packed' 'what is read' -- pack out/packed/manifest.json "${y[@]}"
 p 'SQL with a typo'      2 '--sql' -- pack in/good.csv "${y[@]}" --sql 'SELECT FROM WHERE'
 bad 'no output'          2 '--output' -- pack in/good.csv "${y[@]}"
-bad 'into photographs'   1 'out/photographs' 'another name' -- pack in/good.csv "${y[@]}" -o out/photographs
-bad 'onto a file'        1 'out/file' 'another name' -- pack in/good.csv "${y[@]}" -o out/file
+bad 'into photographs'   2 'out/photographs' 'another name' -- pack in/good.csv "${y[@]}" -o out/photographs
+bad 'onto a file'        2 'out/file' 'another name' -- pack in/good.csv "${y[@]}" -o out/file
 bad 'into no folder'     1 'out/absent' -- pack in/good.csv "${y[@]}" -o out/absent/packed
 bad 'under a file'       1 'in/good.csv/packed' -- pack in/good.csv "${y[@]}" -o in/good.csv/packed
 bad 'output of no name'  2 '--output' -- pack in/good.csv "${y[@]}" --output=

@@ -113,6 +113,15 @@ table 600 3 | awk -F, -v OFS=, 'NR > 1 { $3 = exp(4 * $1 - 3 * $2 + $3) } 1' >in
 good 'linear regression of a logarithm' -- train in/exponential.csv "${y[@]}" --json -o out/m.safetensors --log-target --method linear
 awk "BEGIN { a = $(number baseline/linear) / $(number rmse); exit !(a > 0.98 && a < 1.02) }" ||
   tell "of a logarithm the baseline has $(number baseline/linear), the method $(number rmse)"
+# Squares of such targets are 0, their logarithms are not: the figures are those of the same rows in other units.
+of_logarithm="$(number rmse) $(number baseline/mean) $(number baseline/linear)"
+awk -F, -v OFS=, 'NR > 1 { $3 = $3 "e-200" } 1' in/exponential.csv >in/tiny.csv
+good 'a logarithm of tiny targets' -- train in/tiny.csv "${y[@]}" --json -o out/m.safetensors --log-target --method linear
+awk -v a="$of_logarithm" -v b="$(number rmse) $(number baseline/mean) $(number baseline/linear)" \
+  'BEGIN { split(a, x, " "); split(b, y, " "); for (i = 1; i <= 3; i++) { r = y[i] * 1e200 / x[i]; if (!(r > 0.9999 && r < 1.0001)) exit 1 } }' ||
+  tell "tiny targets: $(number rmse) $(number baseline/mean) $(number baseline/linear), not 1e-200 times $of_logarithm"
+good 'evaluated' -- evaluate out/m.safetensors in/tiny.csv --json
+awk "BEGIN { r = $(number r2); exit !(r > 0.1 && r < 1) }" || tell "tiny targets: r2 is $(number r2)"
 good 'a number as text' -- train in/kinds.csv "${quick[@]}" --encode flag=number --exclude name
 good 'fewer distinct rows than points' 'reduced from' -- train in/good.csv "${y[@]}" --epochs 1 -m 500 -o out/m.safetensors
 good 'a config file' -- train in/good.csv --config <(printf 'target = y\nepochs = 1\n# note\ninducing = 5\noutput = "out/m.safetensors"\n')

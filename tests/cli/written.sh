@@ -52,6 +52,35 @@ for force in '' --force; do
   refuse "$read" replay run.log -o run.log $force
 done
 refuse "$read" replay run.log -o t.csv --force
+
+# Results that are printed onto what is read: nothing is added, whatever the verb.
+printed() { # FILE ARGUMENTS
+  seen=$((seen + 1))
+  local onto=$1 code
+  shift
+  timeout 60 "$advgp" "$@" >> "$onto" 2> tmp/err
+  code=$?
+  [[ $code == 2 ]] && grep -q 'standard output would overwrite what is read' tmp/err || miss "advgp $* >> $onto: exit $code: $(cat tmp/err)"
+  rm -f tmp/err
+  [[ $(state) == "$before" ]] || { miss "advgp $* >> $onto: files changed"; before=$(state); }
+}
+printed hard.csv predict m.safetensors t.csv
+printed t.csv predict m.safetensors many -o new.csv --json
+printed t.csv evaluate m.safetensors soft.csv
+printed m.safetensors inspect m.safetensors
+printed t.csv train t.csv --target y -o new
+printed few.csv train t.csv --target y --test few.csv -o new
+printed t.packed/manifest.json train t.packed -o new
+printed t.csv pack t.csv --target y -o new.packed
+printed t.csv compare t.csv --target y --methods mean
+printed run.log replay run.log -o new
+
+# A packed folder is replaced as a whole, so nothing else may lie in it; other folders are never replaced.
+mkdir t.packed/notes && echo 'dear diary' > t.packed/notes/today && ln -s t.packed packed_link && before=$(state)
+refuse 'notes in it is no part of packed data' pack t.csv --target y -o t.packed
+refuse 'is a link' pack t.csv --target y -o packed_link
+refuse 'is no packed data' pack few.csv --target y -o many
+rm -r t.packed/notes packed_link && before=$(state)
 refuse "$read" pack t.packed/manifest.json --target y -o t.packed
 refuse "$read" train t.csv --target y --dry-run -o t.csv
 refuse 'two of them are' train t.csv --target y -o new --log ./new

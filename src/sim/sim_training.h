@@ -1,4 +1,4 @@
-// training.h: a whole training of a cluster in virtual time, from one seed: a lead (cluster/lead.h), workers and
+// sim_training.h: a whole training of a cluster in virtual time, from one seed: a lead (cluster/lead.h), workers and
 // servers of ranges (cluster/follower.h), the processes of a real one, with several runs one after the other. Any of
 // them may die, stand still, be cut off or asked to leave, and the lead goes on from its last checkpoint. The laws of
 // laws.h hold after every event. world.h is the same for one run of a server and its workers, with the costs of a real

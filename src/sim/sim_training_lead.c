@@ -1,7 +1,7 @@
-// training_lead.c: the lead of a simulated training: stage after stage, evaluations, checkpoints, its farewell.
+// sim_training_lead.c: the lead of a simulated training: stage after stage, evaluations, checkpoints, its farewell.
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sim/training_state.h"
+#include "sim/sim_training_state.h"
 
 #include <math.h>
 #include <stdio.h>

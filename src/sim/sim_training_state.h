@@ -1,11 +1,11 @@
-// training_state.h: what the parts of the simulated training share, and nobody else includes. training.c: the queue of
-// events, the faults, the end; training_net.c: the network, and who keeps parameters; training_process.c: workers and
-// servers; training_lead.c: the lead.
+// sim_training_state.h: what the parts of the simulated training share, and nobody else includes. sim_training.c: the
+// queue of events, the faults, the end; sim_training_net.c: the network, and who keeps parameters;
+// sim_training_process.c: workers and servers; sim_training_lead.c: the lead.
 #pragma once
 #include "cluster/follower.h"
 #include "ps/server_copy.h"
 #include "sim/events.h"
-#include "sim/training.h"
+#include "sim/sim_training.h"
 
 // A process that is started again is another peer, and a server then listens elsewhere.
 enum { SLOTS = 48, HUBS = 20, JOBS = 512, LATE_BEATS = 96 };
@@ -103,7 +103,7 @@ typedef struct simulation {
     size_t n_late_beats;
 } simulation;
 
-// ---- training_net.c -------------------------------------------------------------------------------------------------
+// ---- sim_training_net.c ---------------------------------------------------------------------------------------------
 
 void gp_sim_note(simulation *t, uint64_t a, uint64_t b); // into the hash by which two trainings are compared
 void gp_sim_break_law(simulation *t, gp_law law);
@@ -122,7 +122,7 @@ advgp_status gp_sim_keep(keeper *k, gp_range range, const double *theta, size_t 
 void gp_sim_drop(keeper *k);
 void gp_sim_check_keeper(simulation *t, keeper *k);
 
-// ---- training_process.c ---------------------------------------------------------------------------------------------
+// ---- sim_training_process.c -----------------------------------------------------------------------------------------
 
 void gp_sim_process_starts(simulation *t, process *p);
 void gp_sim_process_dies(simulation *t, process *p);
@@ -132,7 +132,7 @@ void gp_sim_process_computed(simulation *t, process *p);
 void gp_sim_process_hears(simulation *t, process *p, size_t at, size_t end);
 void gp_sim_process_signs(simulation *t, process *p);
 
-// ---- training_lead.c ------------------------------------------------------------------------------------------------
+// ---- sim_training_lead.c --------------------------------------------------------------------------------------------
 
 void gp_sim_lead_starts(simulation *t, bool again);
 void gp_sim_lead_dies(simulation *t);

@@ -1,7 +1,8 @@
-// training_net.c: the network between the processes of a simulated training, and who keeps parameters, with the laws.
+// sim_training_net.c: the network between the processes of a simulated training, and who keeps parameters, with the
+// laws.
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sim/training_state.h"
+#include "sim/sim_training_state.h"
 
 #include <math.h>
 #include <stdio.h>

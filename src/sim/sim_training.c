@@ -1,7 +1,7 @@
-// training.c: a training in virtual time: its events one after the other, the faults, and how it ends.
+// sim_training.c: a training in virtual time: its events one after the other, the faults, and how it ends.
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sim/training_state.h"
+#include "sim/sim_training_state.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-// training_process.c: a follower of a simulated training, worker or server: its life, what it opens and computes.
+// sim_training_process.c: a follower of a simulated training, worker or server: its life, what it opens and computes.
 #include "base/rng.h"
-#include "sim/training_state.h"
+#include "sim/sim_training_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

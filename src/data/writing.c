@@ -1,0 +1,336 @@
+// writing.c: small parsers, by hand: what they take does not depend on the locale.
+#define _XOPEN_SOURCE 700 // strptime
+#include "data/writing.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum { NUMBER_BYTES = 64, DATE_BYTES = 128 };
+
+const char *gp_writing_name(gp_writing as)
+{
+    static const char *const names[] = {"plain", "point", "comma", "ymd", "dmy", "mdy", "format"};
+    return names[as];
+}
+
+bool gp_writing_is_date(gp_writing as)
+{
+    return as >= GP_WRITING_YMD && as <= GP_WRITING_FORMAT;
+}
+
+static gp_text trim(gp_text t)
+{
+    while (t.n && isspace((unsigned char)*t.p)) t.p++, t.n--;
+    while (t.n && isspace((unsigned char)t.p[t.n - 1])) t.n--;
+    return t;
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+static bool drop_front(gp_text *t, const char *word)
+{
+    const size_t n = strlen(word);
+    if (t->n < n || strncasecmp(t->p, word, n) != 0) return false;
+    t->p += n, t->n -= n;
+    *t = trim(*t);
+    return true;
+}
+
+static bool drop_back(gp_text *t, const char *word)
+{
+    const size_t n = strlen(word);
+    if (t->n < n || strncasecmp(t->p + t->n - n, word, n) != 0) return false;
+    t->n -= n;
+    *t = trim(*t);
+    return true;
+}
+
+// Signs of units that say nothing about the number.
+static void drop_units(gp_text *t)
+{
+    static const char *const words[] = {"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "JPY", "CHF"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (drop_front(t, words[i])) break;
+    if (drop_back(t, "%")) return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (drop_back(t, words[i])) return;
+}
+
+// The blanks that typography puts between thousands; how many bytes one takes.
+static size_t blank_bytes(gp_text t, size_t i)
+{
+    if (t.p[i] == ' ' || t.p[i] == '\'') return 1;
+    if (i + 1 < t.n && memcmp(t.p + i, "\xc2\xa0", 2) == 0) return 2;
+    return i + 2 < t.n && memcmp(t.p + i, "\xe2\x80\xaf", 3) == 0 ? 3 : 0;
+}
+
+static size_t count_digits(gp_text t, size_t i)
+{
+    size_t n = 0;
+    while (i + n < t.n && isdigit((unsigned char)t.p[i + n])) n++;
+    return n;
+}
+
+// Groups of three behind a first one of one to three, all set apart alike; *i moves behind them.
+static bool copy_groups(gp_text t, size_t *i, char thousands, char *out, size_t *n)
+{
+    size_t digits = count_digits(t, *i), apart = 0;
+    if (digits == 0 || *n + digits >= NUMBER_BYTES) return false;
+    memcpy(out + *n, t.p + *i, digits);
+    *n += digits, *i += digits;
+    const char *separator = *i < t.n ? t.p + *i : NULL;
+    if (separator) apart = *separator == thousands ? 1 : blank_bytes(t, *i);
+    if (!apart || digits > 3) return true;
+    while (*i + apart <= t.n && memcmp(t.p + *i, separator, apart) == 0) {
+        if (count_digits(t, *i + apart) != 3 || *n + 3 >= NUMBER_BYTES) return false;
+        memcpy(out + *n, t.p + *i + apart, 3);
+        *n += 3, *i += apart + 3;
+    }
+    return true;
+}
+
+static bool read_number(gp_text t, char point, char thousands, double *value)
+{
+    char digits[NUMBER_BYTES + 2];
+    size_t n = 0, i = 0;
+    bool negative = drop_front(&t, "-");
+    if (!negative && t.n > 2 && t.p[0] == '(' && t.p[t.n - 1] == ')') // as accountants do
+        negative = true, t = trim((gp_text){.p = t.p + 1, .n = t.n - 2});
+    drop_units(&t);
+    if (!negative && drop_front(&t, "-")) negative = true;
+    if (!negative) (void)drop_front(&t, "+");
+    if (t.n == 0 || t.n >= NUMBER_BYTES) return false;
+    if (t.p[0] != point && !copy_groups(t, &i, thousands, digits, &n)) return false;
+    if (i < t.n && t.p[i] == point) {
+        digits[n++] = '.';
+        const size_t m = count_digits(t, ++i);
+        if ((m == 0 && n == 1) || n + m >= NUMBER_BYTES) return false;
+        memcpy(digits + n, t.p + i, m);
+        n += m, i += m;
+    }
+    if (i < t.n && (t.p[i] == 'e' || t.p[i] == 'E')) {
+        while (i < t.n && n < NUMBER_BYTES && strchr("eE+-0123456789", t.p[i])) digits[n++] = t.p[i++];
+    }
+    if (i != t.n || n == 0) return false;
+    digits[n] = 0;
+    char *end;
+    *value = strtod(digits, &end);
+    if (negative) *value = -*value;
+    return *end == 0 && isfinite(*value);
+}
+
+// ---- dates ----------------------------------------------------------------------------------------------------------
+typedef struct cursor {
+    const char *p, *end;
+} cursor;
+
+static void skip_blanks(cursor *c)
+{
+    while (c->p < c->end && isspace((unsigned char)*c->p)) c->p++;
+}
+
+static bool take_digits(cursor *c, int *value, int *n)
+{
+    for (*value = *n = 0; c->p < c->end && isdigit((unsigned char)*c->p) && *n < 4; c->p++, ++*n)
+        *value = 10 * *value + (*c->p - '0');
+    return *n > 0 && !(c->p < c->end && isdigit((unsigned char)*c->p));
+}
+
+static bool take_char(cursor *c, const char *any)
+{
+    if (c->p >= c->end || !strchr(any, *c->p)) return false;
+    c->p++;
+    return true;
+}
+
+// Jan, January, Sept; 0 where it is none.
+static int take_month_name(cursor *c)
+{
+    static const char *const names[] = {"january", "february", "march",     "april",   "may",      "june",
+                                        "july",    "august",   "september", "october", "november", "december"};
+    size_t n = 0;
+    while (c->p + n < c->end && isalpha((unsigned char)c->p[n])) n++;
+    for (int m = 0; n >= 3 && m < 12; m++) {
+        if (n > strlen(names[m]) || strncasecmp(c->p, names[m], n) != 0) continue;
+        if (n != 3 && n != strlen(names[m]) && !(m == 8 && n == 4)) continue;
+        c->p += n;
+        (void)take_char(c, ".");
+        return m + 1;
+    }
+    return 0;
+}
+
+static void skip_weekday(cursor *c)
+{
+    static const char *const names[] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};
+    size_t n = 0;
+    while (c->p + n < c->end && isalpha((unsigned char)c->p[n])) n++;
+    for (size_t i = 0; n >= 3 && i < 7; i++) {
+        if (n > strlen(names[i]) || strncasecmp(c->p, names[i], n) != 0) continue;
+        if (n != 3 && n != strlen(names[i])) continue;
+        c->p += n;
+        (void)take_char(c, ".,");
+        (void)take_char(c, ",");
+        skip_blanks(c);
+        return;
+    }
+}
+
+static double days_of(int year, int month, int day) // since 2000-01-01
+{
+    const int y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
+    const int doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    const int doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return (double)era * 146097 + doe - 730425;
+}
+
+static bool is_day(int year, int month, int day)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (month == 2 && leap);
+}
+
+static int whole_year(int year, int digits)
+{
+    return digits == 4 ? year : year + (year < 69 ? 2000 : 1900);
+}
+
+// "15-Nov-2020", "15 November 2020", "November 15, 2020": the order is plain to see.
+static bool take_named_date(cursor *c, gp_writing as, int *year, int *month, int *day)
+{
+    int n = 0, digits = 0;
+    *month = take_month_name(c);
+    if ((*month != 0) != (as == GP_WRITING_MDY) || as == GP_WRITING_YMD) return false;
+    if (*month) skip_blanks(c), (void)take_char(c, "-/");
+    if (!take_digits(c, day, &n) || n > 2) return false;
+    if (!*month) {
+        (void)take_char(c, "-/. ");
+        skip_blanks(c);
+        *month = take_month_name(c);
+        if (!*month) return false;
+    }
+    const bool apart = take_char(c, "-/, ");
+    skip_blanks(c);
+    if (!apart || !take_digits(c, year, &digits) || (digits != 4 && digits != 2)) return false;
+    *year = whole_year(*year, digits);
+    return true;
+}
+
+static bool take_numeric_date(cursor *c, gp_writing as, int *year, int *month, int *day)
+{
+    int value[3], digits[3];
+    if (!take_digits(c, &value[0], &digits[0]) || c->p >= c->end || !strchr("-/.", *c->p)) return false;
+    const char separator[2] = {*c->p, 0};
+    for (int i = 1; i < 3; i++)
+        if (!take_char(c, separator) || !take_digits(c, &value[i], &digits[i])) return false;
+    const int y = as == GP_WRITING_YMD ? 0 : 2, m = as == GP_WRITING_DMY ? 1 : as == GP_WRITING_MDY ? 0 : 1;
+    const int d = 3 - y - m;
+    if (digits[m] > 2 || digits[d] > 2 || (digits[y] != 4 && (digits[y] != 2 || as == GP_WRITING_YMD))) return false;
+    if (*separator == '.' && digits[y] == 2 && digits[m] + digits[d] != 4) return false; // 1.12.10 is a version
+    *year = whole_year(value[y], digits[y]), *month = value[m], *day = value[d];
+    return true;
+}
+
+// "14:00", "14:00:05.25", "2 PM", "2:00 p.m.", then Z or an offset. Nothing at all is midnight.
+static bool take_time(cursor *c, double *seconds)
+{
+    int hour = 0, minute = 0, n = 0;
+    double second = 0;
+    *seconds = 0;
+    if (c->p == c->end) return true;
+    if (!take_char(c, "Tt")) (void)take_char(c, ",");
+    skip_blanks(c);
+    if (!take_digits(c, &hour, &n) || n > 2) return false;
+    const bool minutes = take_char(c, ":");
+    if (minutes && (!take_digits(c, &minute, &n) || n != 2)) return false;
+    if (minutes && take_char(c, ":")) {
+        int whole;
+        if (!take_digits(c, &whole, &n) || n != 2) return false;
+        second = whole;
+        if (take_char(c, ".,"))
+            for (double unit = 0.1; c->p < c->end && isdigit((unsigned char)*c->p); unit /= 10)
+                second += unit * (*c->p++ - '0');
+    }
+    skip_blanks(c);
+    bool half = false;
+    if (c->p < c->end && strchr("aApP", *c->p)) {
+        const bool after = *c->p == 'p' || *c->p == 'P';
+        c->p++;
+        (void)take_char(c, ".");
+        if (!take_char(c, "mM") || hour < 1 || hour > 12) return false;
+        (void)take_char(c, ".");
+        hour = hour % 12 + (after ? 12 : 0);
+        half = true;
+    }
+    if (!minutes && !half) return false;
+    if (hour > 24 || minute > 59 || second >= 61 || (hour == 24 && (minute || second > 0))) return false;
+    *seconds = 3600.0 * hour + 60.0 * minute + second;
+    skip_blanks(c);
+    if (take_char(c, "Zz") || c->p == c->end) return c->p == c->end;
+    const bool ahead = *c->p == '+';
+    int off = 0, off_minutes = 0;
+    if (!take_char(c, "+-") || !take_digits(c, &off, &n)) return false;
+    if (n == 4)
+        off_minutes = off % 100, off /= 100;
+    else if (n != 2 || (take_char(c, ":") && (!take_digits(c, &off_minutes, &n) || n != 2)))
+        return false;
+    *seconds -= (ahead ? 1 : -1) * (3600.0 * off + 60.0 * off_minutes);
+    return c->p == c->end && off <= 15 && off_minutes <= 59;
+}
+
+static bool read_date(gp_text t, gp_writing as, double *value)
+{
+    cursor c = {.p = t.p, .end = t.p + t.n};
+    int year, month, day;
+    double seconds;
+    skip_weekday(&c);
+    const cursor start = c;
+    if (!take_numeric_date(&c, as, &year, &month, &day)) {
+        c = start;
+        if (!take_named_date(&c, as, &year, &month, &day)) return false;
+    }
+    if (!is_day(year, month, day) || !take_time(&c, &seconds)) return false;
+    *value = 86400 * days_of(year, month, day) + seconds;
+    return true;
+}
+
+static bool read_format(gp_text t, const char *format, double *value)
+{
+    char text[DATE_BYTES];
+    if (!format || t.n == 0 || t.n >= sizeof text || memchr(t.p, 0, t.n)) return false;
+    memcpy(text, t.p, t.n);
+    text[t.n] = 0;
+    struct tm tm = {.tm_mday = 1};
+    const char *end = strptime(text, format, &tm);
+    if (!end || *end) return false;
+    const int year = tm.tm_year + 1900;
+    if (!is_day(year, tm.tm_mon + 1, tm.tm_mday)) return false;
+    *value = 86400 * days_of(year, tm.tm_mon + 1, tm.tm_mday) + 3600.0 * tm.tm_hour + 60.0 * tm.tm_min + tm.tm_sec;
+    return true;
+}
+
+bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *value)
+{
+    const gp_text t = trim(text);
+    if (t.n == 0) return false;
+    switch (as) {
+    case GP_WRITING_PLAIN:
+    case GP_WRITING_POINT:
+        return read_number(t, '.', ',', value);
+    case GP_WRITING_COMMA:
+        return read_number(t, ',', '.', value);
+    case GP_WRITING_YMD:
+    case GP_WRITING_DMY:
+    case GP_WRITING_MDY:
+        return t.n < DATE_BYTES && read_date(t, as, value);
+    case GP_WRITING_FORMAT:
+        return read_format(t, format, value);
+    case GP_WRITING_KINDS:
+        break;
+    }
+    return false;
+}
