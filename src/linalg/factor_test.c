@@ -69,10 +69,10 @@ static void the_reverse_factor_is_upper_and_multiplies_back(void **state)
 static void squares_of_triangles_and_their_factors_lead_back(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {0, 1, 2, 7, 33, 130};
+    static const size_t orders[] = {0, 1, 2, 7, 33, 130};
     gp_rng rng = gp_rng_seeded(9, 4);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        const size_t n = sizes[k];
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        const size_t n = orders[k];
         double *R = doubles(n * n + 1), *square = doubles(n * n + 1);
         for (size_t i = 0; i < n * n; i++) R[i] = square[i] = gp_rng_normal(&rng) + (i % (n + 1) == 0 ? 10 : 0);
         gp_upper_square(gp_mat_of(square, n, n)); // what is below the diagonal is not read
