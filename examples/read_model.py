@@ -44,11 +44,37 @@ def features(meta, t, X):  # phi (rows x M), and what the kernels have beyond ph
 
 # ---- the three forms: mean and latent variance at standardised inputs
 
+def upper(packed, n):
+    U = np.zeros((n, n))
+    U[np.triu_indices(n)] = packed
+    return U
+
 def weights(meta, t, X):
     phi, residual = features(meta, t, X)
-    U = np.zeros((t['mu'].size,) * 2)
-    U[np.triu_indices(t['mu'].size)] = t['u']
-    return phi @ t['mu'], ((phi @ U.T) ** 2).sum(1) + residual
+    mean, spread = phi @ t['mu'], 0
+    if 'cells' in meta:
+        mean, spread, residual = add_cells(meta['cells'], t, X, phi, mean, residual)
+    return mean, spread + ((phi @ upper(t['u'], t['mu'].size).T) ** 2).sum(1) + residual
+
+def add_cells(cells, t, X, phi, mean, residual):  # takes from phi what the cells know
+    d, spread, mean = X.shape[1], np.zeros(len(X)), mean.copy()
+    near = (((X[:, None] - t['cell_centres']) * t['cell_scale']) ** 2).sum(-1).argmin(1)
+    at_theta = at_mu = at_u = 0
+    n_scales = {'none': 0, 'constant': 1, 'linear': 2}[cells['trend']]
+    for c, m in enumerate(cells['m']):
+        theta = t['cell_theta'][at_theta:][:2 + d + m * d + n_scales]  # ln sigma, ln a0, ln eta, z, ln s_c, ln s_l
+        own = {'ln_a0': theta[1], 'ln_eta': theta[2:2 + d], 'z': theta[2 + d:2 + d + m * d].reshape(m, d),
+               'ln_trend': theta[2 + d + m * d:], 'jitter': t['cell_jitter'][c:]}
+        rows = near == c
+        l, rest = features({'components': [{'kernel': cells['kernel'], 'map': 'cholesky'}], 'trend': cells['trend']},
+                           own, X[rows])
+        M = l.shape[1]
+        z = l @ upper(t['cell_u'][at_u:][:M * (M + 1) // 2], M).T
+        mean[rows] += l @ t['cell_mu'][at_mu:][:M]
+        phi[rows] -= z @ t['cell_w'][at_mu:][:M]
+        spread[rows], residual[rows] = (z ** 2).sum(1), residual[rows] + rest
+        at_theta, at_mu, at_u = at_theta + theta.size, at_mu + M, at_u + M * (M + 1) // 2
+    return mean, spread, residual
 
 def linear(meta, t, X):
     phi = np.hstack([np.ones((len(X), 1)), X])[:, :t['coef'].size]

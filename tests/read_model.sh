@@ -35,6 +35,10 @@ for map in 'nystrom' 'nystrom --rank 8' 'ensemble --groups 2' 'rvm'; do for comp
   train --map $map -m 15 --epochs 20 --components $components
   check "map $map, $components components"
 done; done
+for cells in 1 2; do
+  train -m 15 --epochs 20 --components 2 --cells $cells
+  check "$cells cells"
+done
 for method in linear mean 'exact' 'exact --trend none' 'exact --trend constant --kernel matern32'; do
   # shellcheck disable=SC2086
   train --method $method

@@ -1,5 +1,6 @@
 // load.c: the data side of train and pack.
 #include "api/load.h"
+#include "api/request.h"
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -7,6 +8,7 @@
 #include "data/packed.h"
 #include "data/schema.h"
 #include "files/files.h"
+#include "method/method.h"
 #include "store/place.h"
 
 #include <math.h>
@@ -108,6 +110,10 @@ static advgp_status open_and_fit(const gp_options *o, const gp_host *host, gp_no
     advgp_status st = schema_options(o, &options, err);
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
+    // The exact process says of every row what the others say of it: it needs none held out. What a cache keeps is for
+    // every method.
+    if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
+        out->split.whole_rows = GP_AUTO_EXACT_ROWS;
     if (st == ADVGP_OK) st = gp_source_files_open(&files, notes, &out->source, err);
     if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, &host, &out->schema, err);
     if (st != ADVGP_OK) opened_fini(out);

@@ -70,6 +70,7 @@ static void every_row_is_in_one_shard(void **state)
 {
     (void)state;
     gp_options *o = train_on(table, "1");
+    ASSERT_OK(gp_options_set(o, "method", "advgp", err));
     gp_loaded l = load(o);
     const gp_schema *s = l.schema;
     double *X, *y;
@@ -86,6 +87,25 @@ static void every_row_is_in_one_shard(void **state)
     free(X), free(y);
     gp_loaded_fini(&l);
     gp_options_free(o);
+}
+
+static void nothing_of_a_small_table_is_held_out_unless_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool held_out;
+    } asked[] = {{"seed", "1", false},        {"kernel", "matern52", false}, {"validation", "0.05", true},
+                 {"inducing", "20", true},    {"method", "advgp", true},     {"method", "exact", true},
+                 {"optimizer", "prox", true}, {"workers", "2", true}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        gp_options *o = train_on(table, "1");
+        ASSERT_OK(gp_options_set(o, asked[i].key, asked[i].value, err));
+        gp_loaded l = load(o);
+        assert_int_equal(gp_shards_rows(l.shards, GP_TRAIN) < N, asked[i].held_out);
+        gp_loaded_fini(&l);
+        gp_options_free(o);
+    }
 }
 
 static void the_seed_decides_the_order(void **state)
@@ -107,6 +127,7 @@ static void a_cache_gives_the_rows_of_the_table(void **state)
     (void)state;
     bool found = true;
     gp_options *plain = train_on(table, "1"), *cached = train_on(table, "1");
+    ASSERT_OK(gp_options_set(plain, "method", "advgp", err)); // a cache is for every method
     ASSERT_OK(gp_options_set(cached, "cache", in_folder("cache"), err));
     ASSERT_OK(gp_load_cached(cached, &found, err));
     assert_false(found);
@@ -162,8 +183,11 @@ static void what_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_in_one_shard),           cmocka_unit_test(the_seed_decides_the_order),
-        cmocka_unit_test(a_cache_gives_the_rows_of_the_table), cmocka_unit_test(a_packed_folder_brings_its_own_schema),
+        cmocka_unit_test(every_row_is_in_one_shard),
+        cmocka_unit_test(nothing_of_a_small_table_is_held_out_unless_asked),
+        cmocka_unit_test(the_seed_decides_the_order),
+        cmocka_unit_test(a_cache_gives_the_rows_of_the_table),
+        cmocka_unit_test(a_packed_folder_brings_its_own_schema),
         cmocka_unit_test(what_is_not_there_is_named),
     };
     return cmocka_run_group_tests(tests, prepare, leave_folder);

@@ -177,7 +177,8 @@ static advgp_status look_ahead(gp_logged_run *s, const char *path, advgp_error *
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
                                .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
-                               .evaluated = evaluated};
+                               .evaluated = evaluated,
+                               .cells = (size_t)json_integer_value(json_object_get(s->done, "cells"))};
     s->line = 0;
     return gp_runlog_open(path, &s->reader, err);
 }

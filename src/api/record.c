@@ -75,7 +75,8 @@ json_t *gp_record_manifest(const gp_options *o, const char *command)
 json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
     const gp_schema *s = data->schema;
-    const gp_method *method = gp_request_method(o);
+    const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
+    const bool kernel_open = t->kernel_open && method == &gp_method_exact;
     const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
     json_t *inputs = json_array(), *settings = json_object();
     for (size_t j = 0; j < s->d; j++)
@@ -86,7 +87,7 @@ json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_
         json_t *value;
     } said[] = {{"inducing", json_integer((json_int_t)t->m)},
                 {"components", t->components ? json_integer((json_int_t)t->components) : json_string("auto")},
-                {"kernel", json_string(t->kernel->name)},
+                {"kernel", json_string(kernel_open ? "by evidence" : t->kernel->name)},
                 {"map", json_string(gp_options_text(o, "map"))},
                 {"trend", json_string(gp_trend_name(t->trend))},
                 {"start", gp_json_text(gp_options_text(o, "start"))}};
@@ -146,7 +147,7 @@ json_t *gp_record_eval(const gp_train_eval *e)
 const char *gp_record_scored(const gp_train_result *r)
 {
     static const char *const words[] = {
-        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_TRAINING] = "training", [GP_SCORED_TEST] = "test"};
+        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_LEFT_OUT] = "leave-one-out", [GP_SCORED_TEST] = "test"};
     return words[r->assessment.scored];
 }
 
@@ -155,15 +156,15 @@ json_t *gp_record_result(const char *path, const gp_train_result *t, double peak
     const gp_server_counts *c = &t->counts;
     json_t *o = json_pack(
         "{s:s, s:I, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
-        "s:I, s:I, s:I, s:I}",
+        "s:I, s:I, s:I, s:I, s:I}",
         "model", path, "rows", (json_int_t)t->n_train, "rmse", gp_json_real(t->assessment.rmse), "mnlp",
         gp_json_real(t->assessment.mnlp), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
         gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
         gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes",
-        (json_int_t)peak, "held_out", t->assessment.scored != GP_SCORED_TRAINING, "scored_on", gp_record_scored(t),
+        (json_int_t)peak, "held_out", t->assessment.scored != GP_SCORED_LEFT_OUT, "scored_on", gp_record_scored(t),
         "scored_rows", (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
         (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped, "refused",
-        (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back);
+        (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back, "cells", (json_int_t)t->cells);
     json_t *figures = gp_assessment_json(&t->assessment);
     json_object_update(o, figures);
     json_decref(figures);

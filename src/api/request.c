@@ -17,10 +17,9 @@ const gp_method *gp_request_method(const gp_options *o)
     return gp_method_named(gp_options_text(o, "method"));
 }
 
-// An option that the method does not know, given all the same, would be a wish that nobody hears.
-advgp_status gp_request_check(const gp_options *o, advgp_error *err)
+// The first option that was given and that the method does not know; NULL if there is none.
+static const char *unknown_to(const gp_options *o, const gp_method *method)
 {
-    const gp_method *method = gp_request_method(o);
     for (size_t i = 0; i < o->n_values; i++) {
         const gp_option_value *v = &o->values[i];
         const gp_option_group group = v->option->group;
@@ -29,9 +28,25 @@ advgp_status gp_request_check(const gp_options *o, advgp_error *err)
         const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
         if (its && !general && v->origin != GP_FROM_DEFAULT &&
             !gp_method_takes(method, cluster ? "workers" : v->option->name))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} has no meaning for {method} %s: leave it out, or use {method} %s",
-                           v->option->name, method->name, gp_methods[0]->name);
+            return v->option->name;
     }
+    return NULL;
+}
+
+bool gp_request_may_be_exact(const gp_options *o)
+{
+    return !strcmp(o->verb->name, "train") && gp_request_method(o) == &gp_method_auto &&
+           !unknown_to(o, &gp_method_exact);
+}
+
+// An option that the method does not know, given all the same, would be a wish that nobody hears.
+advgp_status gp_request_check(const gp_options *o, advgp_error *err)
+{
+    const gp_method *method = gp_request_method(o);
+    const char *unknown = unknown_to(o, method);
+    if (unknown)
+        return gp_fail(err, ADVGP_EINVAL, "{%s} has no meaning for {method} %s: leave it out, or use {method} %s",
+                       unknown, method->name, gp_method_advgp.name);
     if (gp_options_given(o, "step") && gp_options_is(o, "optimizer", "prox"))
         return gp_fail(err, ADVGP_EINVAL,
                        "{step} is of the natural optimizer, {optimizer} prox finds its own: leave one out");
@@ -79,7 +94,10 @@ gp_train_options gp_request_train(const gp_options *o)
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
+        .cells = gp_options_is(o, "cells", "auto") ? GP_CELLS_AUTO : (size_t)gp_options_int(o, "cells"), // none: 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
+        .kernel_open = gp_request_may_be_exact(o) && !gp_options_given(o, "kernel"),
+        .course_asked = !gp_request_may_be_exact(o),
         .map = gp_map_named(gp_options_text(o, "map")),
         .rank = (size_t)gp_options_int(o, "rank"),
         .groups = (size_t)gp_options_int(o, "groups"),

@@ -181,10 +181,10 @@ static uint64_t bits_of(const gp_model *m)
 }
 
 // How an interrupted run is gone on with.
-static advgp_status tell_interrupted(const training *r, const char *path, const char *checkpoint,
+static advgp_status tell_interrupted(const gp_model *model, const char *path, const char *checkpoint,
                                      const gp_train_result *result, advgp_error *err)
 {
-    if (!gp_request_method(r->o)->resumes)
+    if (!gp_method_named(model->method)->resumes)
         return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
     if (result->unsaved[0])
         return gp_fail(err, ADVGP_ESTOPPED,
@@ -220,7 +220,7 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
         if (err) *err = saved != ADVGP_OK ? unsaved : unshown;
         st = saved != ADVGP_OK ? saved : shown;
     }
-    if (interrupted && saved == ADVGP_OK) return tell_interrupted(r, kept, checkpoint, result, err);
+    if (interrupted && saved == ADVGP_OK) return tell_interrupted(model, kept, checkpoint, result, err);
     if (saved == ADVGP_OK && checkpoint_ends) (void)unlink(checkpoint);
     return st;
 }

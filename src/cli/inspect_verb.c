@@ -21,6 +21,7 @@ typedef struct view {
     size_t n_kernels;
     double *slope, *relevance; // [d]
     size_t *order;             // [d]: columns by relevance
+    double *of_cells;          // [cells]: scratch
 } view;
 
 // ---- what the numbers mean ------------------------------------------------------------------------------------------
@@ -120,6 +121,48 @@ static json_t *components_json(const view *v)
     return list;
 }
 
+// What people ask of cells: how many, how large, how far they see. Length-scales are medians, in the columns' own
+// units.
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double cells_length(const view *v, size_t k)
+{
+    const gp_cells *c = v->model->cells;
+    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = c->theta[c->theta_at[i] + 2 + k];
+    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    return v->model->schema->x_scale[k] * exp(-0.5 * v->of_cells[c->shape.n / 2]);
+}
+
+static double cells_amplitude(const view *v, size_t i)
+{
+    const gp_cells *c = v->model->cells;
+    return exp(c->theta[c->theta_at[i] + 1]) * v->model->schema->y_scale;
+}
+
+static json_t *cells_json(const view *v)
+{
+    const gp_cells *c = v->model->cells;
+    if (!c) return json_null();
+    json_t *list = json_array(), *lengths = json_object();
+    for (size_t i = 0; i < c->shape.n; i++) {
+        json_t *centre = json_array();
+        for (size_t k = 0; k < c->shape.d; k++)
+            json_array_append_new(centre,
+                                  gp_json_real(gp_schema_input(v->model->schema, k, c->centres[i * c->shape.d + k])));
+        json_array_append_new(list,
+                              json_pack("{s:I, s:f, s:o, s:o}", "inducing", (json_int_t)c->m[i], "rows", c->rows[i],
+                                        "amplitude", gp_json_real(cells_amplitude(v, i)), "centre", centre));
+    }
+    for (size_t k = 0; k < c->shape.d; k++)
+        json_object_set_new(lengths, v->model->schema->x_names[k], gp_json_real(cells_length(v, k)));
+    return json_pack("{s:I, s:s, s:I, s:o, s:o}", "cells", (json_int_t)c->shape.n, "kernel", c->shape.kernel->name,
+                     "inducing", (json_int_t)c->n_z, "median_length_scales", lengths, "list", list);
+}
+
 static json_t *calibration_json(const gp_model *m)
 {
     json_t *factors = json_object(), *gaussian = json_object();
@@ -140,18 +183,19 @@ static json_t *view_json(const view *v)
 {
     const gp_model *m = v->model;
     const gp_schema *s = m->schema;
-    return json_pack("{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, "
-                     "s:s, s:o, s:{s:f, s:f, "
-                     "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
-                     "model", gp_json_text(v->path), "format", m->format, "writer", m->writer, "method", m->method,
-                     "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
-                     s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight",
-                     s->n_weight, "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean",
-                     s->y_mean, "scale", s->y_scale, "inputs", inputs_json(s), "columns", columns_json(v), "components",
-                     components_json(v), "trend", gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)),
-                     "statistics", "n", m->stats.n, "yy", m->stats.yy, "residual", m->stats.residual, "calibration",
-                     calibration_json(m), "baseline", "mean", gp_json_real(m->baseline_mean), "linear",
-                     gp_json_real(m->baseline_linear), "record", m->record, "options", m->options);
+    return json_pack(
+        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:o, "
+        "s:s, s:o, s:{s:f, s:f, "
+        "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
+        "model", gp_json_text(v->path), "format", m->format, "writer", m->writer, "method", m->method, "target",
+        s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
+        s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight", s->n_weight,
+        "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale", s->y_scale,
+        "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "cells", cells_json(v),
+        "trend", gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy",
+        m->stats.yy, "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
+        gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
+        m->options);
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------
@@ -219,18 +263,37 @@ static void add_components(const view *v, gp_buffer *out)
     }
 }
 
+static void add_cells(const view *v, gp_buffer *out)
+{
+    const gp_cells *c = v->model->cells;
+    if (!c) return;
+    memcpy(v->of_cells, c->rows, c->shape.n * sizeof *v->of_cells);
+    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    gp_buffer_add(out,
+                  "\n%zu cells beside them: %s, %zu inducing inputs in all, %.0f to %.0f training rows each (median "
+                  "%.0f)\n",
+                  c->shape.n, c->shape.kernel->name, c->n_z, v->of_cells[0], v->of_cells[c->shape.n - 1],
+                  v->of_cells[c->shape.n / 2]);
+    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = cells_amplitude(v, i);
+    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g\n", v->of_cells[0], v->of_cells[c->shape.n - 1],
+                  v->of_cells[c->shape.n / 2]);
+}
+
 static void add_columns(const view *v, gp_buffer *out)
 {
     const gp_schema *s = v->model->schema;
     const size_t J = v->n_kernels, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
-    gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s\n", "column, by relevance",
-                  "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "");
+    gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s%s\n", "column, by relevance",
+                  "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "",
+                  v->model->cells ? "; | median of the cells" : "");
     for (size_t i = 0; i < s->d; i++) {
         const size_t k = v->order[i];
         gp_buffer_add(out, "  ");
         add_name(out, s->x_names[k], 28);
         gp_buffer_add(out, " %9.3g %10.4g %10.4g %10.3g ", v->relevance[k], s->x_mean[k], s->x_scale[k], v->slope[k]);
         for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
+        if (v->model->cells) gp_buffer_add(out, " | %9.3g", cells_length(v, k));
         gp_buffer_add(out, "\n");
     }
 }
@@ -275,6 +338,7 @@ static advgp_status show(view *v, const gp_options *options, advgp_error *err)
     add_head(v, &text);
     add_inputs(v, &text);
     add_components(v, &text);
+    add_cells(v, &text);
     add_columns(v, &text);
     add_tail(v, &text);
     return gp_cli_print_take(&text, err);
@@ -291,7 +355,9 @@ advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
     v.slope = gp_alloc(d, sizeof *v.slope);
     v.relevance = gp_alloc(d, sizeof *v.relevance);
     v.order = gp_alloc(d, sizeof *v.order);
-    if (!v.slope || !v.relevance || !v.order) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
+    v.of_cells = gp_alloc(model->cells ? model->cells->shape.n : 0, sizeof *v.of_cells);
+    if (!v.slope || !v.relevance || !v.order || !v.of_cells)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
     if (st == ADVGP_OK) {
         fill(&v);
         st = show(&v, options, err);
@@ -299,6 +365,7 @@ advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
     gp_free(v.slope);
     gp_free(v.relevance);
     gp_free(v.order);
+    gp_free(v.of_cells);
     gp_model_free(model);
     return st;
 }

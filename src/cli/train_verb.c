@@ -81,12 +81,10 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
-                                        [GP_SCORED_TRAINING] = "training rows: none are held out",
+                                        [GP_SCORED_LEFT_OUT] = "training rows, each left out in turn",
                                         [GP_SCORED_TEST] = "rows of --test"};
-    const bool few = r->assessment.scored == GP_SCORED_TRAINING && r->n_train < GP_HELD_OUT_MIN_ROWS;
     gp_scored_text text;
-    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored,
-             few ? "training rows: too few to hold some out" : words[r->assessment.scored]);
+    snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored, words[r->assessment.scored]);
     return text;
 }
 
@@ -105,8 +103,10 @@ static void print_result(const gp_training_made *made)
     const gp_train_result *t = made->result;
     char what[48];
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
-    printf("%s: %s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
-           model->spec.n_components ? what : model->method, t->n_train, t->versions, t->versions == 1 ? "" : "s",
+    char cells[32] = "";
+    if (model->cells) snprintf(cells, sizeof cells, ", %zu cells", model->cells->shape.n);
+    printf("%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+           model->spec.n_components ? what : model->method, cells, t->n_train, t->versions, t->versions == 1 ? "" : "s",
            gp_stop_reason_words(t->stopped));
     printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
            gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
@@ -122,8 +122,8 @@ static void print_result(const gp_training_made *made)
     print_tenths("its sd", t->assessment.by_sd, t->assessment.n_tenths);
     printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
     if (t->workers)
-        printf(": pilots %.1f, steps %.1f, finish %.1f, calibration and baselines %.1f", t->pilot_seconds,
-               t->step_seconds, t->finish_seconds, t->last_seconds);
+        printf(": pilots %.1f, steps %.1f, finish %.1f, cells %.1f, calibration and baselines %.1f", t->pilot_seconds,
+               t->step_seconds, t->finish_seconds, t->cells_seconds, t->last_seconds);
     if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.lost)
         printf("; %llu worker%s lost, %llu joined in all", (unsigned long long)t->counts.lost,
@@ -156,11 +156,12 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
     char m[24], components[24] = "auto";
     snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
-    const gp_method *method = gp_request_method(o);
+    const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
+    const bool kernel_open = t->kernel_open && method == &gp_method_exact;
     printf("would train with the method %s", method->name);
     const char *const said[][2] = {{"inducing", m},
                                    {"components", components},
-                                   {"kernel", t->kernel->name},
+                                   {"kernel", kernel_open ? "by evidence" : t->kernel->name},
                                    {"map", gp_options_text(o, "map")},
                                    {"trend", gp_trend_name(t->trend)},
                                    {"start", gp_options_text(o, "start")}};

@@ -47,6 +47,7 @@ void gp_split_settle(gp_split *split, size_t n_rows)
 {
     split->n_rows = n_rows;
     if (n_rows < GP_HELD_OUT_MIN_ROWS && split->kind != GP_SPLIT_FILE) split->kind = GP_SPLIT_NONE;
+    if (n_rows <= split->whole_rows && split->kind == GP_SPLIT_FRACTION) split->kind = GP_SPLIT_NONE;
     if (split->kind == GP_SPLIT_FRACTION) split->threshold = fmin(split->fraction, held_out_mean / (double)n_rows);
     if (split->kind == GP_SPLIT_LAST) split->fraction = fmin(split->fraction, (double)GP_HELD_OUT_MAX / (double)n_rows);
 }

@@ -26,7 +26,8 @@ typedef struct gp_split {
     gp_split_kind kind;
     double fraction;
     uint64_t seed;
-    const char *name; // column of GROUP, path of FILE; points into the text parsed
+    const char *name;  // column of GROUP, path of FILE; points into the text parsed
+    size_t whole_rows; // a FRACTION holds out none of so many rows or fewer
     // Settled by the first pass:
     size_t n_rows;    // usable rows
     double threshold; // FRACTION and GROUP: held out below it
@@ -36,7 +37,8 @@ enum { GP_HELD_OUT_MAX = 100000, GP_HELD_OUT_MIN_ROWS = 400 };
 
 // "0.05", "0" or "none", "last:0.1", "group:COLUMN", or the path of a file. EINVAL on a fraction outside [0, 1).
 advgp_status gp_split_parse(const char *text, uint64_t seed, gp_split *out, advgp_error *err);
-// After the rows are counted: caps the number, and holds out none of fewer than 400 rows (docs/math.md 6). A GROUP's
+// After the rows are counted: caps the number, and holds out none of fewer than 400 rows (docs/math.md 6), or of
+// whole_rows. A GROUP's
 // threshold is settled by gp_split_settle_groups instead.
 void gp_split_settle(gp_split *split, size_t n_rows);
 // hashes and rows of the n groups; complete: all groups are among them. Groups are held out in the order of their

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct file_source {
@@ -34,6 +35,8 @@ typedef struct file_source {
     size_t first;                 // the table that the query names first, in inputs; n_tables: none
     size_t memory_bytes, threads; // as in gp_file_options
     char *temporary;
+    int (*stop)(void *ctx); // the same
+    void *stop_ctx;
     bool user_sql, running;
     duckdb_prepared_statement prepared;
     duckdb_pending_result pending;
@@ -473,6 +476,19 @@ static void add_projection(const file_source *s, gp_buffer *sql)
     gp_buffer_add(sql, "%s FROM (%s)", n ? "" : "0::DOUBLE", s->query);
 }
 
+// Joins, sorts and sums come before the first row, and may take hours: by tasks, between which someone may ask to stop.
+static advgp_status to_first_rows(file_source *s, advgp_error *err)
+{
+    for (;;) {
+        const duckdb_pending_state state = duckdb_pending_execute_task(s->pending);
+        if (state == DUCKDB_PENDING_RESULT_READY || state == DUCKDB_PENDING_ERROR) return ADVGP_OK;
+        if (s->stop && s->stop(s->stop_ctx))
+            return gp_fail(err, ADVGP_ESTOPPED, "stopped while reading %s", s->base.label);
+        if (state == DUCKDB_PENDING_NO_TASKS_AVAILABLE) // others are at work
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
+}
+
 // *refused is DuckDB's message, where it does not want to; it lives until the pass ends.
 static advgp_status start_pass(file_source *s, const char **refused, advgp_error *err)
 {
@@ -486,7 +502,7 @@ static advgp_status start_pass(file_source *s, const char **refused, advgp_error
         *refused = duckdb_prepare_error(s->prepared);
     else if (st == ADVGP_OK && duckdb_pending_prepared_streaming(s->prepared, &s->pending) != DuckDBSuccess)
         *refused = duckdb_pending_error(s->pending);
-    else if (st == ADVGP_OK) {
+    else if (st == ADVGP_OK && (st = to_first_rows(s, err)) == ADVGP_OK) {
         s->running = true;
         if (duckdb_execute_pending(s->pending, &s->result) != DuckDBSuccess) *refused = duckdb_result_error(&s->result);
     }
@@ -696,6 +712,7 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
 {
     s->memory_bytes = options->memory_bytes;
     s->threads = options->threads;
+    s->stop = options->stop, s->stop_ctx = options->stop_ctx;
     s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
     s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
     s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);

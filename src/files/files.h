@@ -37,7 +37,7 @@ typedef struct gp_file_options {
     size_t threads;         // 0: 1
     const char *temporary;  // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp
     double limit_bytes;     // of the temporary copy of stdin or a pipe; 0: GP_SPOOL_LIMIT_GB
-    int (*stop)(void *ctx); // may be NULL: opening ends with ESTOPPED once it says so
+    int (*stop)(void *ctx); // may be NULL: opening, and a query before its first row, end with ESTOPPED once it says so
     void *stop_ctx;
 } gp_file_options;
 // notes (may be NULL) gets what was decided about encodings.

@@ -184,6 +184,29 @@ static void rows_keep_the_order_of_the_first_table(void **state)
     }
 }
 
+static int stop_at_the_hundredth(void *ctx)
+{
+    return ++*(int *)ctx > 100;
+}
+
+// Nothing comes of it for hours.
+static void a_long_query_can_be_stopped_before_its_first_row(void **state)
+{
+    (void)state;
+    const char *path = write_text("short.csv", "a,y\n1,2\n");
+    int asked = 0;
+    const gp_file_options options = {.paths = &path,
+                                     .n_paths = 1,
+                                     .sql = "SELECT a, sum(range) AS y FROM short, range(100000000000) GROUP BY a",
+                                     .stop = stop_at_the_hundredth,
+                                     .stop_ctx = &asked};
+    gp_source *source = NULL;
+    const gp_chunk *chunk = NULL;
+    ASSERT_OK(gp_source_files_open(&options, NULL, &source, err));
+    ASSERT_FAILS(gp_source_next(source, &chunk, err), ADVGP_ESTOPPED, "stopped while reading");
+    gp_source_free(source);
+}
+
 static void failing_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -226,6 +249,7 @@ int main(void)
         cmocka_unit_test(files_are_the_tables_of_a_stored_query_by_name_then_by_place),
         cmocka_unit_test(a_target_that_no_file_has_is_null),
         cmocka_unit_test(rows_keep_the_order_of_the_first_table),
+        cmocka_unit_test(a_long_query_can_be_stopped_before_its_first_row),
         cmocka_unit_test(failing_memory_leaves_nothing_behind),
         cmocka_unit_test(json_deeper_than_any_table_is_refused),
     };

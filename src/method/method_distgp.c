@@ -88,6 +88,7 @@ static advgp_status distgp(const gp_method *method, gp_training_steps steps, siz
     gp_train_request changed = *request;
     gp_train_options o = *request->options;
     changed.options = &o;
+    o.cells = 0;
     o.rule = &gp_rule_natural; // whose pushes hold both the statistics and the gradient
     o.max_delay = 0;
     o.filter = 0;

@@ -1,17 +1,23 @@
-// method_exact.c: the exact Gaussian process (model/exact.h), its hyper-parameters by L-BFGS on the evidence. Time
-// grows with the cube of the rows: a yardstick for thousands, not a way to fit millions.
+// method_exact.c: the exact Gaussian process (model/exact.h), its hyper-parameters by L-BFGS on the evidence: first of
+// a sample, then of all rows. Time grows with the cube of the rows: for thousands, not for millions.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "linalg/interrupt.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
 #include "train/conclude.h"
+#include "train/lengths.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SUBSET_ROWS = 1000, READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5, MAX_ITERATIONS = 200 };
+enum { READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5 };
+// By measurement: a sample of ten rows a parameter, within bounds, ends so near the optimum of all rows that a few
+// evaluations more are enough; kernels are told apart by the evidence of a larger one.
+enum { SAMPLE_MIN = 300, SAMPLE_MAX = 600, SAMPLE_ROWS_EACH = 10, SAMPLE_ITERATIONS = 60, JUDGE_ROWS = 1200 };
+enum { ITERATIONS_MIN = 6, ITERATIONS = 200, QUICK_ROWS = 500 };
+static const double budget = 3.5e10; // flops of the last stage, about: seconds
 // sigma^2 = e^2x + noise_share (1 + a0^2 + s_c^2 + s_l^2), all of the standardised target, is what L-BFGS sees. It is
 // the relative jitter of K_mm once more: with less noise the covariance is singular in double precision, and
 // predictions would hang on the rounding of one machine.
@@ -24,12 +30,16 @@ typedef struct exact_run {
     const gp_train_options *options;
     const gp_train_events *events;
     gp_stopwatch began;
+    const gp_kernel *kernel;
     gp_exact_spec spec;
-    size_t n, n_hyper, evaluations, rows_seen;
-    double *X, *y, *w;  // n rows of positive weight; w NULL: ones
-    double *x, *hyper;  // [n_hyper]: what L-BFGS moves, and what it means
-    double *mean, *var; // [EVAL_ROWS]
-    gp_exact *exact;    // of the present stage
+    gp_lengths lengths;
+    size_t n, n_hyper, n_x, evaluations, rows_seen;
+    double *X, *y, *w; // n rows of positive weight; w NULL: ones
+    // [n_x]: what L-BFGS moves: ln sigma (see noise_share), ln a0, ln eta of every length-scale, those of the trend.
+    double *x, *best;
+    double *hyper, *by_hyper; // [n_hyper]: what x means; the gradient there
+    double *mean, *var;       // [EVAL_ROWS]
+    gp_exact *exact;          // of the present stage
     size_t stage_n;
     gp_score score;
     bool interrupted, late;
@@ -89,26 +99,34 @@ static advgp_status evaluate(exact_run *r, double nlml, advgp_error *err)
     return st;
 }
 
-static bool is_scale(const exact_run *r, size_t i) // ln a0, ln s_c, ln s_l
+static bool is_scale(const exact_run *r, size_t i) // x[i] is ln a0, ln s_c or ln s_l
 {
-    return i == 1 || i >= 2 + r->spec.d;
+    return i == 1 || i >= 2 + r->lengths.n;
 }
 
 static void meaning(const exact_run *r, const double *x, double *hyper)
 {
+    const size_t d = r->spec.d, n_trend = r->n_x - 2 - r->lengths.n;
     double variance = exp(2 * x[0]) + noise_share;
-    memcpy(hyper, x, r->n_hyper * sizeof *x);
-    for (size_t i = 1; i < r->n_hyper; i++)
+    for (size_t i = 1; i < r->n_x; i++)
         if (is_scale(r, i)) variance += noise_share * exp(2 * x[i]);
     hyper[0] = 0.5 * log(variance);
+    hyper[1] = x[1];
+    for (size_t k = 0; k < d; k++) hyper[2 + k] = x[2 + r->lengths.of[k]];
+    memcpy(hyper + 2 + d, x + 2 + r->lengths.n, n_trend * sizeof *x);
 }
 
-// The gradient in hyper becomes that in x: the noise depends on every scale.
-static void pull(const exact_run *r, const double *x, double *gradient)
+// The gradient in hyper becomes that in x: columns share lengths, and the noise depends on every scale.
+static void pull(const exact_run *r, const double *x, const double *by_hyper, double *gradient)
 {
-    const double by_variance = gradient[0] * exp(-2 * r->hyper[0]); // d ln sigma = d variance / (2 variance)
+    const size_t d = r->spec.d, n_trend = r->n_x - 2 - r->lengths.n;
+    const double by_variance = by_hyper[0] * exp(-2 * r->hyper[0]); // d ln sigma = d variance / (2 variance)
+    memset(gradient, 0, r->n_x * sizeof *gradient);
     gradient[0] = by_variance * exp(2 * x[0]);
-    for (size_t i = 1; i < r->n_hyper; i++)
+    gradient[1] = by_hyper[1];
+    for (size_t k = 0; k < d; k++) gradient[2 + r->lengths.of[k]] += by_hyper[2 + k];
+    memcpy(gradient + 2 + r->lengths.n, by_hyper + 2 + d, n_trend * sizeof *gradient);
+    for (size_t i = 1; i < r->n_x; i++)
         if (is_scale(r, i)) gradient[i] += by_variance * noise_share * exp(2 * x[i]);
 }
 
@@ -126,10 +144,10 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
     // The first one is waited for: without it there is nothing to keep.
     gp_interrupt scope;
     gp_interrupt_open(&scope, r->evaluations ? r->events->stop : NULL, r->events->ctx);
-    advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, gradient, NULL, err);
+    advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, r->by_hyper, NULL, err);
     if (gp_interrupt_close(&scope)) r->interrupted = true;
     if (st != ADVGP_OK) return st;
-    pull(r, x, gradient);
+    pull(r, x, r->by_hyper, gradient);
     for (size_t i = 0; i < n; i++) gradient[i] /= (double)r->stage_n;
     *value = nlml / (double)r->stage_n;
     r->rows_seen += r->stage_n;
@@ -140,33 +158,94 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
 
 static void start(exact_run *r)
 {
-    const size_t d = r->spec.d;
+    const size_t d = r->spec.d, G = r->lengths.n;
     r->x[0] = log(start_noise);
     r->x[1] = log(start_amplitude);
-    for (size_t k = 0; k < d; k++) r->x[2 + k] = -log((double)d); // r^2 of two rows is about 2, whatever d
-    for (size_t i = 2 + d; i < r->n_hyper; i++) r->x[i] = log(start_trend);
+    for (size_t g = 0; g < G; g++) r->x[2 + g] = -log((double)d); // r^2 of two rows is about 2, whatever d
+    for (size_t i = 2 + G; i < r->n_x; i++) r->x[i] = log(start_trend);
 }
 
-static advgp_status stage(exact_run *r, size_t n, gp_lbfgs_result *found, advgp_error *err)
+static advgp_status take_rows(exact_run *r, size_t n, advgp_error *err)
 {
-    const gp_lbfgs_options o = {.max_iterations = MAX_ITERATIONS, .gradient_tol = 1e-6, .value_tol = 1e-9};
     gp_exact_free(r->exact);
     r->exact = NULL;
     r->stage_n = n;
-    advgp_status st = gp_exact_new(&r->spec, first_rows(r, n), &r->exact, err);
-    if (st != ADVGP_OK) return st;
-    st = gp_lbfgs(objective, r, r->n_hyper, r->x, &o, found, err);
+    return gp_exact_new(&r->spec, first_rows(r, n), &r->exact, err);
+}
+
+static bool is_over(const exact_run *r)
+{
+    return r->interrupted || r->late;
+}
+
+static size_t last_iterations(const exact_run *r)
+{
+    const double n = (double)r->n, flops = n * n * (n + 4 * (double)r->spec.d);
+    return (size_t)fmin(ITERATIONS, fmax(ITERATIONS_MIN, budget / flops));
+}
+
+// From x on the first n rows (they come shuffled), which all are at last.
+static advgp_status stage(exact_run *r, size_t n, gp_lbfgs_result *found, advgp_error *err)
+{
+    const bool last = n == r->n;
+    const gp_lbfgs_options o = {.max_iterations = last ? last_iterations(r) : SAMPLE_ITERATIONS,
+                                .gradient_tol = 1e-6,
+                                .value_tol = last ? 1e-4 : 3e-4};
+    advgp_status st = take_rows(r, n, err);
+    if (st == ADVGP_OK) st = gp_lbfgs(objective, r, r->n_x, r->x, &o, found, err);
     return st == ADVGP_ESTOPPED ? ADVGP_OK : st; // the best so far is a model
 }
 
-// A sample first (rows come shuffled): its optimum is where all rows need a few evaluations only.
+// -ln p(y) of the first n rows at x; infinite where it cannot be computed.
+static advgp_status judge(exact_run *r, size_t n, double *nlml, advgp_error *err)
+{
+    *nlml = INFINITY;
+    if (is_over(r)) return ADVGP_OK;
+    advgp_status st = take_rows(r, n, err);
+    meaning(r, r->x, r->hyper);
+    if (st == ADVGP_OK) st = gp_exact_evidence(r->exact, r->hyper, nlml, NULL, NULL, err);
+    return st == ADVGP_ENUMERIC ? ADVGP_OK : st;
+}
+
+// Every kernel on a sample; the one with the largest evidence of a larger one stays, with its x.
+static advgp_status choose_kernel(exact_run *r, size_t sample, gp_lbfgs_result *found, advgp_error *err)
+{
+    const gp_kernel *chosen = NULL;
+    double least = INFINITY, nlml;
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; gp_kernels[i] && st == ADVGP_OK && !(chosen && is_over(r)); i++) {
+        if (!r->options->kernel_open && gp_kernels[i] != r->options->kernel) continue;
+        r->kernel = gp_kernels[i];
+        if (!chosen) start(r); // the others begin where it ended
+        st = stage(r, sample, found, err);
+        if (st == ADVGP_OK && r->options->kernel_open) st = judge(r, r->n < JUDGE_ROWS ? r->n : JUDGE_ROWS, &nlml, err);
+        if (chosen && !(r->options->kernel_open && nlml < least)) continue;
+        least = nlml;
+        chosen = r->kernel;
+        memcpy(r->best, r->x, r->n_x * sizeof *r->x);
+    }
+    r->kernel = chosen ? chosen : r->options->kernel;
+    memcpy(r->x, r->best, r->n_x * sizeof *r->x);
+    return st;
+}
+
+static size_t sample_rows(const exact_run *r)
+{
+    size_t n = SAMPLE_ROWS_EACH * r->n_x;
+    if (n < SAMPLE_MIN) n = SAMPLE_MIN;
+    if (n > SAMPLE_MAX) n = SAMPLE_MAX;
+    return r->n > QUICK_ROWS && n < r->n ? n : r->n;
+}
+
 static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_error *err)
 {
     gp_lbfgs_result found = {0};
-    advgp_status st = ADVGP_OK;
-    start(r);
-    if (r->n > (size_t)2 * SUBSET_ROWS) st = stage(r, SUBSET_ROWS, &found, err);
-    if (st == ADVGP_OK) st = stage(r, r->n, &found, err);
+    const size_t sample = sample_rows(r);
+    advgp_status st = choose_kernel(r, sample, &found, err);
+    if (st == ADVGP_OK && sample < r->n)
+        st = stage(r, r->n, &found, err);
+    else if (st == ADVGP_OK)
+        st = take_rows(r, r->n, err); // of the kernel that was chosen
     result->stopped = r->interrupted                                ? GP_STOPPED_INTERRUPTED
                       : r->late                                     ? GP_STOPPED_TIME
                       : found.stopped == GP_STOPPED_ITERATION_LIMIT ? GP_STOPPED_ITERATIONS
@@ -185,8 +264,8 @@ static advgp_status make_model(exact_run *r, const gp_train_request *request, gp
     advgp_status st = gp_exact_evidence(r->exact, r->hyper, &result->neg_elbo, NULL, &jitter, err);
     if (st == ADVGP_OK) st = evaluate(r, result->neg_elbo, err);
     if (st == ADVGP_OK)
-        st = gp_model_new_exact(r->options->kernel, r->options->trend, r->n, r->w != NULL, request->schema,
-                                request->sql, model, err);
+        st = gp_model_new_exact(r->kernel, r->options->trend, r->n, r->w != NULL, request->schema, request->sql, model,
+                                err);
     if (st != ADVGP_OK) return st;
     gp_model *m = *model;
     memcpy(m->method, "exact", sizeof "exact");
@@ -232,17 +311,31 @@ static advgp_status take_memory(exact_run *r, const gp_shards *shards, advgp_err
     r->X = gp_alloc(n, d * sizeof *r->X);
     r->y = gp_alloc(n, sizeof *r->y);
     r->w = shards->weighted ? gp_alloc(n, sizeof *r->w) : NULL;
-    r->x = gp_alloc(r->n_hyper, sizeof *r->x);
+    r->by_hyper = gp_alloc(r->n_hyper, sizeof *r->by_hyper);
     r->hyper = gp_alloc(r->n_hyper, sizeof *r->hyper);
     r->mean = gp_alloc(READ_ROWS, sizeof *r->mean);
     r->var = gp_alloc(READ_ROWS, sizeof *r->var);
-    const bool good = r->X && r->y && (r->w || !shards->weighted) && r->x && r->hyper && r->mean && r->var;
+    const bool good = r->X && r->y && (r->w || !shards->weighted) && r->hyper && r->by_hyper && r->mean && r->var;
     if (!good) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu training rows", n);
     return gp_reader_new(shards, READ_ROWS, &r->reader, err);
 }
 
+// Which length-scales there are depends on the rows, and on that the room for x.
+static advgp_status lay_out(exact_run *r, advgp_error *err)
+{
+    const advgp_status st = gp_lengths_new(r->schema, first_rows(r, r->n), &r->lengths, err);
+    if (st != ADVGP_OK) return st;
+    r->n_x = r->n_hyper - r->spec.d + r->lengths.n;
+    r->x = gp_alloc(r->n_x, sizeof *r->x);
+    r->best = gp_alloc(r->n_x, sizeof *r->best);
+    return r->x && r->best ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu hyper-parameters", r->n_x);
+}
+
 static void run_fini(exact_run *r)
 {
+    gp_lengths_fini(&r->lengths);
+    gp_free(r->best);
+    gp_free(r->by_hyper);
     gp_exact_free(r->exact);
     gp_reader_fini(&r->reader);
     gp_free(r->X);
@@ -269,10 +362,12 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
                    .options = options,
                    .events = request->events ? request->events : &silent,
                    .began = gp_stopwatch_start(),
-                   .spec = {.d = shards->d, .n_components = 1, .kernels = &options->kernel, .trend = options->trend},
+                   .spec = {.d = shards->d, .n_components = 1, .trend = options->trend},
                    .n_hyper = gp_exact_fit_n_hyper(shards->d, options->trend)};
+    r.spec.kernels = &r.kernel;
     st = take_memory(&r, shards, err);
     if (st == ADVGP_OK) st = gp_reader_visit(&r.reader, GP_TRAIN, 0, keep_rows, &r, err);
+    if (st == ADVGP_OK) st = lay_out(&r, err);
     if (st == ADVGP_OK && r.events->phase) r.events->phase(r.events->ctx, "hyper-parameters by the exact evidence");
     if (st == ADVGP_OK) st = find_hyper(&r, out, err);
     if (st == ADVGP_OK) st = make_model(&r, request, out, model, err);

@@ -31,8 +31,8 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = a->scored != GP_SCORED_TRAINING ? a->rmse : NAN,
-                             .mnlp = a->scored != GP_SCORED_TRAINING ? a->mnlp : NAN,
+                             .rmse = a->scored != GP_SCORED_LEFT_OUT ? a->rmse : NAN,
+                             .mnlp = a->scored != GP_SCORED_LEFT_OUT ? a->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }

@@ -18,6 +18,7 @@ static advgp_status svigp_train(const gp_train_request *request, gp_model **mode
     o.filter = 0;
     if (!o.batch) o.batch = BATCH;
     if (!o.components) o.components = 1;
+    o.cells = 0;
     const advgp_status st = gp_train(&changed, model, result, err);
     if (st == ADVGP_OK) snprintf((*model)->method, sizeof(*model)->method, "%s", gp_method_svigp.name);
     return st;

@@ -1,4 +1,5 @@
-// exact.c: dense algebra over all rows, written for clarity: it is the oracle, not the product.
+// exact.c: dense algebra over all rows. Squared distances, the derivatives by length-scales and the trend are matrix
+// products; of symmetric matrices the upper triangle is computed, panel by panel, and mirrored.
 #include "model/exact.h"
 #include "base/alloc.h"
 #include "base/constants.h"
@@ -16,6 +17,10 @@ struct gp_exact {
     double *y, *inverse_w; // [n]
     double *hyper, *alpha; // [n_hyper]; [n]: K^-1 y
     double *eta;           // n_components x d: exp of hyper's
+    double *scaled;        // n_components x n x d: X diag(eta)
+    double *norms;         // n_components x n: x^T diag(eta) x
+    gp_mat V;              // n x d: scratch of the gradient
+    gp_mat slope, gram;    // n x n, from the first gradient on: W of a component; upper: X X^T. Empty before
     gp_mat R;              // n x n: K = R R^T
     gp_mat B;              // n x n: K, then K^-1 - alpha alpha^T
     gp_mat Kb;             // n x n: one component, or its slope
@@ -47,6 +52,9 @@ static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_arena *arena)
         .hyper = gp_arena_doubles(arena, n_hyper),
         .alpha = gp_arena_doubles(arena, n),
         .eta = gp_arena_doubles(arena, spec->n_components * d),
+        .scaled = gp_arena_doubles(arena, spec->n_components * n * d),
+        .norms = gp_arena_doubles(arena, spec->n_components * n),
+        .V = gp_mat_of(gp_arena_doubles(arena, n * d), n, d),
         .R = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
         .B = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
         .Kb = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
@@ -110,16 +118,26 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **o
 
 void gp_exact_free(gp_exact *exact)
 {
+    if (exact) gp_free(exact->slope.p);
     gp_free(exact);
 }
 
 // ---- covariance -------------------------------------------------------------------------------------------
 
+enum { PANEL = 128 };
+
 static void set_hyper(gp_exact *e, const double *hyper)
 {
+    const size_t n = e->n, d = e->d;
     memcpy(e->hyper, hyper, e->n_hyper * sizeof *hyper);
-    for (size_t b = 0; b < e->n_components; b++)
-        for (size_t k = 0; k < e->d; k++) e->eta[b * e->d + k] = exp(hyper[1 + b * (1 + e->d) + 1 + k]);
+    for (size_t b = 0; b < e->n_components; b++) {
+        double *eta = e->eta + b * d, *scaled = e->scaled + b * n * d;
+        for (size_t k = 0; k < d; k++) eta[k] = exp(hyper[1 + b * (1 + d) + 1 + k]);
+        for (size_t i = 0; i < n; i++) {
+            for (size_t k = 0; k < d; k++) scaled[i * d + k] = eta[k] * e->X.p[i * d + k];
+            e->norms[b * n + i] = gp_dot(d, scaled + i * d, e->X.p + i * d);
+        }
+    }
 }
 
 static const double *component_hyper(const gp_exact *e, size_t b)
@@ -127,41 +145,70 @@ static const double *component_hyper(const gp_exact *e, size_t b)
     return e->hyper + 1 + b * (1 + e->d); // ln a0, ln eta
 }
 
-static double trend_covariance(const gp_exact *e, const double *x, const double *z)
+static double trend_variance(const gp_exact *e, const double *x)
 {
     const double *t = component_hyper(e, e->n_components);
     double sum = e->trend != GP_TREND_NONE ? exp(2 * t[0]) : 0;
-    if (e->trend == GP_TREND_LINEAR) sum += exp(2 * t[1]) * gp_dot(e->d, x, z);
+    if (e->trend == GP_TREND_LINEAR) sum += exp(2 * t[1]) * gp_dot(e->d, x, x);
     return sum;
 }
 
-// K = k_b(X, Z) by differences, with slopes where asked.
-static void component_covariance(const gp_exact *e, size_t b, gp_cmat X, gp_cmat Z, gp_mat K, double *slope)
+static double norm(const gp_exact *e, size_t b, const double *x)
 {
-    const double *eta = e->eta + b * e->d;
-    for (size_t i = 0; i < X.rows && !gp_interrupted(); i++)
-        for (size_t j = 0; j < Z.rows; j++) {
-            double s = 0;
-            for (size_t k = 0; k < e->d; k++) {
-                const double diff = X.p[i * X.ld + k] - Z.p[j * Z.ld + k];
-                s += eta[k] * diff * diff;
-            }
-            K.p[i * K.ld + j] = s;
+    double sum = 0;
+    for (size_t k = 0; k < e->d; k++) sum += e->eta[b * e->d + k] * x[k] * x[k];
+    return sum;
+}
+
+// K = k_b(x_first .. x_first + K.rows, Z) by r^2 = |x|^2 + |z|^2 - 2 x.z, with slopes where asked. Rounding leaves an
+// error of 1e-16 |x|^2 in r^2, in which every kernel is smooth.
+static void component_covariance(const gp_exact *e, size_t b, size_t first, gp_cmat Z, gp_mat K, double *slope)
+{
+    const double *norms = e->norms + b * e->n + first;
+    gp_gemm(GP_AS_IS, GP_TRANSPOSED, -2, gp_cmat_of(e->scaled + (b * e->n + first) * e->d, K.rows, e->d), Z, 0, K);
+    for (size_t j = 0; j < Z.rows; j++) {
+        const double of_z = norm(e, b, Z.p + j * Z.ld);
+        for (size_t i = 0; i < K.rows; i++) {
+            const double s = K.p[i * K.ld + j] + norms[i] + of_z;
+            K.p[i * K.ld + j] = s < 0 ? 0 : s; // what is not finite stays so
         }
+    }
     e->kernels[b]->eval(K, exp(2 * component_hyper(e, b)[0]), slope);
 }
 
-static void add_covariance(const gp_exact *e, gp_cmat X, gp_cmat Z, gp_mat scratch, gp_mat sum)
+static void add_trend(const gp_exact *e, size_t first, gp_cmat Z, gp_mat sum)
+{
+    if (e->trend == GP_TREND_NONE) return;
+    const double *t = component_hyper(e, e->n_components), constant = exp(2 * t[0]);
+    const double slope = e->trend == GP_TREND_LINEAR ? exp(2 * t[1]) : 0;
+    for (size_t i = 0; i < sum.rows; i++)
+        for (size_t j = 0; j < sum.cols; j++) sum.p[i * sum.ld + j] += constant;
+    if (slope > 0 && e->gram.p && sum.ld == e->n)
+        for (size_t i = 0; i < sum.rows; i++)
+            for (size_t j = i; j < sum.cols; j++)
+                sum.p[i * sum.ld + j] += slope * e->gram.p[(first + i) * e->n + first + j];
+    else if (slope > 0)
+        gp_gemm(GP_AS_IS, GP_TRANSPOSED, slope, gp_cmat_part(gp_ro(e->X), first, 0, sum.rows, e->d), Z, 1, sum);
+}
+
+// sum = the covariance of rows first, first + 1, ... with Z.
+static void covariance(const gp_exact *e, size_t first, gp_cmat Z, gp_mat scratch, gp_mat sum)
 {
     gp_mat_zero(sum);
     for (size_t b = 0; b < e->n_components; b++) {
-        component_covariance(e, b, X, Z, scratch, NULL);
-        for (size_t i = 0; i < X.rows; i++)
-            for (size_t j = 0; j < Z.rows; j++) sum.p[i * sum.ld + j] += scratch.p[i * scratch.ld + j];
+        component_covariance(e, b, first, Z, scratch, NULL);
+        for (size_t i = 0; i < sum.rows; i++)
+            for (size_t j = 0; j < sum.cols; j++) sum.p[i * sum.ld + j] += scratch.p[i * scratch.ld + j];
     }
-    for (size_t i = 0; e->trend != GP_TREND_NONE && i < X.rows && !gp_interrupted(); i++)
-        for (size_t j = 0; j < Z.rows; j++)
-            sum.p[i * sum.ld + j] += trend_covariance(e, X.p + i * X.ld, Z.p + j * Z.ld);
+    add_trend(e, first, Z, sum);
+}
+
+// A view of rows first .. first + PANEL of an n x n matrix from the diagonal on, and the rows of X beside it.
+static gp_mat panel_of(const gp_exact *e, gp_mat A, size_t first, gp_cmat *Z)
+{
+    const size_t n = e->n, rows = n - first < PANEL ? n - first : PANEL;
+    *Z = gp_cmat_part(gp_ro(e->X), first, 0, n - first, e->d);
+    return (gp_mat){.p = A.p + first * n + first, .rows = rows, .cols = n - first, .ld = n};
 }
 
 // ---- evidence ---------------------------------------------------------------------------------------------
@@ -172,29 +219,44 @@ static void make_B(gp_exact *e)
     const size_t n = e->n;
     gp_mat_copy(gp_ro(e->R), e->Kb);
     gp_invert_upper(e->Kb);
-    gp_syrk_upper(gp_ro(e->Kb), 0, e->B); // K^-1 = R^-T R^-1
+    gp_mat_zero(e->B);
+    for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) { // K^-1 = R^-T R^-1, without its zeros
+        const size_t rows = n - first < PANEL ? n - first : PANEL, above = first + rows;
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(e->Kb), 0, first, above, rows),
+                gp_cmat_part(gp_ro(e->Kb), 0, first, above, n - first), 0,
+                (gp_mat){.p = e->B.p + first * n + first, .rows = rows, .cols = n - first, .ld = n});
+    }
     gp_mat_mirror_upper(e->B);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) e->B.p[i * n + j] -= e->alpha[i] * e->alpha[j];
 }
 
-// Every pair counts twice: B, K and its slopes are symmetric, and the diagonal has no slope.
-static void component_gradient(gp_exact *e, size_t b, double *slope, double *grad)
+// With W = B o K' the derivative by ln eta_k is eta_k / 2 of the sum of W_ij (x_ik - x_jk)^2, which is eta_k times the
+// sum over rows of (W 1)_i x_ik^2 - x_ik (W X)_ik.
+static void component_gradient(gp_exact *e, size_t b, double *grad)
 {
     const size_t n = e->n, d = e->d;
+    const gp_mat W = e->slope;
     double *g = grad + (component_hyper(e, b) - e->hyper);
-    component_covariance(e, b, gp_ro(e->X), gp_ro(e->X), e->Kb, slope);
     memset(g, 0, (1 + d) * sizeof(double));
-    for (size_t i = 0; i < n && !gp_interrupted(); i++) {
-        g[0] += e->B.p[i * n + i] * e->Kb.p[i * n + i];
-        for (size_t j = 0; j < i; j++) {
-            const double weight = e->B.p[i * n + j];
-            g[0] += 2 * weight * e->Kb.p[i * n + j];
-            for (size_t k = 0; k < d; k++) {
-                const double diff = e->X.p[i * d + k] - e->X.p[j * d + k];
-                g[1 + k] += weight * slope[i * n + j] * diff * diff;
+    for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) {
+        gp_cmat Z;
+        const gp_mat K = panel_of(e, e->Kb, first, &Z);
+        component_covariance(e, b, first, Z, K, W.p + first * n + first);
+        for (size_t i = first; i < first + K.rows; i++) {
+            g[0] -= e->B.p[i * n + i] * e->Kb.p[i * n + i]; // every other pair counts twice
+            for (size_t j = i; j < n; j++) {
+                g[0] += 2 * e->B.p[i * n + j] * e->Kb.p[i * n + j];
+                W.p[i * n + j] *= e->B.p[i * n + j];
             }
         }
+    }
+    gp_mat_mirror_upper(W);
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(W), gp_ro(e->X), 0, e->V);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) sum += W.p[i * n + j];
+        for (size_t k = 0; k < d; k++) g[1 + k] += e->X.p[i * d + k] * (sum * e->X.p[i * d + k] - e->V.p[i * d + k]);
     }
     for (size_t k = 0; k < d; k++) g[1 + k] *= e->eta[b * d + k];
 }
@@ -205,21 +267,43 @@ static void trend_gradient(const gp_exact *e, double *grad)
     const size_t n = e->n;
     const double *h = component_hyper(e, e->n_components);
     double *g = grad + (h - e->hyper), constant = 0, linear = 0;
-    for (size_t i = 0; i < n && !gp_interrupted(); i++)
-        for (size_t j = 0; j < n; j++) {
-            constant += e->B.p[i * n + j];
-            linear += e->B.p[i * n + j] * gp_dot(e->d, e->X.p + i * e->d, e->X.p + j * e->d);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++) {
+            const double twice = (j > i ? 2 : 1) * e->B.p[i * n + j];
+            constant += twice;
+            linear += twice * e->gram.p[i * n + j];
         }
     g[0] = exp(2 * h[0]) * constant;
     if (e->trend == GP_TREND_LINEAR) g[1] = exp(2 * h[1]) * linear;
+}
+
+// What a gradient needs beside the evidence, and only it: two more n x n arrays. X X^T never changes.
+static advgp_status prepare_gradient(gp_exact *e, advgp_error *err)
+{
+    const size_t n = e->n;
+    if (e->slope.p) return ADVGP_OK;
+    double *block = gp_alloc(2 * n, n * sizeof(double));
+    if (!block) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
+    e->slope = gp_mat_of(block, n, n), e->gram = gp_mat_of(block + n * n, n, n);
+    for (size_t first = 0; first < n; first += PANEL) {
+        gp_cmat Z;
+        const gp_mat panel = panel_of(e, e->gram, first, &Z);
+        gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_cmat_part(Z, 0, 0, panel.rows, e->d), Z, 0, panel);
+    }
+    return ADVGP_OK;
 }
 
 static advgp_status factor(gp_exact *e, gp_rung *rung, advgp_error *err)
 {
     const size_t n = e->n;
     const double noise = exp(2 * e->hyper[0]);
-    add_covariance(e, gp_ro(e->X), gp_ro(e->X), e->Kb, e->B);
     double mean = 0;
+    for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) {
+        gp_cmat Z, unused;
+        const gp_mat sum = panel_of(e, e->B, first, &Z), scratch = panel_of(e, e->Kb, first, &unused);
+        covariance(e, first, Z, scratch, sum);
+    }
+    gp_mat_mirror_upper(e->B);
     for (size_t i = 0; i < n; i++) {
         e->B.p[i * n + i] += noise * e->inverse_w[i];
         mean += e->B.p[i * n + i] / (double)n;
@@ -242,7 +326,8 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     exact->ready = false;
     set_hyper(exact, hyper);
     gp_rung rung = {.jitter = 0};
-    advgp_status st = gp_interrupt_status(factor(exact, &rung, err), evidence, err);
+    advgp_status st = grad ? prepare_gradient(exact, err) : ADVGP_OK;
+    if (st == ADVGP_OK) st = gp_interrupt_status(factor(exact, &rung, err), evidence, err);
     if (st != ADVGP_OK) return st;
     if (jitter) *jitter = rung.jitter;
     gp_mat alpha = gp_mat_of(exact->alpha, n, 1);
@@ -259,11 +344,7 @@ advgp_status gp_exact_evidence(gp_exact *exact, const double *hyper, double *nlm
     make_B(exact);
     grad[0] = 0;
     for (size_t i = 0; i < n; i++) grad[0] += exact->B.p[i * n + i] * exp(2 * hyper[0]) * exact->inverse_w[i];
-    // Slopes need a fourth n x n array, and only here.
-    double *slope = gp_alloc(n * n, sizeof(double));
-    if (!slope) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
-    for (size_t b = 0; b < exact->n_components; b++) component_gradient(exact, b, slope, grad);
-    gp_free(slope);
+    for (size_t b = 0; b < exact->n_components; b++) component_gradient(exact, b, grad);
     trend_gradient(exact, grad);
     if (!gp_all_finite(exact->n_hyper, grad)) st = gp_fail(err, ADVGP_ENUMERIC, "exact: the gradient is not finite");
     return gp_interrupt_status(st, evidence, err);
@@ -294,11 +375,11 @@ const double *gp_exact_weights(const gp_exact *exact)
 
 void gp_exact_block(const gp_exact *e, gp_cmat X, gp_mat k, gp_mat scratch, double *mean, double *var)
 {
-    add_covariance(e, gp_ro(e->X), X, scratch, k); // n x B
+    covariance(e, 0, X, scratch, k); // n x B
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(k), e->alpha, 0, mean);
     if (!var) return;
     for (size_t i = 0; i < X.rows; i++) {
-        var[i] = trend_covariance(e, X.p + i * X.ld, X.p + i * X.ld);
+        var[i] = trend_variance(e, X.p + i * X.ld);
         for (size_t b = 0; b < e->n_components; b++) var[i] += exp(2 * component_hyper(e, b)[0]);
     }
     gp_trsm_left(GP_UPPER, GP_AS_IS, gp_ro(e->R), k); // columns R^-1 k
@@ -329,5 +410,26 @@ advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, do
         }
     }
     gp_free(work);
+    return ADVGP_OK;
+}
+
+// K^-1 = R^-T R^-1, and of its diagonal: without row i its target is off by alpha_i / K^-1_ii with variance 1 /
+// K^-1_ii.
+advgp_status gp_exact_left_out(const gp_exact *e, size_t n, double *deviation, double *variance, advgp_error *err)
+{
+    if (!e || !e->ready || n != e->n) return gp_fail(err, ADVGP_EINVAL, "exact: these are not its training rows");
+    const double noise = exp(2 * e->hyper[0]);
+    const gp_mat inverse = gp_mat_of(gp_alloc(n, n * sizeof(double)), n, n);
+    if (!inverse.p) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory to leave out each of %zu rows", n);
+    gp_mat_copy(gp_ro(e->R), inverse);
+    gp_invert_upper(inverse);
+    memset(variance, 0, n * sizeof *variance);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = k; i < n; i++) variance[i] += inverse.p[k * n + i] * inverse.p[k * n + i];
+    for (size_t i = 0; i < n; i++) {
+        deviation[i] = e->alpha[i] / variance[i];
+        variance[i] = fmax(1 / variance[i] - noise * e->inverse_w[i], 0) + noise;
+    }
+    gp_free(inverse.p);
     return ADVGP_OK;
 }

@@ -39,6 +39,10 @@ const double *gp_exact_weights(const gp_exact *exact); // [n rows of positive we
 advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, double *var_f, double *var_y,
                               advgp_error *err);
 
+// For each of the n training rows of positive weight: target - mean and the variance of an observation of weight 1,
+// both by the other rows alone (n^3 / 3 flops, n^2 numbers).
+advgp_status gp_exact_left_out(const gp_exact *exact, size_t n, double *deviation, double *variance, advgp_error *err);
+
 // One block of it, for whoever has memory and has checked: X is B x d, finite; k and scratch are n x B; var may be
 // NULL.
 void gp_exact_block(const gp_exact *exact, gp_cmat X, gp_mat k, gp_mat scratch, double *mean, double *var);

@@ -29,13 +29,18 @@ static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PRE
     if (residual) memset(residual, 0, X.rows * sizeof *residual);
 }
 
+static advgp_status left_out(const gp_predictor *self, size_t n, double *deviation, double *variance, advgp_error *err)
+{
+    return gp_exact_left_out(((const exact_predictor *)self)->exact, n, deviation, variance, err);
+}
+
 static void exact_free(gp_predictor *self)
 {
     gp_exact_free(((exact_predictor *)self)->exact);
     gp_free(self);
 }
 
-static const gp_predictor_ops exact_ops = {.plan = plan, .block = block, .free = exact_free};
+static const gp_predictor_ops exact_ops = {.plan = plan, .block = block, .left_out = left_out, .free = exact_free};
 
 size_t gp_exact_fit_n_hyper(size_t d, gp_trend trend)
 {

@@ -11,6 +11,11 @@ void gp_predictor_free(gp_predictor *predictor)
     if (predictor) predictor->ops->free(predictor);
 }
 
+const gp_features *gp_predictor_features(const gp_predictor *predictor)
+{
+    return predictor && predictor->ops->features ? predictor->ops->features(predictor) : NULL;
+}
+
 double gp_predictor_noise(const gp_predictor *predictor)
 {
     return predictor->noise;
@@ -34,7 +39,8 @@ advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_row
 {
     if (!out || !predictor) return gp_fail(err, ADVGP_EINVAL, "predict: no predictor, or nowhere to put the workspace");
     *out = NULL;
-    const size_t B = block_rows ? block_rows : DEFAULT_BLOCK_ROWS;
+    const size_t suits = predictor->block_rows ? predictor->block_rows : DEFAULT_BLOCK_ROWS;
+    const size_t B = block_rows ? block_rows : suits;
     gp_arena arena = {0};
     (void)plan_work(predictor, B, &arena);
     if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);

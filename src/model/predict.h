@@ -16,8 +16,9 @@ typedef struct gp_predict_work gp_predict_work;
 
 // Weight space: q(w) of theta over the features of spec (as for gp_features_new); theta is copied.
 advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, gp_predictor **out, advgp_error *err);
-void gp_predictor_free(gp_predictor *predictor);                         // of any kind; NULL is fine
-const gp_features *gp_predictor_features(const gp_predictor *predictor); // as set by theta; NULL: not in weight space
+void gp_predictor_free(gp_predictor *predictor); // of any kind; NULL is fine
+// As set by theta, of the global part where there are cells; NULL: not in weight space.
+const gp_features *gp_predictor_features(const gp_predictor *predictor);
 
 // block_rows 0 chooses.
 advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_rows, gp_predict_work **out,
@@ -45,7 +46,7 @@ advgp_status gp_predict_features(const gp_predictor *predictor, gp_predict_work 
 
 // ---- being one ------------------------------------------------------------------------------------------------------
 
-enum { GP_PREDICT_VIEWS = 4 };
+enum { GP_PREDICT_VIEWS = 8 };
 
 typedef struct gp_predictor_ops {
     // The arrays that a block of B rows needs, cut from arena into views (alloc.h: called twice).
@@ -54,17 +55,23 @@ typedef struct gp_predictor_ops {
     // negative. Cannot fail: what overflows becomes a number that is not finite.
     void (*block)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
                   double *spread, double *residual);
+    const gp_features *(*features)(const gp_predictor *self); // gp_predictor_features; NULL: it has none
     // May be NULL: mean and var_f = spread + residual of such a block, by a quicker way; false where this model has
     // none.
     bool (*in_one)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
                    double *var_f);
+    // May be NULL: the leverage of a row tells (score/left_out.h). For a predictor that keeps its training rows: how
+    // far each of their targets is from what the others say of it, and the variance of that, in the order of training.
+    // EINVAL where they are not n rows.
+    advgp_status (*left_out)(const gp_predictor *self, size_t n, double *deviation, double *variance, advgp_error *err);
     void (*free)(gp_predictor *self);
 } gp_predictor_ops;
 
 struct gp_predictor { // the first member of every kind
     const gp_predictor_ops *ops;
-    size_t d;     // inputs
-    double noise; // sigma^2
+    size_t d;          // inputs
+    double noise;      // sigma^2
+    size_t block_rows; // that suit it best; 0: any
 };
 
 struct gp_predict_work {

@@ -124,7 +124,13 @@ static void weight_free(gp_predictor *self)
     gp_free(self);
 }
 
-static const gp_predictor_ops weight_ops = {.plan = plan_block, .block = block, .in_one = in_one, .free = weight_free};
+static const gp_features *features(const gp_predictor *self)
+{
+    return of(self)->f;
+}
+
+static const gp_predictor_ops weight_ops = {
+    .plan = plan_block, .block = block, .in_one = in_one, .features = features, .free = weight_free};
 
 advgp_status gp_predict_features(const gp_predictor *self, gp_predict_work *work, gp_cmat X, gp_mat phi,
                                  double *residual, advgp_error *err)
@@ -132,7 +138,7 @@ advgp_status gp_predict_features(const gp_predictor *self, gp_predict_work *work
     advgp_status st = gp_predict_check(self, work, X, err);
     if (st != ADVGP_OK) return st;
     const gp_features *f = gp_predictor_features(self);
-    if (!f) return gp_fail(err, ADVGP_EINVAL, "predict: this model has no features");
+    if (!f || self->ops != &weight_ops) return gp_fail(err, ADVGP_EINVAL, "predict: this model has no features");
     if (X.rows && (!phi.p || phi.rows != X.rows || phi.cols != f->M))
         return gp_fail(err, ADVGP_EINVAL, "predict: features need a matrix of %zu x %zu", X.rows, f->M);
     for (size_t first = 0; first < X.rows; first += work->block_rows) {
@@ -232,9 +238,4 @@ advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, 
     else
         gp_predictor_free(&p->base);
     return st;
-}
-
-const gp_features *gp_predictor_features(const gp_predictor *predictor)
-{
-    return predictor && predictor->ops == &weight_ops ? of(predictor)->f : NULL;
 }

@@ -24,6 +24,7 @@ typedef struct gp_replay_feed {
     size_t workers_max;          // places for workers; 0: as many as it began with
     gp_stop_reason stopped;      // why it ended; GP_NOT_STOPPED: the log does not tell
     size_t evaluated;            // version of its last evaluation
+    size_t cells;                // of its model
 } gp_replay_feed;
 
 // The feed is borrowed. EFILE: the log and the server do not agree, and where. The state of a part after the first is

@@ -2,6 +2,7 @@
 #include "score/assess.h"
 #include "base/alloc.h"
 #include "score/calibrate.h"
+#include "score/left_out.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +82,10 @@ gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, do
     // Both baselines answer as a model does: of a logarithm they give the lognormal mean, each with the variance of its
     // own errors (the mean's is 1, as the target is standardised).
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);
-    if (t->line) gp_score_add(&t->linear, t->schema, w, y, gp_linear_predict(t->line, x), t->line->variance);
+    if (t->line) {
+        const double line = t->left_out ? t->line->left_out[t->n - 1] : gp_linear_predict(t->line, x);
+        gp_score_add(&t->linear, t->schema, w, y, line, t->line->variance);
+    }
     const gp_row_figures f = judge(t, w, y, mean, sqrt(var_y));
     keep(t, (gp_tally_row){.prediction = target - f.error,
                            .sd = gp_predicted_sd(t->schema, mean, var_y),
@@ -147,12 +151,15 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
 }
 
 // Every figure is of these rows, all of them.
-static advgp_status score_all(const gp_assessor *a, gp_reader *reader, gp_part part, gp_assessment *out,
+static advgp_status score_all(const gp_assessor *a, gp_reader *reader, bool left_out, gp_assessment *out,
                               advgp_error *err)
 {
     gp_tally tally;
     advgp_status st = gp_tally_init(&tally, a->model, &a->fit, err);
-    if (st == ADVGP_OK) st = gp_predict_rows(a->predictor, reader, part, 0, add_row, &tally, err);
+    tally.left_out = left_out;
+    if (st == ADVGP_OK)
+        st = left_out ? gp_left_out_rows(a->predictor, reader, 0, add_row, &tally, err)
+                      : gp_predict_rows(a->predictor, reader, GP_STOP, 0, add_row, &tally, err);
     if (st == ADVGP_OK) gp_tally_end(&tally, out);
     gp_tally_fini(&tally);
     return st;
@@ -160,9 +167,9 @@ static advgp_status score_all(const gp_assessor *a, gp_reader *reader, gp_part p
 
 advgp_status gp_assess(const gp_assessor *a, gp_reader *reader, gp_assessment *out, advgp_error *err)
 {
-    const gp_part part = gp_shards_rows(reader->shards, GP_STOP) ? GP_STOP : GP_TRAIN;
-    out->scored = part == GP_STOP ? GP_SCORED_HELD_OUT : GP_SCORED_TRAINING;
-    return score_all(a, reader, part, out, err);
+    const bool left_out = gp_shards_rows(reader->shards, GP_STOP) == 0;
+    out->scored = left_out ? GP_SCORED_LEFT_OUT : GP_SCORED_HELD_OUT;
+    return score_all(a, reader, left_out, out, err);
 }
 
 advgp_status gp_assess_test(const gp_assessor *a, const gp_shards *test, size_t capacity, gp_assessment *out,
@@ -170,7 +177,7 @@ advgp_status gp_assess_test(const gp_assessor *a, const gp_shards *test, size_t 
 {
     gp_reader reader = {0};
     advgp_status st = gp_reader_new(test, capacity, &reader, err);
-    if (st == ADVGP_OK) st = score_all(a, &reader, GP_STOP, out, err);
+    if (st == ADVGP_OK) st = score_all(a, &reader, false, out, err);
     gp_reader_fini(&reader);
     out->scored = GP_SCORED_TEST;
     return st;
@@ -183,7 +190,7 @@ advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader
     *a = (gp_assessor){.model = model};
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
-    if (st == ADVGP_OK) st = gp_linear_line(reader, &a->fit, err);
+    if (st == ADVGP_OK) st = gp_linear_line(reader, gp_shards_rows(reader->shards, GP_STOP) == 0, &a->fit, err);
     return st;
 }
 

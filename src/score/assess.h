@@ -7,7 +7,7 @@
 #include "store/modelfile.h"
 
 // Which rows the figures are of.
-typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_TRAINING, GP_SCORED_TEST } gp_scored;
+typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_LEFT_OUT, GP_SCORED_TEST } gp_scored;
 
 enum { GP_LEVELS = 5 };
 extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
@@ -45,6 +45,7 @@ typedef struct gp_row_figures {
 typedef struct gp_tally {
     const gp_schema *schema;
     const gp_linear *line; // may be NULL: no such baseline
+    bool left_out;         // rows are those of training, each left out
     size_t n;
     gp_score model, mean, linear;
     double y_first, y, yy; // the target about its first value, in units of the score
@@ -73,7 +74,8 @@ typedef struct gp_assessor {
 advgp_status gp_assessor_init(gp_assessor *assessor, gp_model *model, gp_reader *reader, advgp_error *err);
 void gp_assessor_fini(gp_assessor *assessor);
 
-// On the held-out half that calibration does not see; on the training rows where none are held out.
+// On the held-out half that calibration does not see; where none are held out on the training rows, each left out in
+// turn (left_out.h): so is the linear baseline then.
 advgp_status gp_assess(const gp_assessor *assessor, gp_reader *reader, gp_assessment *out, advgp_error *err);
 // On the rows of another table, all of them GP_STOP. capacity: of the reader to make for it.
 advgp_status gp_assess_test(const gp_assessor *assessor, const gp_shards *test, size_t capacity, gp_assessment *out,

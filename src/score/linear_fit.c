@@ -150,20 +150,33 @@ static advgp_status keep_rows(void *ctx, gp_batch rows, advgp_error *err)
     return ADVGP_OK;
 }
 
+// What the others say of row i, with G = B B^T: y_i - (G^+ y)_i / (G^+)_ii. Rows of Q are eigenvectors, scale holds the
+// inverse eigenvalues, Gy is G^+ y.
+static void leave_out_few(gp_linear *fit, const few_rows *f, gp_cmat Q, const double *scale, const double *Gy)
+{
+    size_t row = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const double root = f->B.p[i * f->B.ld];
+        double diagonal = 0;
+        for (size_t k = 0; k < f->n; k++) diagonal += scale[k] * Q.p[k * Q.ld + i] * Q.p[k * Q.ld + i];
+        if (root > 0) fit->left_out[row++] = diagonal > 0 ? (f->y[i] - Gy[i] / diagonal) / root : 0;
+    }
+}
+
 // With B of rank n or less, B^T (B B^T)^+ y is the same solution of minimum norm: n^3 instead of p^3.
 static advgp_status line_by_rows(gp_reader *reader, gp_linear *fit, advgp_error *err)
 {
     const size_t n = gp_shards_rows(reader->shards, GP_TRAIN), p = fit->p;
-    double *scratch = gp_alloc(n * p + n * n + 3 * n + gp_eigen_work(n), sizeof(double));
+    double *scratch = gp_alloc(n * p + n * n + 4 * n + gp_eigen_work(n), sizeof(double));
     if (!scratch) return no_memory(p, err);
     const gp_mat B = gp_mat_of(scratch, n, p), Q = gp_mat_of(scratch + n * p, n, n);
-    double *y = Q.p + n * n, *lambda = y + n, *t = lambda + n;
+    double *y = Q.p + n * n, *lambda = y + n, *t = lambda + n, *scale = t + n;
     few_rows f = {.B = B, .y = y, .sum = &fit->n};
     advgp_status st = gp_reader_visit(reader, GP_TRAIN, 0, keep_rows, &f, err);
     if (st != ADVGP_OK) goto done;
     fit->yy = gp_dot(n, y, y);
     gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(B), gp_ro(B), 0, Q);
-    if (!isfinite(fit->yy) || !gp_eigen(Q, lambda, t + n)) {
+    if (!isfinite(fit->yy) || !gp_eigen(Q, lambda, scale + n)) {
         st = not_finite(err);
         goto done;
     }
@@ -173,13 +186,43 @@ static advgp_status line_by_rows(gp_reader *reader, gp_linear *fit, advgp_error 
         fit->rank += known;
         t[k] = known ? t[k] / lambda[k] : 0;
     }
+    for (size_t k = 0; k < n; k++) scale[k] = lambda[k] > undetermined * lambda[n - 1] ? 1 / lambda[k] : 0;
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(Q), t, 0, lambda);
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(B), lambda, 0, fit->coef);
+    if (fit->left_out) leave_out_few(fit, &f, gp_ro(Q), scale, lambda);
     gp_gemv(GP_AS_IS, -1, gp_ro(B), fit->coef, 1, y);
     set_variance(fit, gp_dot(n, y, y));
 done:
     gp_free(scratch);
     return st;
+}
+
+// Without its row the line is off by (y - line) / (1 - h), h = w x^T A^+ x. Of a row that alone determines a direction
+// the others say nothing: then the mean.
+typedef struct leaving {
+    gp_linear *fit;
+    gp_cmat Q;
+    const double *root; // lambda^-1/2
+    double *x, *t;      // [p]
+    size_t row;
+} leaving;
+
+static advgp_status leave_out_rows(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    leaving *l = ctx;
+    const size_t p = l->fit->p;
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        const double w = rows.w ? rows.w[i] : 1, *x = rows.X.p + i * rows.X.ld, says = gp_linear_predict(l->fit, x);
+        double h = 0;
+        if (w == 0) continue;
+        l->x[0] = 1;
+        memcpy(l->x + 1, x, (p - 1) * sizeof *x);
+        gp_gemv(GP_AS_IS, 1, l->Q, l->x, 0, l->t);
+        for (size_t k = 0; k < p; k++) h += w * l->root[k] * l->t[k] * l->root[k] * l->t[k];
+        l->fit->left_out[l->row++] = h < 1 - 1e-9 ? rows.y[i] - (rows.y[i] - says) / (1 - h) : 0;
+    }
+    return ADVGP_OK;
 }
 
 static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_error *err)
@@ -198,18 +241,21 @@ static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_err
         for (size_t i = 0; i < p; i++) b[i] = s.C.p[i * s.C.ld + p];
         fit->yy = s.C.p[p * s.C.ld + p], fit->n = s.C.p[0];
         if (!solve(fit, b, Q, lambda, t, t + p)) st = not_finite(err);
+        leaving l = {.fit = fit, .Q = gp_ro(Q), .root = lambda, .x = b, .t = t};
+        if (st == ADVGP_OK && fit->left_out) st = gp_reader_visit(reader, GP_TRAIN, 0, leave_out_rows, &l, err);
     }
     gp_free(scratch);
     return st;
 }
 
-advgp_status gp_linear_line(gp_reader *reader, gp_linear *out, advgp_error *err)
+advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, advgp_error *err)
 {
-    const size_t p = reader->shards->d + 1;
-    *out = (gp_linear){.p = p, .block = gp_alloc(p, sizeof(double))};
+    const size_t p = reader->shards->d + 1, rows = gp_shards_rows(reader->shards, GP_TRAIN);
+    *out = (gp_linear){.p = p, .block = gp_alloc(p + (left_out ? rows : 0), sizeof(double))};
     out->coef = out->block;
     if (!out->block) return no_memory(p, err);
-    const bool few = gp_shards_rows(reader->shards, GP_TRAIN) < p;
+    if (left_out) out->left_out = out->block + p;
+    const bool few = rows < p;
     const advgp_status st = few ? line_by_rows(reader, out, err) : line_by_columns(reader, out, err);
     if (st != ADVGP_OK) gp_linear_fini(out);
     return st;

@@ -7,23 +7,24 @@
 // y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
 // the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm.
 typedef struct gp_linear {
-    size_t p;        // coefficients: 1 + d, or 1
-    gp_mat A;        // p x p: [1 x]^T W [1 x]
-    double *b;       // [p]: [1 x]^T W y
-    double yy, n;    // y^T W y, sum of weights
-    size_t rank;     // directions that the rows determine, of p
-    double *coef;    // [p]
-    gp_mat U;        // p x p, upper triangular: U^T U is the covariance of coef
-    double variance; // of the noise, squared residuals by n - rank
-    double *block;   // owns all of it
+    size_t p;         // coefficients: 1 + d, or 1
+    gp_mat A;         // p x p: [1 x]^T W [1 x]
+    double *b;        // [p]: [1 x]^T W y
+    double yy, n;     // y^T W y, sum of weights
+    size_t rank;      // directions that the rows determine, of p
+    double *coef;     // [p]
+    gp_mat U;         // p x p, upper triangular: U^T U is the covariance of coef
+    double variance;  // of the noise, squared residuals by n - rank
+    double *left_out; // [rows]: of every training row of positive weight, what the line of the others says; or NULL
+    double *block;    // owns all of it
 } gp_linear;
 
 // slopes false: the intercept alone. stop, if not NULL, is asked between pieces; non-zero ends with ESTOPPED.
 advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx), void *stop_ctx, gp_linear *out,
                            advgp_error *err);
-// The line alone: p, coef, yy, n, rank and variance. A baseline needs no more, and it costs the cube of rows or
-// columns, whichever are fewer.
-advgp_status gp_linear_line(gp_reader *reader, gp_linear *out, advgp_error *err);
+// The line alone: p, coef, yy, n, rank and variance, with left_out where asked. A baseline needs no more, and it costs
+// the cube of rows or columns, whichever are fewer.
+advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, advgp_error *err);
 double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
 // The line of a model's training rows, from its statistics: p, coef, yy, n and variance. Not found where it has none of
 // a linear trend.

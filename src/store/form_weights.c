@@ -1,5 +1,6 @@
 // form_weights.c: q(w) over features: components with their inducing inputs, the trend, mu and U (theta.h), and the
-// additive statistics. What advgp and the methods like it fit.
+// additive statistics; beside them, where there are any, the local parts of cells (model/cells.h). What advgp and the
+// methods like it fit.
 #include "base/alloc.h"
 #include "linalg/dense.h"
 #include "store/form.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PER_COMPONENT = 5, OTHERS = 6, NAME_BYTES = 24 };
+enum { PER_COMPONENT = 5, OTHERS = 6, OF_CELLS = 8, NAME_BYTES = 24 };
 
 // ---- the list -------------------------------------------------------------------------------------------------------
 
@@ -40,7 +41,7 @@ static size_t maps_size(const gp_model *model)
 
 static size_t n_tensors(const gp_model *model)
 {
-    return PER_COMPONENT * model->spec.n_components + OTHERS;
+    return PER_COMPONENT * model->spec.n_components + OTHERS + (model->cells ? OF_CELLS : 0);
 }
 
 static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
@@ -49,6 +50,19 @@ static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
     image->jitter = gp_arena_doubles(arena, model->spec.n_components);
     image->maps = gp_arena_doubles(arena, maps_size(model));
     image->stat_a = gp_arena_doubles(arena, M * (M + 1) / 2);
+}
+
+static void list_cells(gp_model_image *image, const gp_cells *c)
+{
+    const gp_cells_shape *s = &c->shape;
+    gp_image_vector(image, "cell_scale", s->d, c->scale);
+    gp_image_matrix(image, "cell_centres", s->n, s->d, c->centres);
+    gp_image_vector(image, "cell_rows", s->n, c->rows);
+    gp_image_vector(image, "cell_jitter", s->n, c->jitter);
+    gp_image_vector(image, "cell_theta", c->n_theta, c->theta);
+    gp_image_vector(image, "cell_mu", c->n_mu, c->mu);
+    gp_image_vector(image, "cell_u", c->n_U, c->U);
+    gp_image_matrix(image, "cell_w", c->n_mu, s->M_g, c->W);
 }
 
 static void list(gp_model_image *image, const gp_model *model)
@@ -81,6 +95,7 @@ static void list(gp_model_image *image, const gp_model *model)
     if (J) gp_image_vector(image, "jitter", J, image->jitter);
     gp_image_vector(image, "stat_a", l->M * (l->M + 1) / 2, image->stat_a);
     gp_image_vector(image, "stat_b", l->M, model->stats.b);
+    if (model->cells) list_cells(image, model->cells);
 }
 
 static advgp_status pack(gp_model_image *image, const gp_model *model, const gp_predictor *predictor, advgp_error *err)
@@ -99,6 +114,18 @@ static advgp_status pack(gp_model_image *image, const gp_model *model, const gp_
     return ADVGP_OK;
 }
 
+static advgp_status check_cells(const gp_cells *c, advgp_error *err)
+{
+    for (size_t k = 0; k < c->shape.d; k++)
+        if (!(c->scale[k] >= 0)) return gp_fail(err, ADVGP_EFILE, "the scale of its cells is %g", c->scale[k]);
+    for (size_t i = 0; i < c->shape.n; i++) {
+        if (!(c->jitter[i] >= 0 && c->jitter[i] <= 1e-2))
+            return gp_fail(err, ADVGP_EFILE, "the jitter of cell %zu is %g", i, c->jitter[i]);
+        if (!(c->rows[i] >= 0)) return gp_fail(err, ADVGP_EFILE, "cell %zu has %g rows", i, c->rows[i]);
+    }
+    return ADVGP_OK;
+}
+
 static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_error *err)
 {
     const size_t n = maps_size(model);
@@ -109,7 +136,8 @@ static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_e
     }
     gp_upper_unpack(model->layout.M, image->stat_a, model->stats.A);
     gp_mat_mirror_upper(model->stats.A);
-    if (!n) return ADVGP_OK;
+    const advgp_status st = model->cells ? check_cells(model->cells, err) : ADVGP_OK;
+    if (st != ADVGP_OK || !n) return st;
     model->maps = gp_alloc(n, sizeof *model->maps);
     if (!model->maps) return gp_fail(err, ADVGP_ENOMEM, "no memory for the maps of %zu components", n);
     memcpy(model->maps, image->maps, n * sizeof *model->maps);
@@ -121,7 +149,7 @@ static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_e
 
 static bool describe(const gp_model *model, json_t *metadata)
 {
-    return gp_spec_describe(&model->spec, metadata);
+    return gp_spec_describe(&model->spec, metadata) && gp_cells_describe(model->cells, metadata);
 }
 
 // The tensors that cost a writer as much as a reader: whoever claims a size must have sent it.
@@ -141,13 +169,39 @@ static advgp_status check_claims(const gp_tensorfile *file, const gp_spec_claims
     return st;
 }
 
+// Room for the cells that the metadata tell of, where the file has their tensors. *out is NULL where there are none.
+static advgp_status claim_cells(const gp_tensorfile *file, const json_t *metadata, size_t d, size_t M, gp_cells **out,
+                                advgp_error *err)
+{
+    gp_cells_shape shape = {.d = d, .M_g = M};
+    size_t *m = NULL;
+    const gp_tensor *t;
+    advgp_status st = gp_cells_claim(metadata, &shape, &m, err);
+    if (st == ADVGP_OK && shape.n) {
+        const gp_cells sizes = gp_cells_sizes(&shape);
+        st = gp_tensorfile_need(file, "cell_centres", GP_F64, 2, (size_t[]){shape.n, d}, &t, err);
+        if (st == ADVGP_OK) st = gp_tensorfile_need(file, "cell_theta", GP_F64, 1, &sizes.n_theta, &t, err);
+        if (st == ADVGP_OK) st = gp_tensorfile_need(file, "cell_u", GP_F64, 1, &sizes.n_U, &t, err);
+        if (st == ADVGP_OK) st = gp_tensorfile_need(file, "cell_w", GP_F64, 2, (size_t[]){sizes.n_mu, M}, &t, err);
+        if (st == ADVGP_OK) st = gp_cells_new(&shape, out, err);
+    }
+    gp_free(m);
+    return st;
+}
+
 static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_schema *schema_take, const char *sql,
                           gp_model **out, advgp_error *err)
 {
     gp_spec_claims c = {0};
     advgp_status st = gp_spec_claim(metadata, &c, err);
     if (st == ADVGP_OK) st = check_claims(file, &c, err);
+    gp_cells *cells = NULL;
+    if (st == ADVGP_OK) st = claim_cells(file, metadata, c.spec.d, c.M, &cells, err);
     if (st == ADVGP_OK) st = gp_model_new(&c.spec, schema_take, sql, out, err);
+    if (st == ADVGP_OK)
+        (*out)->cells = cells;
+    else
+        gp_cells_free(cells);
     gp_spec_claims_fini(&c);
     return st;
 }
@@ -156,7 +210,8 @@ static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_
 
 static advgp_status predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
-    return gp_predictor_new(&model->spec, model->theta, out, err);
+    return model->cells ? gp_cells_predictor_new(&model->spec, model->theta, model->cells, out, err)
+                        : gp_predictor_new(&model->spec, model->theta, out, err);
 }
 
 static size_t n_kernels(const gp_model *model)

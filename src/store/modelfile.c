@@ -140,6 +140,7 @@ advgp_status gp_model_new_exact(const gp_kernel *kernel, gp_trend trend, size_t 
 void gp_model_free(gp_model *m)
 {
     if (!m) return;
+    gp_cells_free(m->cells);
     gp_free(m->components);
     gp_free(m->rungs);
     gp_free(m->maps);

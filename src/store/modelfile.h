@@ -4,6 +4,7 @@
 #pragma once
 #include "base/status.h"
 #include "data/schema.h"
+#include "model/cells.h"
 #include "model/exact.h"
 #include "model/pass.h"
 #include "model/predict.h"
@@ -16,8 +17,10 @@ enum {
     GP_CALIBRATION_LEVELS = 1001,
     GP_GOLDEN_ROWS = 8,
     GP_MODEL_COMPONENTS_MAX = 1024,
-    GP_MODEL_INDUCING_MAX = 20000,  // in all components; a file that claims more is refused before memory is taken
-    GP_MODEL_EXACT_ROWS_MAX = 5000, // of an exact model: n^3 / 3 flops at every load, 3 n^2 numbers of memory
+    GP_MODEL_INDUCING_MAX = 20000, // in all components; a file that claims more is refused before memory is taken
+    GP_MODEL_CELLS_MAX = 65536,
+    GP_MODEL_CELL_INDUCING_MAX = 1000, // of each cell
+    GP_MODEL_EXACT_ROWS_MAX = 5000,    // of an exact model: n^3 / 3 flops at every load, 3 n^2 numbers of memory
 };
 
 typedef struct gp_model {
@@ -29,6 +32,7 @@ typedef struct gp_model {
     gp_feature_spec spec;          // its arrays are those below; exact: d and trend count
     gp_component_spec *components; // owned, with their groups
     double *rungs;                 // [components]: the jitter that each needed, once the model was loaded; before, 0
+    gp_cells *cells;               // form `weights`: local parts, owned; theta then has the joint posterior; NULL: none
     double *maps;                  // the T that were loaded, as spec.maps has them; NULL: none
     gp_exact_fit exact;            // form `exact`; its arrays are theta and the next three
     double *x_train, *w_train, *alpha;

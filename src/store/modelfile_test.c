@@ -117,6 +117,31 @@ static gp_model *sample_exact(void)
     return model;
 }
 
+// Three cells of different sizes beside the sample.
+static gp_model *sample_cells(void)
+{
+    gp_model *model = sample_model();
+    advgp_error err = {0};
+    static const size_t m[] = {4, 2, 3};
+    const gp_cells_shape shape = {.n = 3,
+                                  .d = model->spec.d,
+                                  .M_g = model->layout.M,
+                                  .kernel = &gp_kernel_matern32,
+                                  .trend = GP_TREND_CONSTANT,
+                                  .m = m};
+    CHECK_OK(gp_cells_new(&shape, &model->cells, &err), "cells");
+    gp_cells *c = model->cells;
+    gp_rng rng = gp_rng_seeded(9, 0);
+    for (size_t k = 0; k < shape.d; k++) c->scale[k] = 1 + (double)k;
+    for (size_t i = 0; i < 3; i++) c->rows[i] = 10 * (double)(i + 1), c->jitter[i] = 1e-6;
+    for (size_t i = 0; i < 3 * shape.d; i++) c->centres[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < c->n_theta; i++) c->theta[i] = 0.5 * gp_rng_normal(&rng);
+    for (size_t i = 0; i < c->n_mu; i++) c->mu[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < c->n_U; i++) c->U[i] = 0.1 * gp_rng_normal(&rng);
+    for (size_t i = 0; i < c->n_W; i++) c->W[i] = 0.1 * gp_rng_normal(&rng);
+    return model;
+}
+
 typedef gp_model *(*sampler)(void);
 
 static const char *file_of(sampler make)
@@ -158,6 +183,18 @@ static void check_same(const gp_model *a, const gp_model *b, const char *label)
     CHECK(!strcmp(a->method, b->method) && !a->sql == !b->sql && (!a->sql || !strcmp(a->sql, b->sql)), label,
           "it came back changed");
     CHECK(a->baseline_mean == b->baseline_mean && isnan(b->baseline_linear), label, "it came back changed");
+    CHECK(!a->cells == !b->cells, label, "it came back changed");
+    if (a->cells) {
+        const gp_cells *c = a->cells, *e = b->cells;
+        CHECK(c->shape.n == e->shape.n && c->shape.kernel == e->shape.kernel && c->shape.trend == e->shape.trend, label,
+              "its cells came back changed");
+        CHECK_BITS(c->shape.d, c->scale, e->scale, label);
+        CHECK_BITS(c->shape.n * c->shape.d, c->centres, e->centres, label);
+        CHECK_BITS(c->n_theta, c->theta, e->theta, label);
+        CHECK_BITS(c->n_mu, c->mu, e->mu, label);
+        CHECK_BITS(c->n_U, c->U, e->U, label);
+        CHECK_BITS(c->n_W, c->W, e->W, label);
+    }
     CHECK(json_equal(a->record, b->record) && json_equal(a->options, b->options), label, "it came back changed");
 }
 
@@ -236,7 +273,7 @@ static void check_close_predictions(const gp_model *a, const gp_model *b, const 
 static void every_form_comes_back(void **state)
 {
     (void)state;
-    static const sampler samplers[] = {sample_model, sample_nystrom, sample_linear, sample_exact};
+    static const sampler samplers[] = {sample_model, sample_cells, sample_nystrom, sample_linear, sample_exact};
     for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++) {
         gp_model *model = samplers[i](), *once = NULL, *twice = NULL;
         const char *label = model->form->name, *path = scratch_path("form.safetensors");
@@ -464,6 +501,22 @@ static void a_forged_file_of_any_form_is_refused(void **state)
         {sample_linear, {.from = "\"trend\":\"linear\"", .to = "\"trend\":\"constant\"", .expected = "was expected"}},
         {sample_linear, {.from = "\"d\":2", .to = "\"d\":999999", .expected = "was expected"}},
         {sample_linear, {.from = "\"form\":\"linear\"", .to = "\"form\":\"weights\"", .expected = "jitter"}},
+        {sample_cells, {.tensor = "cell_mu", .element = 1, .value = 70, .expected = "golden row"}},
+        {sample_cells, {.tensor = "cell_w", .element = 1, .value = NAN, .expected = "'cell_w'"}},
+        {sample_cells, {.tensor = "cell_w", .drop = true, .expected = "tensor 'cell_w' is missing"}},
+        {sample_cells, {.tensor = "cell_scale", .value = -1, .expected = "the scale of its cells is -1"}},
+        {sample_cells, {.tensor = "cell_jitter", .element = 1, .value = 1, .expected = "the jitter of cell 1 is 1"}},
+        {sample_cells, {.tensor = "cell_rows", .element = 2, .value = -3, .expected = "cell 2 has -3 rows"}},
+        {sample_cells, {.tensor = "cell_theta", .element = 1, .value = 900, .expected = "out of range"}},
+        {sample_cells, {.tensor = "cell_centres", .element = 1, .value = INFINITY, .expected = "'cell_centres'"}},
+        {sample_cells, {.from = "\"m\":[4,2,3]", .to = "\"m\":[4,2,4]", .expected = "was expected"}},
+        {sample_cells, {.from = "\"m\":[4,2,3]", .to = "\"m\":[4,5]", .expected = "was expected"}},
+        {sample_cells, {.from = "\"m\":[4,2,3]", .to = "\"m\":[4,0,3]", .expected = "inducing inputs of its cells"}},
+        {sample_cells, {.from = "\"m\":[4,2,3]", .to = "\"m\":[4,2,30000000000]", .expected = "of its cells"}},
+        {sample_cells, {.from = "\"m\":[4,2,3]", .to = "\"m\":7", .expected = "its cells"}},
+        {sample_cells, {.from = "\"cells\":{", .to = "\"rooms\":{", .expected = "has no place"}},
+        {sample_cells,
+         {.from = "\"cells\":{\"kernel\":\"", .to = "\"cells\":{\"kernel\":\"x", .expected = "its cells"}},
         {sample_exact, {.tensor = "x_train", .element = 2, .value = 9, .expected = "golden row"}},
         {sample_exact, {.tensor = "alpha", .element = 2, .value = 9, .expected = "golden row"}},
         {sample_exact, {.tensor = "alpha", .element = 2, .value = NAN, .expected = "'alpha'"}},
@@ -671,6 +724,7 @@ static void exhausted_memory_is_survived_at_every_allocation(void **state)
     (void)state;
     exhaust(sample_model);
     exhaust(sample_nystrom);
+    exhaust(sample_cells);
     exhaust(sample_linear);
     exhaust(sample_exact);
 }

@@ -30,6 +30,37 @@ bool gp_spec_describe(const gp_feature_spec *spec, json_t *object)
            json_object_set_new(object, "components", components) == 0 && whole;
 }
 
+bool gp_cells_describe(const gp_cells *cells, json_t *object)
+{
+    if (!cells) return true;
+    json_t *o = json_pack("{s:s, s:s, s:o}", "kernel", cells->shape.kernel->name, "trend",
+                          gp_trend_name(cells->shape.trend), "m", sizes_json(cells->m, cells->shape.n));
+    return json_object_set_new(object, "cells", o) == 0;
+}
+
+advgp_status gp_cells_claim(const json_t *metadata, gp_cells_shape *shape, size_t **m, advgp_error *err)
+{
+    const json_t *o = json_object_get(metadata, "cells"), *list = json_object_get(o, "m");
+    const char *kernel = json_string_value(json_object_get(o, "kernel"));
+    if (!o) return ADVGP_OK; // format 1 knows none, and a model of format 2 need not have any
+    size_t d = 0;
+    const size_t n = json_array_size(list);
+    shape->kernel = kernel ? gp_kernel_named(kernel) : NULL;
+    if (!shape->kernel || !n || n > GP_MODEL_CELLS_MAX) return gp_metadata_bad(err, "its cells");
+    json_t *as_model = json_pack("{s:I, s:O?}", "d", (json_int_t)shape->d, "trend", json_object_get(o, "trend"));
+    advgp_status st = as_model ? gp_metadata_d_and_trend(as_model, &d, &shape->trend, err)
+                               : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    json_decref(as_model);
+    if (st != ADVGP_OK) return st;
+    *m = gp_alloc(n, sizeof **m);
+    if (!*m) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    for (size_t i = 0; i < n; i++)
+        if (!gp_metadata_size(json_array_get(list, i), GP_MODEL_CELL_INDUCING_MAX, &(*m)[i]) || !(*m)[i])
+            return gp_metadata_bad(err, "the inducing inputs of its cells");
+    shape->n = n, shape->m = *m;
+    return ADVGP_OK;
+}
+
 void gp_spec_claims_fini(gp_spec_claims *c)
 {
     for (size_t b = 0; c->group_m && b < c->spec.n_components; b++) gp_free(c->group_m[b]);

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/status.h"
 #include "feature/features.h"
+#include "model/cells.h"
 
 #include <jansson.h>
 
@@ -21,3 +22,9 @@ typedef struct gp_spec_claims {
 // case. Nothing of the size that is claimed is allocated.
 advgp_status gp_spec_claim(const json_t *object, gp_spec_claims *claims, advgp_error *err);
 void gp_spec_claims_fini(gp_spec_claims *claims);
+
+// The cells of a model (cells.h): sets "cells"; NULL: it has none, and nothing is set.
+bool gp_cells_describe(const gp_cells *cells, json_t *object);
+// Reads "cells" into the shape, whose d is set: n (0: there is no such member), kernel, trend and m, which is *m, new,
+// and the caller's to free in any case.
+advgp_status gp_cells_claim(const json_t *metadata, gp_cells_shape *shape, size_t **m, advgp_error *err);

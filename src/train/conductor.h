@@ -26,6 +26,8 @@ typedef struct gp_conductor {
     advgp_status (*accept_stop)(const gp_training *t, advgp_error *err);
     advgp_status (*finish)(gp_training *t, size_t *rows, advgp_error *err); // the posterior, over how many rows it says
 
+    bool (*fits_cells)(const gp_training *t); // are cells tried, where the options want them?
+
     // The run that is replayed was stopped here, and resumed from the checkpoint that it wrote. What it did between the
     // two is void.
     bool (*at_checkpoint)(const gp_training *t);

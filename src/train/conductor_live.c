@@ -147,6 +147,12 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
     return finish_soon(t, few, (size_t)fewest, rows, err);
 }
 
+static bool fits_cells(const gp_training *t)
+{
+    (void)t;
+    return true;
+}
+
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
 static bool at_checkpoint(const gp_training *t)
@@ -168,4 +174,5 @@ const gp_conductor gp_conductor_live = {.components = components,
                                         .stop = gp_training_stop,
                                         .accept_stop = accept_stop,
                                         .finish = finish,
+                                        .fits_cells = fits_cells,
                                         .at_checkpoint = at_checkpoint};

@@ -115,6 +115,12 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
     }
 }
 
+// Where the model has none, they were not better, or someone stopped the run while they were fitted.
+static bool fits_cells(const gp_training *t)
+{
+    return feed_of(t)->cells > 0;
+}
+
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
 static bool at_checkpoint(const gp_training *t)
@@ -156,5 +162,6 @@ const gp_conductor gp_conductor_replay = {.components = components,
                                           .to_collections = to_collections,
                                           .accept_stop = accept_stop,
                                           .finish = finish,
+                                          .fits_cells = fits_cells,
                                           .at_checkpoint = at_checkpoint,
                                           .next_part = next_part};

@@ -73,6 +73,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
     memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
     memcpy(model->stats.b, stats->b, M * sizeof(double));
+    model->cells = t->cells, t->cells = NULL;
     model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
 
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
@@ -84,6 +85,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     if (record && t->result->jitter > 0) json_object_set_new(record, "posterior_jitter", json_real(t->result->jitter));
     if (record && t->result->counts.rolled_back)
         json_object_set_new(record, "rolled_back", json_integer((json_int_t)t->result->counts.rolled_back));
+    if (record && model->cells) json_object_set_new(record, "cells", json_integer((json_int_t)model->cells->shape.n));
     if (!record || json_object_update(model->record, record) < 0)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
     json_decref(record);

@@ -59,8 +59,7 @@ static void assign(gp_cmat X, gp_cmat Z, const double *norms, double *products, 
     }
 }
 
-// Lloyd's algorithm from the first m rows; a centre that loses all its rows stays where it is.
-static advgp_status lloyd(gp_cmat X, size_t m, double *Z, advgp_error *err)
+advgp_status gp_kmeans(gp_cmat X, size_t m, double *Z, advgp_error *err)
 {
     const size_t d = X.cols;
     double *work = gp_alloc(m + CHUNK * m + m * d + m, sizeof(double));
@@ -132,7 +131,7 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample
         *n = distinct < m ? distinct : m;
         memcpy(Z, reader.X, *n * d * sizeof *Z);
         const gp_cmat X = gp_cmat_of(reader.X, distinct, d);
-        if (start == GP_START_KMEANS && distinct > *n) st = lloyd(X, *n, Z, err);
+        if (start == GP_START_KMEANS && distinct > *n) st = gp_kmeans(X, *n, Z, err);
         if (start == GP_START_GREEDY && distinct > *n) st = greedy(X, *n, kernel, length_scale, shards->seed, Z, err);
     }
     gp_reader_fini(&reader);

@@ -13,6 +13,10 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample
                                 const gp_kernel *kernel, double length_scale, double **out, size_t *n,
                                 advgp_error *err);
 
+// Lloyd's algorithm from the first m <= X.rows rows: Z (m x d) are the centres. A centre that loses all its rows stays
+// where it is. It can be ended as the choice above.
+advgp_status gp_kmeans(gp_cmat X, size_t m, double *Z, advgp_error *err);
+
 // m <= X.rows rows, each chosen to explain the most of what those before left, under the kernel with one length-scale
 // for all inputs: rows[m] are their places in X, in the order of choice. Takes X.rows by m doubles.
 advgp_status gp_inducing_greedy(gp_cmat X, size_t m, const gp_kernel *kernel, double length_scale, uint64_t seed,

@@ -1,4 +1,4 @@
-// train.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish.
+// train.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish, cells.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "train/conductor.h"
@@ -60,8 +60,10 @@ advgp_status gp_training_run(const gp_train_request *request, gp_training_steps 
         if (st != ADVGP_OK || !t.conductor->at_checkpoint(&t)) break;
         st = t.conductor->next_part(&t, err);
     }
+    if (st == ADVGP_OK) st = gp_training_fit_cells(&t, err);
     if (st == ADVGP_OK) st = make_model(&t, request, finish_rows, model, err);
     gp_training_end_run(&t);
+    gp_cells_free(t.cells);
     gp_learner_free(t.learner);
     gp_free(t.views);
     gp_reader_fini(&t.reader);

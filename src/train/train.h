@@ -14,10 +14,16 @@
 #include "store/modelfile.h"
 #include "train/inducing.h"
 
+enum { GP_CELLS_MAX = 10000 }; // that may be asked for
+#define GP_CELLS_AUTO ((size_t)-1)
+
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
     size_t components; // 0: pilots choose
+    size_t cells;      // local processes beside the global one (cells.c); 0: none; GP_CELLS_AUTO: as many as pay
     const gp_kernel *kernel;
+    bool kernel_open;  // nobody named it: where the evidence of kernels can be had (method exact), the best is taken
+    bool course_asked; // an option was given that only the course of advgp has, so method auto is advgp
     const gp_map *map;
     size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
@@ -113,6 +119,8 @@ typedef struct gp_train_result {
     // Where the time went: seconds of each act, and the share of the workers' time that was spent waiting.
     double step_cpu; // seconds of CPU
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
+    double cells_seconds;
+    size_t cells; // in the model
     size_t workers;
     double waiting_share;
     double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none

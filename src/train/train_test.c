@@ -191,7 +191,7 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train(&o, NULL, &r);
-    assert_int_equal(r.assessment.scored, GP_SCORED_TRAINING);
+    assert_int_equal(r.assessment.scored, GP_SCORED_LEFT_OUT);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
     assert_true(r.assessment.coverage[2] >= 0.88);
@@ -246,7 +246,7 @@ static void linear_regression_is_the_least_squares_solution(void **state)
     }
     for (size_t k = 0; k <= D; k++) assert_true(fabs(gradient[k]) < 1e-9);
     gp_linear line;
-    must(gp_linear_line(&reader, &line, &err), &err); // the same without its covariance
+    must(gp_linear_line(&reader, false, &line, &err), &err); // the same without its covariance
     assert_memory_equal(fit.coef, line.coef, (D + 1) * sizeof(double));
     assert_memory_equal(&fit.variance, &line.variance, sizeof(double));
     gp_linear_fini(&line);
@@ -309,7 +309,7 @@ static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
     gp_shards *shards = gp_memory_shards_take(builder);
     must(gp_reader_new(shards, 5, &reader, &err), &err);
     must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
-    must(gp_linear_line(&reader, &line, &err), &err);
+    must(gp_linear_line(&reader, false, &line, &err), &err);
     assert_int_equal(fit.rank, ROWS - 1);
     assert_int_equal(line.rank, fit.rank);
     for (size_t k = 0; k <= COLUMNS; k++) assert_true(fabs(fit.coef[k] - line.coef[k]) < 1e-9);
@@ -318,6 +318,67 @@ static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
     gp_linear_fini(&fit);
     gp_reader_fini(&reader);
     gp_shards_free(shards);
+}
+
+// Rows of `columns` inputs but that number `without`, as shards and the line through them, with left_out.
+static void line_of(size_t n, size_t columns, const double *X, const double *y, const double *w, size_t without,
+                    gp_shards **shards, gp_reader *reader, gp_linear *line)
+{
+    unsigned char part[64];
+    size_t source_row[64], kept = 0;
+    double *x = doubles(n * columns), targets[64], weights[64];
+    for (size_t i = 0; i < n; i++) {
+        if (i == without) continue;
+        memcpy(x + kept * columns, X + i * columns, columns * sizeof *x);
+        targets[kept] = y[i], weights[kept] = w[i], part[kept] = GP_TRAIN, source_row[kept] = kept;
+        kept++;
+    }
+    advgp_error err;
+    gp_memory_builder *builder;
+    const gp_rows rows = {
+        .n = kept, .d = columns, .X = x, .y = targets, .w = weights, .part = part, .source_row = source_row};
+    must(gp_memory_builder_new(columns, 1, true, true, 1, &builder, &err), &err);
+    must(gp_memory_builder_add(builder, &rows, &err), &err);
+    *shards = gp_memory_shards_take(builder);
+    must(gp_reader_new(*shards, 64, reader, &err), &err);
+    must(gp_linear_line(reader, true, line, &err), &err);
+    free(x);
+}
+
+// Weights and a row of weight 0 included; more rows than columns, and fewer.
+static void a_line_without_a_row_is_that_of_the_others(void **state)
+{
+    (void)state;
+    enum { ROWS = 20, COLUMNS_MAX = 40 };
+    static const size_t columns[] = {3, COLUMNS_MAX};
+    gp_rng rng = gp_rng_seeded(9, 0);
+    double X[ROWS * COLUMNS_MAX], y[ROWS], w[ROWS];
+    for (size_t i = 0; i < ROWS * COLUMNS_MAX; i++) X[i] = gp_rng_normal(&rng);
+    for (size_t i = 0; i < ROWS; i++) y[i] = gp_rng_normal(&rng), w[i] = i == 4 ? 0 : 0.5 + gp_rng_uniform(&rng);
+    for (size_t c = 0; c < 2; c++) {
+        gp_shards *shards, *others;
+        gp_reader reader, other_reader;
+        gp_linear line, other;
+        gp_batch rows;
+        advgp_error err;
+        size_t row = 0;
+        line_of(ROWS, columns[c], X, y, w, ROWS, &shards, &reader, &line);
+        must(gp_reader_ring(&reader, (gp_ring){0}, 0, ROWS, &rows, &err), &err);
+        for (size_t i = 0; i < ROWS; i++) { // in the order of the reader, which is shuffled
+            size_t which = 0;
+            while (y[which] != rows.y[i]) which++;
+            if (w[which] == 0) continue;
+            line_of(ROWS, columns[c], X, y, w, which, &others, &other_reader, &other);
+            const double expected = gp_linear_predict(&other, X + which * columns[c]), says = line.left_out[row++];
+            if (fabs(says - expected) > 1e-8) fail_msg("row %zu: %g, but the others say %g", which, says, expected);
+            gp_linear_fini(&other);
+            gp_reader_fini(&other_reader);
+            gp_shards_free(others);
+        }
+        gp_linear_fini(&line);
+        gp_reader_fini(&reader);
+        gp_shards_free(shards);
+    }
 }
 
 static void training_without_memory_fails_cleanly_at_every_call(void **state)
@@ -357,6 +418,7 @@ int main(void)
         cmocka_unit_test(linear_regression_is_the_least_squares_solution),
         cmocka_unit_test(a_refinement_that_cannot_begin_is_told),
         cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
+        cmocka_unit_test(a_line_without_a_row_is_that_of_the_others),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // training.h: a sparse training under way, for the methods that share it: defaults, pilots, steps, finish, assessment.
 // They differ in the steps. Each act has a file of its own; train.c calls them in their order.
 #pragma once
+#include "model/cells.h"
 #include "run/run.h"
 #include "train/checkpoint.h"
 #include "train/evaluator.h"
@@ -39,6 +40,7 @@ typedef struct gp_training {
     gp_run_state state;
     size_t next_eval;
     double last_save;
+    gp_cells *cells;   // NULL: none
     double last_words; // until when an interrupted run waits for what workers of other processes sum for its finish
     bool undecided;    // someone asked to stop while pilots ran
 } gp_training;
@@ -85,6 +87,9 @@ void gp_training_end_run(gp_training *training);
 advgp_status gp_training_versions(gp_training *training, advgp_error *err);
 // finish.c: polish and finish pass. *rows: that it took.
 advgp_status gp_training_finish(gp_training *training, size_t *rows, advgp_error *err);
+// cells.c: local processes in cells of the input space, if held-out rows agree: then the learner's q(w) and noise are
+// those of the joint posterior.
+advgp_status gp_training_fit_cells(gp_training *training, advgp_error *err);
 // What was learned and how good it is, into the new model.
 advgp_status gp_training_fill_model(gp_training *training, gp_model *model, size_t finish_rows, advgp_error *err);
 

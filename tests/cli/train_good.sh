@@ -221,15 +221,15 @@ before=$(state)
 good 'dry run' 'would train' 'x1' -- train in/good.csv "${y[@]}" --dry-run -o out/dry.safetensors --log out/log --checkpoint out/c
 [[ $(state) == "$before" ]] || tell "--dry-run wrote: $(ls -R out)"
 good 'dry run in JSON' -- train in/good.csv "${y[@]}" --dry-run --json -o out/dry.safetensors
-[[ $(number training_rows) -gt 0 && $(number target/name) == y && $(number method) == advgp && $(number model) == out/dry.safetensors ]] ||
+[[ $(number training_rows) -gt 0 && $(number target/name) == y && $(number method) == exact && $(number model) == out/dry.safetensors ]] ||
   tell "--dry-run --json: $(cat said.out)"
 [[ $(wc -l <said.out) == 1 && $(state) == "$before" ]] || tell "--dry-run --json: more than an object, or something written"
 
 # What is said is so.
 table 600 >in/600.csv
 said=(--target y -m 5 --components 1 --epochs 2 -o out/said.safetensors)
-good 'nothing held out' '600 training rows: none are held out' -- train in/600.csv "${said[@]}" --validation 0
-good 'too few to hold out' 'training rows: too few to hold some out' -- train in/good.csv "${said[@]}"
+good 'nothing held out' '600 training rows, each left out in turn' -- train in/600.csv "${said[@]}" --validation 0
+good 'too few to hold out' 'training rows, each left out in turn' -- train in/good.csv "${said[@]}"
 awk -F, -v OFS=, 'NR == 1 { $4 = "flag" } NR > 1 { $4 = NR % 2 ? "yes" : "no" } 1' in/600.csv >in/flags.csv
 good 'yes and no' -- train in/flags.csv "${said[@]}" -q
 printf 'x1,x2,flag\n0.1,0.2,no\n0.3,0.4,maybe\n' >in/maybe.csv

@@ -1,0 +1,361 @@
+// cells.c: the act after the finish: local processes in cells of the input space beside the global one (model/cells.h),
+// kept only if held-out rows are predicted better. docs/math.md 10.
+//
+// Everything here is a function of the parameters, the rows and the seed: tasks are cells, each with a place of its own
+// for what it finds, so neither the number of threads nor who was faster changes a bit.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "linalg/interrupt.h"
+#include "run/crew.h"
+#include "train/cell_sums.h"
+#include "train/conductor.h"
+#include "train/inducing.h"
+#include "train/local_fit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// By measurement (kin40k, protein, pol, nyctaxi, california_housing): a cell for some 600 training rows, then for 300,
+// a hundred inducing inputs each, whose positions matter more than their number; 25 iterations are most of the gain.
+enum { AUTO_ROWS_MIN = 5000, AUTO_MAX = 256, AUTO_CELL_ROWS = 600 };
+enum { INDUCING = 100, ITERATIONS = 25, FIT_ROWS = 2000, CELL_ROWS_MIN = 100 };
+enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };
+static const double sample_surplus = 1.3; // cells differ in size
+
+// Rows, and what is known of them whatever the cells.
+typedef struct fitting {
+    gp_training *t;
+    size_t threads;
+    gp_predictor *global;
+    double *scale;    // [d]: relevance
+    gp_reader sample; // rows that cells are chosen from and fitted to
+    gp_batch rows;    // the same, with residuals of the global part as targets
+    double *residual; // [rows]
+    double *distances;
+    size_t *which, *order, *first; // [rows], [rows], [cells + 1]: rows by cell
+    gp_cells *cells;               // that are being fitted
+} fitting;
+
+// Cells with all that a model needs of them.
+typedef struct candidate {
+    gp_cells *cells;
+    double *theta; // the global part in the joint posterior
+    double neg_elbo, rmse;
+} candidate;
+
+static advgp_status crew(fitting *f, size_t n, gp_task task, advgp_error *err)
+{
+    return gp_crew_do(f->threads, n, task, f, f->t->conductor->stop, f->t, err);
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+// The root of the sum over components of a0^2 eta: how much an input matters to the global part.
+static void set_relevance(const gp_learner *l, double *scale)
+{
+    for (size_t k = 0; k < l->spec.d; k++) {
+        double sum = 0;
+        for (size_t b = 0; b < l->f->n_components; b++) {
+            const double *p = l->theta + l->f->components[b].param;
+            sum += exp(2 * p[0] + p[1 + k]);
+        }
+        scale[k] = sqrt(sum);
+    }
+}
+
+static advgp_status take_residuals(void *ctx, size_t task, advgp_error *err)
+{
+    fitting *f = ctx;
+    const size_t first = task * PREDICT_ROWS, left = f->rows.X.rows - first;
+    const gp_batch part = gp_batch_part(f->rows, first, left < PREDICT_ROWS ? left : PREDICT_ROWS);
+    double *out = f->residual + first;
+    gp_predict_work *work = NULL;
+    advgp_status st = gp_predict_work_new(f->global, 0, &work, err);
+    if (st == ADVGP_OK) st = gp_predict(f->global, work, part.X, out, NULL, NULL, err);
+    for (size_t i = 0; st == ADVGP_OK && i < part.X.rows; i++) out[i] = part.y[i] - out[i];
+    gp_predict_work_free(work);
+    return st;
+}
+
+// Shards are shuffled, so the first rows are a random sample.
+static advgp_status take_sample(fitting *f, size_t n_cells, advgp_error *err)
+{
+    const gp_training *t = f->t;
+    const double wanted = fmax(SAMPLE_MIN, sample_surplus * FIT_ROWS * (double)n_cells);
+    const size_t d = t->shards->d, n = (size_t)fmin((double)t->n_train, wanted);
+    advgp_status st = gp_memory_check(((double)d + 5) * (double)n * sizeof(double), "the rows of cells",
+                                      "use fewer {cells}", err);
+    if (st == ADVGP_OK) st = gp_reader_new(t->shards, n, &f->sample, err);
+    if (st != ADVGP_OK) return st;
+    f->residual = gp_alloc(n, sizeof(double));
+    f->scale = gp_alloc(d + n_cells, sizeof(double));
+    f->which = gp_alloc(2 * n + n_cells + 1, sizeof *f->which);
+    if (!f->residual || !f->scale || !f->which)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %zu cells", n_cells);
+    f->distances = f->scale + d;
+    f->order = f->which + n, f->first = f->order + n;
+    set_relevance(t->learner, f->scale);
+    st = gp_reader_ring(&f->sample, (gp_ring){0}, 0, n, &f->rows, err);
+    if (st == ADVGP_OK) st = gp_predictor_new(&t->learner->spec, t->learner->theta, &f->global, err);
+    if (st == ADVGP_OK) st = crew(f, (n + PREDICT_ROWS - 1) / PREDICT_ROWS, take_residuals, err);
+    f->rows.y = f->residual;
+    return st;
+}
+
+static void fitting_fini(fitting *f)
+{
+    gp_predictor_free(f->global);
+    gp_reader_fini(&f->sample);
+    gp_free(f->residual);
+    gp_free(f->scale);
+    gp_free(f->which);
+}
+
+// ---- where the cells are --------------------------------------------------------------------------------------------
+
+// Centres by k-means of X (rows of d) in inputs that are scaled by relevance.
+static advgp_status scaled_kmeans(gp_cmat X, const double *scale, size_t n, double *centres, advgp_error *err)
+{
+    const size_t d = X.cols;
+    double *scaled = gp_alloc(X.rows * d, sizeof *scaled);
+    if (!scaled) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu centres", n);
+    for (size_t i = 0; i < X.rows; i++)
+        for (size_t k = 0; k < d; k++) scaled[i * d + k] = scale[k] * X.p[i * X.ld + k];
+    const advgp_status st = gp_kmeans(gp_cmat_of(scaled, X.rows, d), n, centres, err);
+    for (size_t i = 0; i < n * d; i++) centres[i] /= scale[i % d];
+    gp_free(scaled);
+    return st;
+}
+
+static advgp_status sort_rows(fitting *f, size_t n, const double *centres, advgp_error *err)
+{
+    gp_cell_finder *finder = NULL;
+    const advgp_status st = gp_cell_finder_new(n, f->rows.X.cols, f->scale, centres, &finder, err);
+    if (st == ADVGP_OK) gp_cell_sort(finder, f->rows.X, f->which, f->order, f->first, f->distances);
+    gp_cell_finder_free(finder);
+    return st;
+}
+
+// Centres with too few rows are left out, their rows go to the nearest others, until every cell has enough.
+static advgp_status choose_centres(fitting *f, size_t *n, double *centres, advgp_error *err)
+{
+    const size_t d = f->rows.X.cols, wanted = KMEANS_ROWS * *n > SAMPLE_MIN ? KMEANS_ROWS * *n : SAMPLE_MIN;
+    const size_t looked_at = wanted < f->rows.X.rows ? wanted : f->rows.X.rows;
+    const double least = CELL_ROWS_MIN * fmin(1, (double)f->rows.X.rows / (double)f->t->n_train);
+    if (*n > looked_at) *n = looked_at;
+    advgp_status st = scaled_kmeans(gp_cmat_part(f->rows.X, 0, 0, looked_at, d), f->scale, *n, centres, err);
+    for (size_t before = *n + 1; st == ADVGP_OK && *n < before;) {
+        size_t kept = 0;
+        before = *n;
+        st = sort_rows(f, *n, centres, err);
+        for (size_t i = 0; st == ADVGP_OK && i < before; i++)
+            if ((double)(f->first[i + 1] - f->first[i]) >= least)
+                memmove(centres + kept++ * d, centres + i * d, d * sizeof *centres);
+        *n = kept ? kept : 1; // one cell is the whole table, however small
+    }
+    return st;
+}
+
+static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
+{
+    const gp_learner *l = f->t->learner;
+    const size_t d = f->rows.X.cols;
+    double *centres = gp_alloc(n * d, sizeof *centres);
+    size_t *m = gp_alloc(n, sizeof *m);
+    advgp_status st = centres && m ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    if (st == ADVGP_OK) st = choose_centres(f, &n, centres, err);
+    for (size_t c = 0; st == ADVGP_OK && c < n; c++) {
+        const size_t half = (f->first[c + 1] - f->first[c]) / 2;
+        m[c] = half < 1 ? 1 : half < INDUCING ? half : INDUCING;
+    }
+    const gp_cells_shape shape = {.n = n, .d = d, .M_g = l->layout.M, .kernel = f->t->options->kernel, .m = m};
+    if (st == ADVGP_OK) // the sums, the cells and those to compare with
+        st = gp_memory_check(3 * gp_arrow_bytes(&shape), "the posterior of cells", "use fewer {cells}", err);
+    if (st == ADVGP_OK) st = gp_cells_new(&shape, &f->cells, err);
+    if (st == ADVGP_OK) {
+        memcpy(f->cells->centres, centres, n * d * sizeof *centres);
+        memcpy(f->cells->scale, f->scale, d * sizeof *f->scale);
+    }
+    gp_free(centres);
+    gp_free(m);
+    return st;
+}
+
+// ---- local parts ----------------------------------------------------------------------------------------------------
+
+// Half of the residuals' variance is signal; length-scales as the global part has them, by amplitude.
+static advgp_status start_cell(const fitting *f, size_t c, gp_batch rows, advgp_error *err)
+{
+    const gp_learner *l = f->t->learner;
+    const size_t d = rows.X.cols, n = rows.X.rows;
+    double *theta = f->cells->theta + f->cells->theta_at[c];
+    double variance = 1e-12, amplitude = 0;
+    for (size_t i = 0; i < n; i++) variance += rows.y[i] * rows.y[i] / (double)n;
+    for (size_t b = 0; b < l->f->n_components; b++) amplitude += exp(2 * l->theta[l->f->components[b].param]);
+    theta[0] = theta[1] = 0.5 * log(0.5 * variance);
+    for (size_t k = 0; k < d; k++) theta[2 + k] = 2 * log(f->scale[k]) - log(amplitude);
+    return scaled_kmeans(rows.X, f->scale, f->cells->m[c], theta + 2 + d, err);
+}
+
+static advgp_status fit_cell(void *ctx, size_t c, advgp_error *err)
+{
+    fitting *f = ctx;
+    const size_t d = f->rows.X.cols, all = f->first[c + 1] - f->first[c], n = all < FIT_ROWS ? all : FIT_ROWS;
+    const size_t *order = f->order + f->first[c];
+    double *X = gp_alloc(n * (d + 2), sizeof *X);
+    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", n);
+    double *y = X + n * d, *w = y + n;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(X + i * d, f->rows.X.p + order[i] * f->rows.X.ld, d * sizeof *X);
+        y[i] = f->rows.y[order[i]];
+        w[i] = f->rows.w ? f->rows.w[order[i]] : 1;
+    }
+    const gp_batch rows = {gp_cmat_of(X, n, d), y, f->rows.w ? w : NULL};
+    advgp_status st = start_cell(f, c, rows, err);
+    if (st == ADVGP_OK) st = gp_local_fit(f->cells, c, rows, ITERATIONS, err);
+    gp_free(X);
+    return gp_interrupt_status(st, "the fit of a cell", err);
+}
+
+// ---- candidates -----------------------------------------------------------------------------------------------------
+
+static void candidate_fini(candidate *c)
+{
+    gp_cells_free(c->cells);
+    gp_free(c->theta);
+    *c = (candidate){0};
+}
+
+// All rows once more for the arrow; the best noise, and the posterior there.
+static advgp_status join(fitting *f, candidate *c, advgp_error *err)
+{
+    const gp_learner *l = f->t->learner;
+    const gp_cell_sums_options o = {.shards = f->t->shards,
+                                    .global = gp_predictor_features(f->global),
+                                    .threads = f->threads,
+                                    .stop = f->t->conductor->stop,
+                                    .stop_ctx = f->t};
+    gp_arrow *arrow = NULL;
+    gp_interrupt scope;
+    advgp_status st = gp_cell_sums(&o, c->cells, &arrow, err);
+    gp_interrupt_open(&scope, f->t->conductor->stop, f->t);
+    if (st == ADVGP_OK) st = gp_arrow_best_noise(arrow, &l->stats, &c->theta[0], err);
+    if (st == ADVGP_OK)
+        st = gp_arrow_posterior(arrow, &l->stats, c->theta[0], c->theta + l->layout.n_rest, c->theta + l->layout.U,
+                                c->cells, &c->neg_elbo, err);
+    st = gp_interrupt_status(st, "the posterior of cells", err);
+    (void)gp_interrupt_close(&scope);
+    gp_arrow_free(arrow);
+    return st;
+}
+
+static advgp_status score(const fitting *f, const gp_predictor *p, double *rmse, advgp_error *err)
+{
+    gp_score sums;
+    const advgp_status st = gp_score_rows(p, &f->t->reader, GP_STOP, 0, f->t->schema, &sums, err);
+    *rmse = gp_score_rmse(&sums);
+    return st;
+}
+
+// About n cells: where they are, their local parts, the joint posterior, and how good it is on held-out rows.
+static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_error *err)
+{
+    const gp_learner *l = f->t->learner;
+    gp_predictor *p = NULL;
+    char said[80];
+    *c = (candidate){.theta = gp_alloc(l->layout.size, sizeof(double))};
+    if (!c->theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", l->layout.size);
+    memcpy(c->theta, l->theta, l->layout.size * sizeof(double));
+    advgp_status st = place_cells(f, n, err);
+    if (st == ADVGP_OK) {
+        snprintf(said, sizeof said, "cells: %zu local processes", f->cells->shape.n);
+        gp_training_phase(f->t, said);
+        st = crew(f, f->cells->shape.n, fit_cell, err);
+    }
+    c->cells = f->cells, f->cells = NULL;
+    if (st == ADVGP_OK) st = join(f, c, err);
+    if (st == ADVGP_OK) st = gp_cells_predictor_new(&l->spec, c->theta, c->cells, &p, err);
+    if (st == ADVGP_OK) st = score(f, p, &c->rmse, err);
+    gp_predictor_free(p);
+    return st;
+}
+
+// The better one, by held-out rows, in `best`; the other is gone.
+static bool keep_better(candidate *best, candidate *other)
+{
+    const bool better = !best->cells || other->rmse < best->rmse;
+    candidate *loser = better ? best : other;
+    candidate_fini(loser);
+    if (better) *best = *other, *other = (candidate){0};
+    return better;
+}
+
+// Some cells; then, where they pay, twice as many.
+static advgp_status fit_auto(fitting *f, size_t n, candidate *best, advgp_error *err)
+{
+    candidate finer = {0};
+    double global;
+    advgp_status st = score(f, f->global, &global, err);
+    if (st == ADVGP_OK) st = fit_candidate(f, n, best, err);
+    if (st != ADVGP_OK) return st;
+    if (!(best->rmse < global)) {
+        candidate_fini(best);
+        return ADVGP_OK;
+    }
+    st = 2 * n <= AUTO_MAX ? fit_candidate(f, 2 * n, &finer, err) : ADVGP_OK;
+    if (st == ADVGP_OK && finer.cells) (void)keep_better(best, &finer);
+    candidate_fini(&finer);
+    return st;
+}
+
+static void adopt(gp_training *t, candidate *c)
+{
+    gp_learner *l = t->learner;
+    memcpy(l->theta, c->theta, l->layout.size * sizeof(double));
+    t->cells = c->cells, c->cells = NULL;
+    t->result->cells = t->cells->shape.n;
+    t->result->neg_elbo = c->neg_elbo;
+}
+
+// ---- the act --------------------------------------------------------------------------------------------------------
+
+// How many cells to begin with; 0: none.
+static size_t n_wanted(const gp_training *t)
+{
+    const gp_train_result *r = t->result;
+    const size_t asked = t->options->cells;
+    const bool in_hurry = r->interrupted || r->stopped == GP_STOPPED_INTERRUPTED || r->stopped == GP_STOPPED_TIME;
+    if (!asked || in_hurry || !t->conductor->fits_cells(t)) return 0;
+    if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
+    if (t->n_train < AUTO_ROWS_MIN || !gp_training_held_out_decides(t)) return 0;
+    const size_t n = t->n_train / AUTO_CELL_ROWS;
+    return n < AUTO_MAX ? n : AUTO_MAX;
+}
+
+advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
+{
+    const size_t n = n_wanted(t);
+    const double start = gp_clock_wall();
+    fitting f = {.t = t, .threads = t->conductor->threads(t) ? t->workers : gp_cores()};
+    candidate best = {0};
+    advgp_error why = {0};
+    if (!n) return ADVGP_OK;
+    const bool alone = t->options->cells != GP_CELLS_AUTO;
+    advgp_status st = take_sample(&f, alone ? n : 2 * n, &why);
+    if (st == ADVGP_OK) st = alone ? fit_candidate(&f, n, &best, &why) : fit_auto(&f, n, &best, &why);
+    if (st == ADVGP_OK && best.cells) adopt(t, &best);
+    if (st == ADVGP_ENUMERIC) // the global model stands without them
+        st = gp_notes_add(t->notes, err, 1, "no cells: %s", why.text);
+    else if (st == ADVGP_ESTOPPED && t->conductor->accept_stop(t, err) == ADVGP_OK)
+        t->result->interrupted = true, gp_training_save(t), st = ADVGP_OK; // no checkpoint has the steps
+    else if (st != ADVGP_OK && err)
+        *err = why;
+    candidate_fini(&best);
+    gp_cells_free(f.cells);
+    fitting_fini(&f);
+    t->result->cells_seconds = gp_clock_wall() - start;
+    return st;
+}
