@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// By measurement (docs/intervals.md): more inducing inputs, steps or rows gain 1 to 3 % of the interval's score for
-// several times the time. Rows are a random sample of the training rows, bounded so that they fit beside the model.
+// Small beside the model of the mean: a scale needs less detail. Rows are a random sample of the training rows, bounded
+// so that they fit beside the model.
 enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
 enum { ROWS_MAX = 100000, NUMBERS_MAX = 1 << 23, ROWS_MIN = 100 };
 enum { HELD_OUT_MIN = 100, JUDGED_ROWS = 20000 }; // of each half: fewer cannot tell
