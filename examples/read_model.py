@@ -92,6 +92,12 @@ def exact(meta, t, X):
 
 FORMS = {'weights': weights, 'linear': linear, 'exact': exact}
 
+def noise(meta, t, X):  # its variance: one for all rows, or by a second model, of the logarithm of the scale
+    if 'noise' not in meta: return np.exp(2 * t['ln_sigma'])
+    own = {name[6:]: v for name, v in t.items() if name.startswith('noise.')}
+    ln_s = own['y_mean'] + own['y_scale'] * weights(meta['noise'], own, X)[0]
+    return np.exp(2 * np.clip(ln_s, *own['range']))
+
 def scores(t, level):  # the ends of an interval, in sd_y
     grid = np.linspace(0, 1, 1001)
     if 'calibration_tails' not in t:  # format 1
@@ -109,9 +115,9 @@ def predict(path, rows, level):
     ends = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
     X = np.fmin(np.fmax(X, ends[:, 0]), ends[:, 1])
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, (X - t['x_mean']) / t['x_scale'])
-    var_f = np.maximum(0, var_f)
+    var_f, var_n = np.maximum(0, var_f), noise(meta, t, (X - t['x_mean']) / t['x_scale'])
     mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)
-    sd_y = t['y_scale'] * np.sqrt(var_f + np.exp(2 * t['ln_sigma']))
+    sd_y = t['y_scale'] * np.sqrt(var_f + var_n)
     lo, hi = scores(t, level)
     least, most = np.array(meta['schema'].get('bounds', [None, None]), float)
     cut = lambda v: np.fmin(np.fmax(v, least), most)

@@ -44,6 +44,10 @@ for method in linear mean 'exact' 'exact --trend none' 'exact --trend constant -
   train --method $method
   check "method $method"
 done
+train -m 15 --epochs 20 --noise varying
+check 'noise that varies'
+train --method exact --noise varying
+check 'method exact, noise that varies'
 awk -F, -v OFS=, '{ print $0, NR == 1 ? "w" : NR % 3 + 1 }' t.csv > w.csv
 "$advgp" train w.csv --target y --weights w --method exact -o m.safetensors -q > /dev/null || exit 1
 check 'method exact, weighted'

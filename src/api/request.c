@@ -102,6 +102,9 @@ gp_train_options gp_request_train(const gp_options *o)
         .rank = (size_t)gp_options_int(o, "rank"),
         .groups = (size_t)gp_options_int(o, "groups"),
         .trend = trend_of(o),
+        .noise = gp_options_is(o, "noise", "constant")  ? GP_NOISE_CONSTANT
+                 : gp_options_is(o, "noise", "varying") ? GP_NOISE_VARYING
+                                                        : GP_NOISE_AUTO,
         .start = start < N_STARTS ? starts[start].start : GP_START_KMEANS,
         .start_rows = (size_t)gp_options_int(o, "start-rows"),
         .batch = (size_t)gp_options_int(o, "batch"),

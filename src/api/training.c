@@ -176,6 +176,7 @@ static uint64_t bits_of(const gp_model *m)
     uint64_t h = XXH3_64bits(m->theta, m->layout.size * sizeof(double));
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
+    if (m->noise) h = XXH3_64bits_withSeed(m->noise->theta, m->noise->layout.size * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->calibration_tails, sizeof m->calibration_tails, h);
     return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
 }

@@ -100,6 +100,24 @@ void gp_invert_upper(gp_mat R)
     }
 }
 
+// Panel by panel from the top: with R = [D B; 0 T] the first rows of R R^T are [D D^T + B B^T, B T^T].
+void gp_upper_square(gp_mat R)
+{
+    const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);
+    for (size_t i = 0; i < n && !(step < n && gp_interrupted()); i += step) {
+        const size_t b = least(step, n - i), after = n - i - b;
+        const gp_mat corner = gp_mat_part(R, i, i, b, b), beside = gp_mat_part(R, i, i + b, b, after);
+        const lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)b, corner.p, (lapack_int)R.ld);
+        assert(info == 0);
+        (void)info;
+        if (!after) break;
+        gp_mat_mirror_upper(corner);
+        gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(beside), gp_ro(beside), 1, corner);
+        gp_trmm_right(GP_UPPER, GP_TRANSPOSED, gp_cmat_part(gp_ro(R), i + b, i + b, after, after), beside);
+    }
+    gp_mat_mirror_upper(R);
+}
+
 double gp_log_diagonal(gp_cmat R)
 {
     double sum = 0;

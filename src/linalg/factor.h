@@ -18,6 +18,9 @@ bool gp_cholesky(gp_mat K);
 // R = R^-1 for upper triangular R with a non-zero diagonal; the strict lower part is neither read nor written.
 void gp_invert_upper(gp_mat R);
 
+// R = R R^T for upper triangular R, both triangles filled; the strict lower part is not read.
+void gp_upper_square(gp_mat R);
+
 // sum of ln R_ii
 double gp_log_diagonal(gp_cmat R);
 

@@ -66,6 +66,40 @@ static void the_reverse_factor_is_upper_and_multiplies_back(void **state)
     }
 }
 
+static void squares_of_triangles_and_their_factors_lead_back(void **state)
+{
+    (void)state;
+    static const size_t orders[] = {0, 1, 2, 7, 33, 130};
+    gp_rng rng = gp_rng_seeded(9, 4);
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        const size_t n = orders[k];
+        double *R = doubles(n * n + 1), *square = doubles(n * n + 1);
+        for (size_t i = 0; i < n * n; i++) R[i] = square[i] = gp_rng_normal(&rng) + (i % (n + 1) == 0 ? 10 : 0);
+        gp_upper_square(gp_mat_of(square, n, n)); // what is below the diagonal is not read
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t l = i > j ? i : j; l < n; l++) sum += R[i * n + l] * R[j * n + l];
+                CHECK(fabs(square[i * n + j] - sum) <= 1e-12 * (double)n * 100, "square", "%zu, %zu", i, j);
+            }
+        double *G = doubles(n * n + 1);
+        memcpy(G, square, n * n * sizeof *G);
+        assert_true(gp_cholesky(gp_mat_of(G, n, n)));
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t l = 0; l <= i && l <= j; l++) sum += G[i * n + l] * G[j * n + l];
+                CHECK(fabs(square[i * n + j] - sum) <= 1e-12 * (double)n * 100, "factor", "%zu, %zu", i, j);
+                CHECK(j <= i || G[i * n + j] == 0, "factor", "%g above the diagonal", G[i * n + j]);
+            }
+        if (n) {
+            square[n * n - 1] = -1;
+            assert_false(gp_cholesky(gp_mat_of(square, n, n)));
+        }
+        free(R), free(square), free(G);
+    }
+}
+
 static void a_matrix_that_is_not_positive_is_refused_with_its_pivot(void **state)
 {
     (void)state;
@@ -237,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reverse_factor_is_upper_and_multiplies_back),
+        cmocka_unit_test(squares_of_triangles_and_their_factors_lead_back),
         cmocka_unit_test(a_matrix_that_is_not_positive_is_refused_with_its_pivot),
         cmocka_unit_test(the_ladder_climbs_by_tens_up_to_a_hundredth),
         cmocka_unit_test(the_ladder_stops_at_the_first_rung_that_holds),

@@ -375,7 +375,7 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
     return st;
 }
 
-static const char *const exact_options[] = {"kernel", "trend", "time", NULL};
+static const char *const exact_options[] = {"kernel", "trend", "noise", "time", NULL};
 
 const gp_method gp_method_exact = {
     .name = "exact",

@@ -47,7 +47,7 @@ struct gp_pass {
 
     // End:
     gp_mat CL;    // n_cols x M: C L~ = K~^T W Phi
-    gp_mat N;     // M x M: A (S - E) - b mu^T; also scratch
+    gp_mat N;     // M x M: scratch
     double *c;    // [n_cols]
     double *diag; // [M]
     gp_stats stats;
@@ -168,7 +168,7 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
     if (st != ADVGP_OK) return st;
     pass->by_features = kind == GP_PASS_STATS || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
     set_q(pass, theta);
-    if (kind == GP_PASS_GRADIENT) set_weights(pass);
+    if (kind != GP_PASS_STATS) set_weights(pass);
     gp_mat_zero(pass->C);
     gp_mat_zero(pass->CL);
     memset(pass->c, 0, pass->f->n_cols * sizeof(double));
@@ -235,7 +235,7 @@ static gp_mat add_features(gp_pass *p, gp_cmat KY)
     gp_features_right(f, K, Phi);
     for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
     gp_syrk_upper(gp_ro(PhiY), 1, gp_mat_of(p->C.p, M + 1, M + 1));
-    if (p->kind == GP_PASS_GRADIENT) {
+    if (p->kind != GP_PASS_STATS) {
         gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, K, gp_ro(Phi), 1, p->CL);
         for (size_t i = 0; i < B; i++)
             for (size_t j = 0; j < f->n_cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
@@ -246,7 +246,7 @@ static gp_mat add_features(gp_pass *p, gp_cmat KY)
 static void add_block(gp_pass *p, size_t B, bool weighted)
 {
     const gp_features *f = p->f;
-    const bool gradient = p->kind == GP_PASS_GRADIENT;
+    const bool gradient = p->kind != GP_PASS_STATS;
     gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
     gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
@@ -340,7 +340,7 @@ static void make_stats(gp_pass *p)
     for (size_t j = 0; j < f->n_kernel_features; j++) p->stats.residual -= p->stats.A.p[j * f->M + j];
 }
 
-// sum of (y - phi mu)^2 + phi^T Sigma phi + residual: N holds A (S - E) - b mu^T, so yy - b mu + tr N + n a0^2.
+// sum of (y - phi mu)^2 + phi^T Sigma phi + residual: yy - b mu + tr(A (S - E) - b mu^T) + n a0^2.
 static double squares(const gp_pass *p)
 {
     double sum = p->stats.yy - gp_dot(p->layout.M, p->stats.b, p->mu) + p->stats.n * p->f->a0sq_sum;
@@ -348,11 +348,12 @@ static double squares(const gp_pass *p)
     return sum;
 }
 
-static void make_N(gp_pass *p)
+// The diagonal of A (S - E) - b mu^T; both factors are symmetric.
+static void make_diagonal(gp_pass *p)
 {
     const size_t M = p->layout.M;
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(p->stats.A), gp_ro(p->SE), 0, p->N);
-    for (size_t j = 0; j < M; j++) p->diag[j] = p->N.p[j * M + j] - p->stats.b[j] * p->mu[j];
+    for (size_t j = 0; j < M; j++)
+        p->diag[j] = gp_dot(M, p->stats.A.p + j * M, p->SE.p + j * M) - p->stats.b[j] * p->mu[j];
 }
 
 static void make_gradient(gp_pass *p, double sum_squares, double *grad)
@@ -372,6 +373,7 @@ static void make_gradient(gp_pass *p, double sum_squares, double *grad)
         .hxx = gp_ro(p->hxx),
     };
     gp_features_pull(p->f, &sums, grad);
+    if (p->kind == GP_PASS_REST) return;
     double *g_mu = grad + p->layout.n_rest; // beta (A mu - b)
     memcpy(g_mu, p->stats.b, M * sizeof(double));
     gp_gemv(GP_AS_IS, beta, gp_ro(p->stats.A), p->mu, -beta, g_mu);
@@ -387,8 +389,9 @@ static advgp_status check_finite(const gp_pass *p, double sum_g, const double *g
     if (!isfinite(sum_g) || !gp_all_finite(M * M, p->stats.A.p) || !gp_all_finite(M, p->stats.b))
         return gp_fail(err, ADVGP_ENUMERIC, "the bound is not finite (%g over %g rows): a smaller step is needed",
                        sum_g, p->n);
-    if (!grad) return ADVGP_OK;
-    for (size_t i = 0; i < p->layout.size; i++)
+    const size_t n = p->kind == GP_PASS_REST ? p->layout.n_rest : p->layout.size;
+    if (!grad || gp_all_finite(n, grad)) return ADVGP_OK;
+    for (size_t i = 0; i < n; i++)
         if (!isfinite(grad[i]))
             return gp_fail(err, ADVGP_ENUMERIC, "the gradient is not finite in parameter %zu of %zu", i,
                            p->layout.size);
@@ -398,11 +401,11 @@ static advgp_status check_finite(const gp_pass *p, double sum_g, const double *g
 advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error *err)
 {
     if (!pass || !pass->begun) return gp_fail(err, ADVGP_EINVAL, "pass: end before begin");
-    if (grad && pass->kind != GP_PASS_GRADIENT)
+    if (grad && pass->kind == GP_PASS_STATS)
         return gp_fail(err, ADVGP_EINVAL, "pass: a gradient was asked of a pass for statistics");
     pass->begun = false;
     make_stats(pass);
-    make_N(pass);
+    make_diagonal(pass);
     const double sum_squares = squares(pass);
     const double value = pass->n * (GP_HALF_LN_2PI + pass->ln_sigma) + 0.5 * pass->beta * sum_squares;
     if (grad) make_gradient(pass, sum_squares, grad);

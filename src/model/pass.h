@@ -38,15 +38,17 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
 void gp_pass_free(gp_pass *pass);
 
 typedef enum gp_pass_kind {
-    GP_PASS_STATS,   // statistics only, to full precision: the finish pass
-    GP_PASS_GRADIENT // and everything for the gradient
+    GP_PASS_STATS,    // statistics only, to full precision: the finish pass
+    GP_PASS_GRADIENT, // and everything for the gradient
+    GP_PASS_REST      // the same but for mu and U, whose gradients follow from the statistics
 } gp_pass_kind;
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
 advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err);
 
-// Value of sum_i w_i g_i at theta (without h), and with a GRADIENT pass its gradient in all of theta (layout.size
-// entries). grad may be NULL, and must be for a STATS pass. Fails with ADVGP_ENUMERIC if anything is not finite.
+// Value of sum_i w_i g_i at theta (without h), and its gradient: in all of theta (layout.size entries), with a REST
+// pass in its first n_rest. grad may be NULL, and must be for a STATS pass. Fails with ADVGP_ENUMERIC if anything is
+// not finite.
 advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error *err);
 
 // begin, add, end over rows that are all in memory.

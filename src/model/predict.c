@@ -8,7 +8,9 @@ enum { DEFAULT_BLOCK_ROWS = 256 };
 
 void gp_predictor_free(gp_predictor *predictor)
 {
-    if (predictor) predictor->ops->free(predictor);
+    if (!predictor) return;
+    gp_predictor_free(predictor->ln_scale);
+    predictor->ops->free(predictor);
 }
 
 const gp_features *gp_predictor_features(const gp_predictor *predictor)
@@ -21,6 +23,13 @@ double gp_predictor_noise(const gp_predictor *predictor)
     return predictor->noise;
 }
 
+void gp_predictor_vary(gp_predictor *predictor, gp_predictor *ln_scale_take, gp_scale scale)
+{
+    gp_predictor_free(predictor->ln_scale);
+    predictor->ln_scale = ln_scale_take;
+    predictor->scale = scale;
+}
+
 // ---- workspace --------------------------------------------------------------------------------------------
 
 static gp_predict_work *plan_work(const gp_predictor *p, size_t B, gp_arena *arena)
@@ -30,6 +39,8 @@ static gp_predict_work *plan_work(const gp_predictor *p, size_t B, gp_arena *are
     p->ops->plan(p, B, arena, cut.views);
     cut.spread = gp_arena_doubles(arena, B);
     cut.residual = gp_arena_doubles(arena, B);
+    cut.noise = gp_arena_doubles(arena, B);
+    if (p->ln_scale) p->ln_scale->ops->plan(p->ln_scale, B, arena, cut.scale_views);
     if (work) *work = cut;
     return work;
 }
@@ -92,6 +103,23 @@ static void predict_block(const gp_predictor *p, gp_predict_work *work, gp_cmat 
     for (size_t i = 0; with_variance && i < X.rows; i++) work->spread[i] += work->residual[i];
 }
 
+// The variance of the noise of one block. A NaN stays one, for the check to find.
+static void noise_of(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *noise)
+{
+    if (!p->ln_scale) {
+        for (size_t i = 0; i < X.rows; i++) noise[i] = p->noise;
+        return;
+    }
+    p->ln_scale->ops->block(p->ln_scale, X, work->scale_views, noise, NULL, NULL);
+    for (size_t i = 0; i < X.rows; i++) {
+        const double ln_s = p->scale.centre + p->scale.slope * noise[i];
+        const double held = ln_s < p->scale.range[0]   ? p->scale.range[0]
+                            : ln_s > p->scale.range[1] ? p->scale.range[1]
+                                                       : ln_s;
+        noise[i] = exp(2 * held);
+    }
+}
+
 advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err)
 {
@@ -102,9 +130,10 @@ advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X,
     for (size_t first = 0; first < X.rows; first += work->block_rows) {
         const size_t B = rows_left(work, X, first);
         predict_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, with_variance);
+        if (var_y) noise_of(p, work, gp_cmat_part(X, first, 0, B, X.cols), work->noise);
         for (size_t i = 0; with_variance && i < B; i++) { // before the check: whoever names the row looks for it here
             if (var_f) var_f[first + i] = work->spread[i];
-            if (var_y) var_y[first + i] = work->spread[i] + p->noise;
+            if (var_y) var_y[first + i] = work->spread[i] + work->noise[i];
         }
         st = check_block(first, B, mean, with_variance ? work->spread : NULL, NULL, err);
         if (st != ADVGP_OK) return st;
@@ -124,6 +153,19 @@ advgp_status gp_predict_parts(const gp_predictor *p, gp_predict_work *work, gp_c
         p->ops->block(p, gp_cmat_part(X, first, 0, B, X.cols), work->views, mean + first, spread + first,
                       residual + first);
         st = check_block(first, B, mean, spread + first, residual + first, err);
+        if (st != ADVGP_OK) return st;
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_predict_noise(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *noise, advgp_error *err)
+{
+    advgp_status st = gp_predict_check(p, work, X, err);
+    if (st != ADVGP_OK) return st;
+    for (size_t first = 0; first < X.rows; first += work->block_rows) {
+        const size_t B = rows_left(work, X, first);
+        noise_of(p, work, gp_cmat_part(X, first, 0, B, X.cols), noise + first);
+        st = check_block(first, B, noise, NULL, NULL, err);
         if (st != ADVGP_OK) return st;
     }
     return ADVGP_OK;

@@ -37,7 +37,17 @@ advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp
 // beyond the features; 0 for an exact model).
 advgp_status gp_predict_parts(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean,
                               double *spread, double *residual, advgp_error *err);
-double gp_predictor_noise(const gp_predictor *predictor); // sigma^2
+double gp_predictor_noise(const gp_predictor *predictor); // sigma^2, with which the mean was fitted
+
+// Noise that depends on the row: ln s(x) = centre + slope times the mean of another predictor of the same inputs, held
+// within range; then var_y = var_f + s^2. docs/math.md 6.
+typedef struct gp_scale {
+    double centre, slope, range[2];
+} gp_scale;
+void gp_predictor_vary(gp_predictor *predictor, gp_predictor *ln_scale_take, gp_scale scale);
+// The variance of the noise at the rows of X, constant or not.
+advgp_status gp_predict_noise(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *noise,
+                              advgp_error *err);
 
 // Features phi (n x M) and residuals (n, or NULL) of the rows of X, for whoever needs them as such; EINVAL where the
 // predictor is not in weight space.
@@ -69,8 +79,10 @@ typedef struct gp_predictor_ops {
 
 struct gp_predictor { // the first member of every kind
     const gp_predictor_ops *ops;
-    size_t d;          // inputs
-    double noise;      // sigma^2
+    size_t d;               // inputs
+    double noise;           // sigma^2
+    gp_predictor *ln_scale; // NULL: the noise is constant
+    gp_scale scale;
     size_t block_rows; // that suit it best; 0: any
 };
 
@@ -78,6 +90,8 @@ struct gp_predict_work {
     size_t block_rows;
     gp_mat views[GP_PREDICT_VIEWS];
     double *spread, *residual; // [block_rows]
+    gp_mat scale_views[GP_PREDICT_VIEWS];
+    double *noise; // [block_rows]
 };
 
 // Checks what every caller promises: both given, rows of d finite inputs.

@@ -100,8 +100,8 @@ static bool current_precision(gp_qw *qw, const double *mu, const double *U)
     for (size_t i = 0; i < M; i++)
         if (!(fabs(qw->V.p[i * M + i]) > 0)) return false;
     gp_invert_upper(qw->V);
-    for (size_t i = 0; i < M; i++) memset(qw->V.p + i * M, 0, i * sizeof(double));
-    gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(qw->V), gp_ro(qw->V), 0, qw->P);
+    gp_mat_copy(gp_ro(qw->V), qw->P);
+    gp_upper_square(qw->P);
     gp_gemv(GP_AS_IS, 1, gp_ro(qw->P), mu, 0, qw->t);
     return gp_all_finite(M * M, qw->P.p) && gp_all_finite(M, qw->t);
 }

@@ -596,6 +596,13 @@ const gp_option gp_option_table[] = {
      .fallback = "linear",
      .words = "linear|constant|none",
      .help = "what the process varies around"},
+    {.name = "noise",
+     .kind = GP_OPTION_CHOICE,
+     .verbs = TRAIN | COMPARE,
+     .group = GP_GROUP_MODEL,
+     .fallback = "auto",
+     .words = "auto|constant|varying",
+     .help = "one spread for all rows, or one that depends on the row; auto: whichever is better on held-out rows"},
 
     {.name = "method",
      .kind = GP_OPTION_CHOICE,

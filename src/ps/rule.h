@@ -50,6 +50,7 @@ typedef struct gp_rule_ops {
     double quorum;     // default
     size_t max_delay;  // default on a cluster
 
+    gp_pass_kind pass; // what a push is computed by, unless it is of statistics alone: how much of the gradient it has
     // Values of a push. The first one is always sum_i w_i g_i over the batch, at the parameters it was computed from.
     size_t (*push_size)(gp_theta_layout layout, gp_range range);
     void (*fill)(gp_theta_layout layout, gp_range range, const gp_stats *stats, double sum_g, const double *grad,

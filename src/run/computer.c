@@ -123,7 +123,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
     double sum_g = 0;
     gp_pass_set_max_loss(c->pass, work->flags & GP_FLAG_ALL_ROWS ? GP_PASS_MAX_LOSS : batch_loss);
-    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : GP_PASS_GRADIENT, err);
+    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.rule->pass, err);
     if (st == ADVGP_OK) st = add_rows(c, s, err);
     if (st == ADVGP_OK) st = gp_pass_end(c->pass, &sum_g, statistics ? NULL : c->grad, err);
     if (st != ADVGP_OK) return st;

@@ -135,7 +135,7 @@ void gp_tally_end(gp_tally *t, gp_assessment *out)
     out->crps = n > 0 ? t->crps / n : NAN;
     out->winkler = n > 0 ? t->winkler / n : NAN;
     out->mnlp_calibrated = n > 0 ? t->nlp_calibrated / n : NAN;
-    out->n_tenths = t->n_kept >= TENTH_ROWS_MIN * GP_TENTHS ? GP_TENTHS : 0;
+    out->n_tenths = t->n_kept >= (size_t)TENTH_ROWS_MIN * GP_TENTHS ? GP_TENTHS : 0;
     if (!out->n_tenths) return;
     for (size_t i = 0; i < t->n_kept; i++) t->kept[i].key = t->kept[i].prediction;
     cut_tenths(t, out->by_prediction);

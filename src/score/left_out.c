@@ -7,9 +7,9 @@
 typedef struct leaving {
     const gp_predictor *predictor;
     gp_predict_work *work;
-    double *mean, *var, *residual; // [capacity]
-    double *deviation, *variance;  // [n]: by the predictor itself; NULL: by leverage
-    size_t done;                   // rows of positive weight so far
+    double *mean, *var, *residual, *noise; // [capacity]
+    double *deviation, *variance;          // [n]: by the predictor itself; NULL: by leverage
+    size_t done;                           // rows of positive weight so far
     gp_predicted_row each;
     void *ctx;
 } leaving;
@@ -21,28 +21,31 @@ static advgp_status by_leverage(void *ctx, gp_batch rows, advgp_error *err)
     leaving *l = ctx;
     const double noise = gp_predictor_noise(l->predictor);
     advgp_status st = gp_predict_parts(l->predictor, l->work, rows.X, l->mean, l->var, l->residual, err);
+    if (st == ADVGP_OK) st = gp_predict_noise(l->predictor, l->work, rows.X, l->noise, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
         const double h = fmin(weight * l->var[i] / noise, 1 - 1e-6);
         l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], rows.y[i] - (rows.y[i] - l->mean[i]) / (1 - h),
-                noise + l->var[i] / (1 - h) + l->residual[i]);
+                l->noise[i] + l->var[i] / (1 - h) + l->residual[i]);
     }
     return st;
 }
 
 static advgp_status by_itself(void *ctx, gp_batch rows, advgp_error *err)
 {
-    (void)err;
     leaving *l = ctx;
-    for (size_t i = 0; i < rows.X.rows; i++) {
+    const double fitted = gp_predictor_noise(l->predictor);
+    const advgp_status st = gp_predict_noise(l->predictor, l->work, rows.X, l->noise, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
+        const double variance = l->variance[l->done];
         l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], rows.y[i] - l->deviation[l->done],
-                l->variance[l->done]);
+                l->predictor->ln_scale ? fmax(variance - fitted, 0) + l->noise[i] : variance);
         l->done++;
     }
-    return ADVGP_OK;
+    return st;
 }
 
 static advgp_status count_rows(void *ctx, gp_batch rows, advgp_error *err)
@@ -69,11 +72,13 @@ advgp_status gp_left_out_rows(const gp_predictor *predictor, gp_reader *reader, 
 {
     leaving l = {.predictor = predictor, .each = each, .ctx = ctx};
     const bool itself = predictor->ops->left_out != NULL;
-    advgp_status st = itself ? ask_itself(&l, reader, err) : gp_predict_work_new(predictor, 0, &l.work, err);
-    l.mean = gp_alloc(3 * reader->capacity, sizeof(double));
+    advgp_status st = gp_predict_work_new(predictor, 0, &l.work, err);
+    if (st == ADVGP_OK && itself) st = ask_itself(&l, reader, err);
+    l.mean = gp_alloc(4 * reader->capacity, sizeof(double));
     if (st == ADVGP_OK && !l.mean)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory to leave out rows of %zu", reader->capacity);
     if (l.mean) l.var = l.mean + reader->capacity, l.residual = l.var + reader->capacity;
+    if (l.mean) l.noise = l.residual + reader->capacity;
     if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, max_rows, itself ? by_itself : by_leverage, &l, err);
     gp_free(l.mean);
     gp_free(l.deviation);

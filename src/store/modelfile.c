@@ -104,6 +104,17 @@ advgp_status gp_model_new_linear(size_t d, gp_trend trend, gp_schema *schema_tak
     return settle(st, schema_take, out);
 }
 
+advgp_status gp_model_new_noise(const gp_feature_spec *spec, gp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    gp_schema *schema = gp_alloc(1, sizeof *schema);
+    if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for a scale model");
+    schema->d = spec->d;
+    const advgp_status st = gp_model_new(spec, schema, NULL, out, err);
+    if (st != ADVGP_OK) gp_schema_free(schema);
+    return st;
+}
+
 static advgp_status make_exact(gp_model *m, const gp_kernel *kernel, size_t n, bool weighted, advgp_error *err)
 {
     const size_t d = m->spec.d;
@@ -153,6 +164,7 @@ void gp_model_free(gp_model *m)
     gp_free(m->calibration);
     gp_free(m->sql);
     gp_schema_free(m->schema);
+    gp_model_free(m->noise);
     json_decref(m->record);
     json_decref(m->options);
     gp_free(m);
@@ -160,5 +172,18 @@ void gp_model_free(gp_model *m)
 
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
-    return model->form->predictor(model, out, err);
+    gp_predictor *ln_scale = NULL;
+    advgp_status st = model->form->predictor(model, out, err);
+    if (st != ADVGP_OK || !model->noise) return st;
+    st = model->noise->form->predictor(model->noise, &ln_scale, err);
+    if (st == ADVGP_OK) {
+        gp_predictor_vary(*out, ln_scale,
+                          (gp_scale){.centre = model->noise->schema->y_mean,
+                                     .slope = model->noise->schema->y_scale,
+                                     .range = {model->noise_range[0], model->noise_range[1]}});
+        return st;
+    }
+    gp_predictor_free(*out);
+    *out = NULL;
+    return st;
 }

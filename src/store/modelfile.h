@@ -52,6 +52,11 @@ typedef struct gp_model {
     double calibration_tails[2]; // below and above
     bool signed_scores;          // false: as in format 1
     size_t n_calibration;        // rows behind it
+    // Noise that depends on the row: a second model of the same inputs, of the logarithm of its scale. Its schema has
+    // no columns, y_mean and y_scale alone: ln s = y_mean + y_scale * mean, of the standardised target, held within
+    // noise_range. NULL: constant. docs/math.md 6.
+    struct gp_model *noise; // of the form `weights`
+    double noise_range[2];
     double baseline_mean,
         baseline_linear; // RMSE on the held-out rows (on the training rows if none), in the target's own units; NaN:
                          // not known
@@ -81,5 +86,8 @@ advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error 
 // wrong, with the file's name, what was expected and what to do (a newer format version says so).
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
 
-// A predictor for standardised inputs, whatever the form.
+// A scale model of this shape for model->noise, with room for everything, not yet the model's.
+advgp_status gp_model_new_noise(const gp_feature_spec *spec, gp_model **out, advgp_error *err);
+
+// A predictor for standardised inputs, whatever the form, with noise that varies where the model has it.
 advgp_status gp_model_predictor(const gp_model *model, gp_predictor **out, advgp_error *err);

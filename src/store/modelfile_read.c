@@ -99,6 +99,30 @@ static advgp_status make_model(const gp_tensorfile *file, const json_t *o, gp_mo
     return st == ADVGP_OK ? read_words(o, *out, err) : st;
 }
 
+// The scale model is claimed as any other of its form, from tensors whose names begin with noise.
+static advgp_status make_noise(const gp_tensorfile *file, const json_t *o, gp_model *model, advgp_error *err)
+{
+    static const char prefix[] = "noise.";
+    const size_t length = sizeof prefix - 1;
+    if (!o) return ADVGP_OK;
+    if (!json_is_object(o)) return gp_metadata_bad(err, "its noise");
+    gp_tensorfile part = *file; // the same tensors under their own names, in the same order
+    gp_schema *schema = gp_alloc(1, sizeof *schema);
+    part.n = 0;
+    part.tensors = gp_alloc(file->n, sizeof *part.tensors);
+    advgp_status st = part.tensors && schema ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a scale model");
+    for (size_t i = 0; st == ADVGP_OK && i < file->n; i++) {
+        if (strncmp(file->tensors[i].name, prefix, length) != 0) continue;
+        part.tensors[part.n] = file->tensors[i];
+        part.tensors[part.n++].name += length;
+    }
+    if (st == ADVGP_OK) schema->d = model->spec.d;
+    if (st == ADVGP_OK) st = gp_form_weights.claim(&part, o, schema, NULL, &model->noise, err);
+    if (st != ADVGP_OK) gp_schema_free(schema);
+    gp_free(part.tensors);
+    return st;
+}
+
 // ---- tensors --------------------------------------------------------------------------------------------------------
 
 static advgp_status copy_tensor(const gp_tensorfile *file, const gp_model_tensor *to, advgp_error *err)
@@ -110,12 +134,18 @@ static advgp_status copy_tensor(const gp_tensorfile *file, const gp_model_tensor
     return st;
 }
 
-static advgp_status refuse_unknown(const gp_tensorfile *file, const gp_model_image *image, advgp_error *err)
+static bool has(const gp_model_image *image, const char *name)
+{
+    size_t k = 0;
+    while (k < image->n && strcmp(image->list[k].name, name) != 0) k++;
+    return k < image->n;
+}
+
+static advgp_status refuse_unknown(const gp_tensorfile *file, const gp_model_image *image, const gp_model_image *noise,
+                                   advgp_error *err)
 {
     for (size_t i = 0; i < file->n; i++) {
-        size_t k = 0;
-        while (k < image->n && strcmp(image->list[k].name, file->tensors[i].name) != 0) k++;
-        if (k == image->n)
+        if (!has(image, file->tensors[i].name) && !has(noise, file->tensors[i].name))
             return gp_fail(err, ADVGP_EFILE, "tensor '%.80s' has no place in this model", file->tensors[i].name);
     }
     return ADVGP_OK;
@@ -139,13 +169,31 @@ static advgp_status check_values(const gp_model *model, const gp_model_image *im
     return ADVGP_OK;
 }
 
-static advgp_status read_tensors(const gp_tensorfile *file, gp_model *model, gp_model_image *image, advgp_error *err)
+static advgp_status check_noise(const gp_model *model, const gp_model_image *noise, advgp_error *err)
+{
+    const double low = model->noise_range[0], high = model->noise_range[1], limit = 100; // e^100 is no scale
+    if (!(low <= high && fabs(low) <= limit && fabs(high) <= limit && fabs(noise->y_scale) <= limit &&
+          fabs(noise->y_mean) <= limit))
+        return gp_fail(err, ADVGP_EFILE, "its noise has no scale: ln s from %g to %g, about %g", low, high,
+                       noise->y_mean);
+    return ADVGP_OK;
+}
+
+static advgp_status read_tensors(const gp_tensorfile *file, gp_model *model, gp_model_image *image,
+                                 gp_model_image *noise, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < image->n; i++) st = copy_tensor(file, &image->list[i], err);
-    if (st == ADVGP_OK) st = refuse_unknown(file, image, err);
+    for (size_t i = 0; st == ADVGP_OK && i < noise->n; i++) st = copy_tensor(file, &noise->list[i], err);
+    if (st == ADVGP_OK) st = refuse_unknown(file, image, noise, err);
     if (st == ADVGP_OK) st = check_values(model, image, err);
-    return st == ADVGP_OK ? model->form->unpack(image, model, err) : st;
+    if (st == ADVGP_OK) st = model->form->unpack(image, model, err);
+    if (st != ADVGP_OK || !model->noise) return st;
+    st = check_noise(model, noise, err);
+    if (st != ADVGP_OK) return st;
+    model->noise->schema->y_mean = noise->y_mean;
+    model->noise->schema->y_scale = noise->y_scale;
+    return model->noise->form->unpack(noise, model->noise, err);
 }
 
 // ---- the proof ------------------------------------------------------------------------------------------------------
@@ -178,17 +226,20 @@ static advgp_status prove(const gp_model *model, const gp_model_image *image, ad
 
 static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model **out, advgp_error *err)
 {
-    gp_model_image image = {0};
+    gp_model_image image = {0}, noise = {0};
     advgp_status st = make_model(file, o, out, err);
     gp_model *model = *out;
+    if (st == ADVGP_OK) st = make_noise(file, json_object_get(o, "noise"), model, err);
     if (st == ADVGP_OK && model->n_calibration) {
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
         if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
         model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
     }
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
-    if (st == ADVGP_OK) st = read_tensors(file, model, &image, err);
+    if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
+    if (st == ADVGP_OK) st = read_tensors(file, model, &image, &noise, err);
     if (st == ADVGP_OK) st = prove(model, &image, err);
+    gp_model_image_fini(&noise);
     gp_model_image_fini(&image);
     return st;
 }

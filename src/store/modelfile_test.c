@@ -76,6 +76,21 @@ static gp_model *sample_model(void)
     return sample_of(&gp_map_cholesky);
 }
 
+// With noise that depends on the row.
+static gp_model *sample_varying(void)
+{
+    problem p;
+    advgp_error err = {0};
+    gp_model *model = sample_of(&gp_map_cholesky);
+    problem_init(&p, 9, (problem_options){.n = 12, .d = 2, .m = 4, .n_components = 1, .trend = GP_TREND_LINEAR});
+    CHECK_OK(gp_model_new_noise(&p.spec, &model->noise, &err), "noise");
+    memcpy(model->noise->theta, p.theta, p.layout.size * sizeof *p.theta);
+    model->noise->schema->y_mean = -0.7, model->noise->schema->y_scale = 0.4;
+    model->noise_range[0] = -3, model->noise_range[1] = 1;
+    problem_fini(&p);
+    return model;
+}
+
 static gp_model *sample_nystrom(void)
 {
     return sample_of(&gp_map_nystrom);
@@ -273,7 +288,8 @@ static void check_close_predictions(const gp_model *a, const gp_model *b, const 
 static void every_form_comes_back(void **state)
 {
     (void)state;
-    static const sampler samplers[] = {sample_model, sample_cells, sample_nystrom, sample_linear, sample_exact};
+    static const sampler samplers[] = {sample_model,   sample_varying, sample_cells,
+                                       sample_nystrom, sample_linear,  sample_exact};
     for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++) {
         gp_model *model = samplers[i](), *once = NULL, *twice = NULL;
         const char *label = model->form->name, *path = scratch_path("form.safetensors");
@@ -287,6 +303,7 @@ static void every_form_comes_back(void **state)
         CHECK(twice->stats.n == model->stats.n && twice->stats.yy == model->stats.yy, label, "other statistics");
         CHECK_BITS(model->layout.n_rest + model->layout.M, model->theta, twice->theta, label);
         check_close_predictions(model, twice, label);
+        CHECK(!model->noise == !twice->noise, label, "its noise has changed");
         CHECK(model->form->n_kernels(model) == twice->form->n_kernels(twice), label, "other kernels");
         for (size_t k = 0; k < 2; k++)
             CHECK_CLOSE(model->form->slope(model, k), twice->form->slope(twice, k), 1e-12, label);
@@ -488,6 +505,14 @@ static void a_forged_file_of_any_form_is_refused(void **state)
         {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":\"exact\"", .expected = "is not known"}},
         {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":\"forest\"", .expected = "a newer advgp"}},
         {sample_nystrom, {.from = "\"form\":\"weights\"", .to = "\"form\":7", .expected = "a newer advgp"}},
+        {sample_varying, {.tensor = "noise.mu", .element = 1, .value = 30, .expected = "golden row"}},
+        {sample_varying, {.tensor = "noise.y_mean", .value = 0.5, .expected = "golden row"}},
+        {sample_varying, {.tensor = "noise.y_mean", .value = 5000, .expected = "its noise has no scale"}},
+        {sample_varying, {.tensor = "noise.range", .element = 0, .value = 5, .expected = "its noise has no scale"}},
+        {sample_varying, {.tensor = "noise.range", .drop = true, .expected = "tensor 'noise.range' is missing"}},
+        {sample_varying, {.tensor = "noise.u", .drop = true, .expected = "tensor 'u' is missing"}},
+        {sample_varying, {.tensor = "noise.z", .value = NAN, .expected = "'noise.z'"}},
+        {sample_varying, {.from = "\"noise\":{", .to = "\"nolse\":{", .expected = "has no place"}},
         {sample_linear, {.tensor = "coef", .element = 1, .value = 3, .expected = "golden row"}},
         {sample_linear, {.tensor = "coef", .drop = true, .expected = "tensor 'coef' is missing"}},
         {sample_linear, {.tensor = "coef_cov", .element = 4, .value = 3, .expected = "golden row"}},
@@ -723,6 +748,7 @@ static void exhausted_memory_is_survived_at_every_allocation(void **state)
 {
     (void)state;
     exhaust(sample_model);
+    exhaust(sample_varying);
     exhaust(sample_nystrom);
     exhaust(sample_cells);
     exhaust(sample_linear);

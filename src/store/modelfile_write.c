@@ -20,6 +20,15 @@ static json_t *schema_json(const gp_schema *schema)
     return o;
 }
 
+// What makes its features, as the model itself has it.
+static json_t *noise_json(const gp_model *noise)
+{
+    json_t *o = json_pack("{s:I, s:s}", "d", (json_int_t)noise->spec.d, "trend", gp_trend_name(noise->spec.trend));
+    if (o && noise->form->describe(noise, o)) return o;
+    json_decref(o);
+    return NULL;
+}
+
 static json_t *metadata_json(const gp_model *model, uint64_t xxh3)
 {
     char hex[17];
@@ -36,6 +45,10 @@ static json_t *metadata_json(const gp_model *model, uint64_t xxh3)
         o = NULL;
     }
     json_decref(rest);
+    if (o && model->noise && json_object_set_new(o, "noise", noise_json(model->noise)) < 0) {
+        json_decref(o);
+        o = NULL;
+    }
     return o;
 }
 
@@ -77,22 +90,42 @@ static advgp_status fill_image(gp_model_image *image, const gp_model *model, adv
     return st;
 }
 
-static advgp_status write_tensors(const gp_model *model, const gp_model_image *image, const char *path,
-                                  advgp_error *err)
+static advgp_status fill_noise(gp_model_image *image, const gp_model *model, advgp_error *err)
 {
-    gp_tensor *tensors = gp_alloc(image->n, sizeof *tensors);
-    if (!tensors) return gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
-    advgp_status st = ADVGP_OK;
-    for (size_t i = 0; i < image->n && st == ADVGP_OK; i++) {
+    gp_predictor *predictor = NULL;
+    advgp_status st = gp_model_predictor(model->noise, &predictor, err);
+    if (st != ADVGP_OK) return st;
+    image->y_mean = model->noise->schema->y_mean;
+    image->y_scale = model->noise->schema->y_scale;
+    st = model->noise->form->pack(image, model->noise, predictor, err);
+    gp_predictor_free(predictor);
+    return st;
+}
+
+static advgp_status take_tensors(const gp_model_image *image, gp_tensor *tensors, const char *path, advgp_error *err)
+{
+    for (size_t i = 0; i < image->n; i++) {
         const gp_model_tensor *t = &image->list[i];
         tensors[i] = (gp_tensor){.name = t->name, .dtype = GP_F64, .rank = t->rank, .data = t->data};
         memcpy(tensors[i].shape, t->shape, sizeof t->shape);
         if (!gp_all_finite(gp_tensor_count(&tensors[i]), t->data))
-            st = gp_fail(err, ADVGP_ENUMERIC, "%.200s is not written: '%s' of the model is not finite", path, t->name);
+            return gp_fail(err, ADVGP_ENUMERIC, "%.200s is not written: '%s' of the model is not finite", path,
+                           t->name);
     }
-    char *metadata = st == ADVGP_OK ? metadata_text(model, gp_tensors_xxh3(tensors, image->n)) : NULL;
+    return ADVGP_OK;
+}
+
+static advgp_status write_tensors(const gp_model *model, const gp_model_image *image, const gp_model_image *noise,
+                                  const char *path, advgp_error *err)
+{
+    const size_t n = image->n + noise->n;
+    gp_tensor *tensors = gp_alloc(n, sizeof *tensors);
+    if (!tensors) return gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
+    advgp_status st = take_tensors(image, tensors, path, err);
+    if (st == ADVGP_OK) st = take_tensors(noise, tensors + image->n, path, err);
+    char *metadata = st == ADVGP_OK ? metadata_text(model, gp_tensors_xxh3(tensors, n)) : NULL;
     if (st == ADVGP_OK)
-        st = metadata ? gp_tensorfile_write(path, tensors, image->n, metadata, err)
+        st = metadata ? gp_tensorfile_write(path, tensors, n, metadata, err)
                       : gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
     gp_free(metadata);
     gp_free(tensors);
@@ -102,10 +135,13 @@ static advgp_status write_tensors(const gp_model *model, const gp_model_image *i
 advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err)
 {
     if (!model || !path) return gp_fail(err, ADVGP_EINVAL, "model: nothing to save, or nowhere");
-    gp_model_image image;
+    gp_model_image image, noise = {0};
     advgp_status st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK) st = fill_image(&image, model, err);
-    if (st == ADVGP_OK) st = write_tensors(model, &image, path, err);
+    if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
+    if (st == ADVGP_OK && model->noise) st = fill_noise(&noise, model, err);
+    if (st == ADVGP_OK) st = write_tensors(model, &image, &noise, path, err);
+    gp_model_image_fini(&noise);
     gp_model_image_fini(&image);
     return st;
 }

@@ -18,7 +18,7 @@ enum { COMMON = 12 }; // tensors that every form has
 static gp_model_tensor *add(gp_model_image *image, const char *name, double *data)
 {
     gp_model_tensor *t = &image->list[image->n++];
-    snprintf(t->name, sizeof t->name, "%s", name);
+    snprintf(t->name, sizeof t->name, "%s%s", image->prefix, name);
     t->data = data;
     return t;
 }
@@ -61,6 +61,18 @@ static void list_common(gp_model_image *image, gp_model *model)
     gp_image_matrix(image, "golden_y", GP_GOLDEN_ROWS, 3, image->golden_y);
 }
 
+// What a scale model has beyond its form: it shares inputs, calibration and golden rows with the model that it is of.
+static void list_noise(gp_model_image *image, gp_model *model)
+{
+    gp_image_scalar(image, "ln_sigma", model->noise->theta);
+    gp_image_scalar(image, "y_mean", &image->y_mean);
+    gp_image_scalar(image, "y_scale", &image->y_scale);
+    gp_image_vector(image, "range", 2, model->noise_range);
+    gp_image_scalar(image, "stat_yy", &model->noise->stats.yy);
+    gp_image_scalar(image, "stat_n", &model->noise->stats.n);
+    gp_image_scalar(image, "stat_residual", &model->noise->stats.residual);
+}
+
 static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
 {
     const size_t d = model->spec.d;
@@ -72,19 +84,33 @@ static void plan(gp_model_image *image, const gp_model *model, gp_arena *arena)
     model->form->plan(image, model, arena);
 }
 
-advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
+static advgp_status init(gp_model_image *image, const gp_model *model, const char *prefix, advgp_error *err)
 {
-    *image = (gp_model_image){0};
+    *image = (gp_model_image){.prefix = prefix};
     gp_arena arena = {0};
     plan(image, model, &arena);
     if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
     image->block = arena.base;
     plan(image, model, &arena);
-    gp_model *holder = (gp_model *)(uintptr_t)model; // the list serves readers too, who fill what it points to
     model->form->list(image, model);
-    list_common(image, holder);
-    assert(image->n <= COMMON + model->form->n_tensors(model));
     return ADVGP_OK;
+}
+
+// The lists serve readers too, who fill what they point to.
+advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err)
+{
+    const advgp_status st = init(image, model, "", err);
+    if (st == ADVGP_OK) list_common(image, (gp_model *)(uintptr_t)model);
+    assert(st != ADVGP_OK || image->n <= COMMON + model->form->n_tensors(model));
+    return st;
+}
+
+advgp_status gp_model_image_noise(gp_model_image *image, const gp_model *model, advgp_error *err)
+{
+    const advgp_status st = init(image, model->noise, "noise.", err);
+    if (st == ADVGP_OK) list_noise(image, (gp_model *)(uintptr_t)model);
+    assert(st != ADVGP_OK || image->n <= COMMON + model->noise->form->n_tensors(model->noise));
+    return st;
 }
 
 void gp_model_image_fini(gp_model_image *image)

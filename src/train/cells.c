@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// By measurement (kin40k, protein, pol, nyctaxi, california_housing): a cell for some 600 training rows, then for 300,
+// By measurement (kin40k, protein): a cell for some 600 training rows, then for 300,
 // a hundred inducing inputs each, whose positions matter more than their number; 25 iterations are most of the gain.
 enum { AUTO_ROWS_MIN = 5000, AUTO_MAX = 256, AUTO_CELL_ROWS = 600 };
 enum { INDUCING = 100, ITERATIONS = 25, FIT_ROWS = 2000, CELL_ROWS_MIN = 100 };

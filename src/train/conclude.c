@@ -2,6 +2,7 @@
 #include "train/conclude.h"
 #include "base/clock.h"
 #include "store/runlog.h"
+#include "train/noise.h"
 
 gp_stopwatch gp_stopwatch_start(void)
 {
@@ -27,7 +28,9 @@ advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_trai
     const gp_shards *test = options ? options->test : NULL;
     gp_assessor assessor;
     r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_assessor_init(&assessor, model, reader, err);
+    advgp_status st = gp_noise_fit(model, reader, options, r, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_assessor_init(&assessor, model, reader, err);
     if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);
     model->baseline_mean = r->assessment.baseline_mean, model->baseline_linear = r->assessment.baseline_linear;
     r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;

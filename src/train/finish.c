@@ -66,16 +66,10 @@ advgp_status gp_training_finish(gp_training *t, size_t *rows, advgp_error *err)
 
 advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t finish_rows, advgp_error *err)
 {
-    const gp_learner *l = t->learner;
-    const size_t M = l->layout.M;
     const double start = gp_clock_wall();
-    const gp_stats *stats = &l->stats;
-    memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
-    memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
-    memcpy(model->stats.b, stats->b, M * sizeof(double));
+    gp_learner_copy(t->learner, model);
     model->cells = t->cells, t->cells = NULL;
-    model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
-
+    if (t->options->noise != GP_NOISE_CONSTANT) gp_training_phase(t, "noise of each row, calibration");
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
                                         t->result, err);
     if (st != ADVGP_OK) return st;

@@ -111,6 +111,16 @@ advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_
     return st;
 }
 
+void gp_learner_copy(const gp_learner *l, gp_model *model)
+{
+    const size_t M = l->layout.M;
+    const gp_stats *stats = &l->stats;
+    memcpy(model->theta, l->theta, l->layout.size * sizeof(double));
+    memcpy(model->stats.A.p, stats->A.p, M * M * sizeof(double));
+    memcpy(model->stats.b, stats->b, M * sizeof(double));
+    model->stats.yy = stats->yy, model->stats.n = stats->n, model->stats.residual = stats->residual;
+}
+
 // ---- finish ---------------------------------------------------------------------------------------------------------
 
 advgp_status gp_learner_finish(gp_learner *l, const double *statistics, bool hurry, int (*stop)(void *ctx), void *ctx,

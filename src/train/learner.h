@@ -5,6 +5,7 @@
 #include "model/predict.h"
 #include "model/qw.h"
 #include "score/score.h"
+#include "store/modelfile.h"
 
 typedef struct gp_learner {
     gp_feature_spec spec;
@@ -36,6 +37,9 @@ void gp_learner_free(gp_learner *learner);
 // Score of a model on a part, at most max_rows of it (0: all).
 advgp_status gp_score_part(const gp_feature_spec *spec, const double *theta, gp_reader *reader, gp_part part,
                            size_t max_rows, const gp_schema *schema, gp_score *score, advgp_error *err);
+
+// What was learned, into a model of this shape: parameters and statistics.
+void gp_learner_copy(const gp_learner *learner, gp_model *model);
 
 // The last act: from the statistics of the training rows at theta (ps/statistics.h) the best noise, the optimal q(w)
 // and the exact bound. stop may be NULL; asked with ctx where the noise takes long, a non-zero answer is ESTOPPED. In a

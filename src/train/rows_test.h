@@ -38,16 +38,9 @@ static inline gp_source *table_source(size_t n)
     return source;
 }
 
-// y = sin(2 x0) + x1^2 / 2 + 0.3 x2 + noise; the table is t.
-static inline void make_table(size_t n, uint64_t seed, const char *validation)
+// Schema and shards of the rows of t.
+static inline void encode_table(size_t n, uint64_t seed, const char *validation)
 {
-    gp_rng rng = gp_rng_seeded(seed, 0);
-    t.x = doubles(n * D), t.y = doubles(n);
-    for (size_t i = 0; i < n; i++) {
-        double *x = t.x + i * D;
-        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
-        t.y[i] = 10 + sin(2 * x[0]) + 0.5 * x[1] * x[1] + 0.3 * x[2] + 0.1 * gp_rng_normal(&rng);
-    }
     advgp_error err;
     gp_source *source = table_source(n);
     gp_split split;
@@ -63,6 +56,19 @@ static inline void make_table(size_t n, uint64_t seed, const char *validation)
     t.shards = gp_memory_shards_take(builder);
     gp_encoder_free(encoder);
     gp_source_free(source);
+}
+
+// y = sin(2 x0) + x1^2 / 2 + 0.3 x2 + noise; the table is t.
+static inline void make_table(size_t n, uint64_t seed, const char *validation)
+{
+    gp_rng rng = gp_rng_seeded(seed, 0);
+    t.x = doubles(n * D), t.y = doubles(n);
+    for (size_t i = 0; i < n; i++) {
+        double *x = t.x + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+        t.y[i] = 10 + sin(2 * x[0]) + 0.5 * x[1] * x[1] + 0.3 * x[2] + 0.1 * gp_rng_normal(&rng);
+    }
+    encode_table(n, seed, validation);
 }
 
 // A model of the table where a training would start it; the caller frees it.

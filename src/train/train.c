@@ -33,41 +33,55 @@ static advgp_status make_model(gp_training *t, const gp_train_request *request, 
     return st;
 }
 
+advgp_status gp_training_fit(gp_training *t, const gp_train_request *request, gp_training_steps steps,
+                             gp_train_result *result, size_t *finish_rows, advgp_error *err)
+{
+    static const gp_train_events silent = {0};
+    *t = (gp_training){0};
+    advgp_status st = check(request, err);
+    if (st != ADVGP_OK) return st;
+    *t = (gp_training){.shards = request->shards,
+                       .schema = request->schema,
+                       .options = request->options,
+                       .events = request->events ? request->events : &silent,
+                       .result = result,
+                       .notes = request->notes,
+                       .conductor = request->options->replay ? &gp_conductor_replay : &gp_conductor_live,
+                       .wall_start = gp_clock_wall(),
+                       .cpu_start = gp_clock_cpu()};
+    *result = (gp_train_result){0};
+    st = gp_training_resolve_defaults(t, err);
+    if (st == ADVGP_OK) st = gp_training_begin(t, err);
+    while (st == ADVGP_OK) { // once, but for the replay of a run that was resumed
+        st = steps(t, err);
+        if (st == ADVGP_OK && !t->conductor->at_checkpoint(t)) st = gp_training_finish(t, finish_rows, err);
+        if (st != ADVGP_OK || !t->conductor->at_checkpoint(t)) break;
+        st = t->conductor->next_part(t, err);
+    }
+    return st;
+}
+
+void gp_training_fini(gp_training *t)
+{
+    gp_training_end_run(t);
+    gp_cells_free(t->cells);
+    gp_learner_free(t->learner);
+    gp_free(t->views);
+    gp_reader_fini(&t->reader);
+    gp_free(t->inducing);
+}
+
 advgp_status gp_training_run(const gp_train_request *request, gp_training_steps steps, gp_model **model,
                              gp_train_result *result, advgp_error *err)
 {
-    static const gp_train_events silent = {0};
     gp_train_result unused;
+    gp_training t;
     size_t finish_rows = 0;
     *model = NULL;
-    advgp_status st = check(request, err);
-    if (st != ADVGP_OK) return st;
-    gp_training t = {.shards = request->shards,
-                     .schema = request->schema,
-                     .options = request->options,
-                     .events = request->events ? request->events : &silent,
-                     .result = result ? result : &unused,
-                     .notes = request->notes,
-                     .conductor = request->options->replay ? &gp_conductor_replay : &gp_conductor_live,
-                     .wall_start = gp_clock_wall(),
-                     .cpu_start = gp_clock_cpu()};
-    *t.result = (gp_train_result){0};
-    st = gp_training_resolve_defaults(&t, err);
-    if (st == ADVGP_OK) st = gp_training_begin(&t, err);
-    while (st == ADVGP_OK) { // once, but for the replay of a run that was resumed
-        st = steps(&t, err);
-        if (st == ADVGP_OK && !t.conductor->at_checkpoint(&t)) st = gp_training_finish(&t, &finish_rows, err);
-        if (st != ADVGP_OK || !t.conductor->at_checkpoint(&t)) break;
-        st = t.conductor->next_part(&t, err);
-    }
+    advgp_status st = gp_training_fit(&t, request, steps, result ? result : &unused, &finish_rows, err);
     if (st == ADVGP_OK) st = gp_training_fit_cells(&t, err);
     if (st == ADVGP_OK) st = make_model(&t, request, finish_rows, model, err);
-    gp_training_end_run(&t);
-    gp_cells_free(t.cells);
-    gp_learner_free(t.learner);
-    gp_free(t.views);
-    gp_reader_fini(&t.reader);
-    gp_free(t.inducing);
+    gp_training_fini(&t);
     return st;
 }
 

@@ -14,6 +14,7 @@
 #include "store/modelfile.h"
 #include "train/inducing.h"
 
+typedef enum gp_noise_choice { GP_NOISE_AUTO, GP_NOISE_CONSTANT, GP_NOISE_VARYING } gp_noise_choice;
 enum { GP_CELLS_MAX = 10000 }; // that may be asked for
 #define GP_CELLS_AUTO ((size_t)-1)
 
@@ -27,6 +28,7 @@ typedef struct gp_train_options {
     const gp_map *map;
     size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
+    gp_noise_choice noise; // one for all rows, or one that depends on the row (noise.h)
     gp_start start;
     size_t start_rows;      // that are looked at for it; 0: 20,000
     const double *inducing; // [m x d]: where inducing inputs begin, instead of `start`; NULL: chosen

@@ -49,6 +49,11 @@ typedef struct gp_training {
 // and how many rows there were. A replay that comes to the end of a part of its log (conductor.h) leaves at once.
 typedef advgp_status (*gp_training_steps)(gp_training *training, advgp_error *err);
 
+// From the checks to the end of the finish: what was learned is in training->learner. *finish_rows: that the finish
+// took. On failure, too, fini is due.
+advgp_status gp_training_fit(gp_training *training, const gp_train_request *request, gp_training_steps steps,
+                             gp_train_result *result, size_t *finish_rows, advgp_error *err);
+void gp_training_fini(gp_training *training);
 // As gp_train (train.h), with these steps.
 advgp_status gp_training_run(const gp_train_request *request, gp_training_steps steps, gp_model **model,
                              gp_train_result *result, advgp_error *err);

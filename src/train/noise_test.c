@@ -1,0 +1,163 @@
+// noise_test.c: noise that depends on the row: found where it is known, not taken where nothing says so, the same bits
+// again, and nothing else changed.
+#include "base/alloc.h"
+#include "train/noise.h"
+#include "train/rows_test.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+static double true_scale(const double *x)
+{
+    return 0.1 + 0.4 / (1 + exp(-2 * x[0]));
+}
+
+// y = sin(x1) + s(x) e, of d = 3 inputs; laws of e: 0 normal, 1 exponential.
+static void make_rows(size_t n, bool varying, bool skewed, const char *validation)
+{
+    gp_rng rng = gp_rng_seeded(8, 0);
+    t.x = doubles(n * D), t.y = doubles(n);
+    for (size_t i = 0; i < n; i++) {
+        double *x = t.x + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = 4 * gp_rng_uniform(&rng) - 2;
+        const double e = skewed ? -log(gp_rng_uniform(&rng)) - 1 : gp_rng_normal(&rng);
+        t.y[i] = sin(x[1]) + (varying ? true_scale(x) : 0.3) * e;
+    }
+    encode_table(n, 1, validation);
+}
+
+static gp_model *train(gp_noise_choice noise, gp_train_result *result)
+{
+    const gp_train_options o = {.m = 20,
+                                .components = 1,
+                                .kernel = &gp_kernel_ard_rbf,
+                                .map = &gp_map_cholesky,
+                                .trend = GP_TREND_LINEAR,
+                                .noise = noise,
+                                .epochs = 30,
+                                .seed = 3};
+    advgp_error err;
+    gp_model *model;
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+    must(gp_train(&request, &model, result, &err), &err);
+    t.schema = NULL;
+    return model;
+}
+
+// Root of the mean squared ln(s / true s) over rows.
+static double scale_error(const gp_model *model)
+{
+    gp_predictor *p = NULL;
+    gp_predict_work *work = NULL;
+    advgp_error err;
+    double sum = 0, noise;
+    must(gp_model_predictor(model, &p, &err), &err);
+    must(gp_predict_work_new(p, 0, &work, &err), &err);
+    const size_t n = 2000;
+    for (size_t i = 0; i < n; i++) {
+        double x[D];
+        for (size_t k = 0; k < D; k++) x[k] = (t.x[i * D + k] - model->schema->x_mean[k]) / model->schema->x_scale[k];
+        must(gp_predict_noise(p, work, gp_cmat_of(x, 1, D), &noise, &err), &err);
+        const double off = 0.5 * log(noise) + log(model->schema->y_scale / true_scale(t.x + i * D));
+        sum += off * off;
+    }
+    gp_predict_work_free(work);
+    gp_predictor_free(p);
+    return sqrt(sum / (double)n);
+}
+
+static void a_known_scale_is_found(void **state)
+{
+    (void)state;
+    make_rows(20000, true, false, "0.2");
+    gp_train_result constant, varying;
+    gp_model *model = train(GP_NOISE_VARYING, &varying);
+    const double error = scale_error(model);
+    CHECK(error < 0.05, "normal", "s is off by %g", error);
+    gp_model_free(model);
+    free_table();
+    make_rows(20000, true, false, "0.2");
+    model = train(GP_NOISE_CONSTANT, &constant);
+    assert_null(model->noise);
+    gp_model_free(model);
+    free_table();
+    CHECK(varying.assessment.crps < 0.97 * constant.assessment.crps, "CRPS", "%g, constant noise %g",
+          varying.assessment.crps, constant.assessment.crps);
+    CHECK(varying.assessment.mnlp < constant.assessment.mnlp - 0.05, "MNLP", "%g, constant noise %g",
+          varying.assessment.mnlp, constant.assessment.mnlp);
+    CHECK(varying.assessment.winkler < 0.9 * constant.assessment.winkler, "Winkler", "%g, constant noise %g",
+          varying.assessment.winkler, constant.assessment.winkler);
+}
+
+static void auto_takes_what_is_better_and_the_same_bits(void **state)
+{
+    (void)state;
+    gp_model *models[2];
+    for (size_t i = 0; i < 2; i++) {
+        make_rows(6000, true, true, "0.2");
+        models[i] = train(GP_NOISE_AUTO, NULL);
+        free_table();
+    }
+    CHECK(models[0]->noise && models[1]->noise, "auto", "a scale of 0.1 to 0.5 was not taken");
+    CHECK_BITS(models[0]->noise->layout.size, models[0]->noise->theta, models[1]->noise->theta, "auto");
+    CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration, models[1]->calibration, "auto");
+    for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
+    // Too few held-out rows to tell.
+    make_rows(600, true, false, "0.2");
+    gp_model *few = train(GP_NOISE_AUTO, NULL);
+    assert_null(few->noise);
+    gp_model_free(few);
+    free_table();
+    make_rows(300, true, false, "0.2"); // none: leave-one-out alone
+    few = train(GP_NOISE_VARYING, NULL);
+    assert_non_null(few->noise);
+    gp_model_free(few);
+    free_table();
+}
+
+static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
+{
+    (void)state;
+    make_table(1200, 4, "0.2");
+    advgp_error err;
+    gp_reader reader;
+    gp_train_result result;
+    gp_model *model = train(GP_NOISE_CONSTANT, &result);
+    must(gp_reader_new(t.shards, 512, &reader, &err), &err);
+    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = GP_NOISE_VARYING, .seed = 1};
+    must(gp_noise_fit(model, &reader, &o, &result, &err), &err);
+    assert_non_null(model->noise);
+    // One sigma for every row, written as a scale model: the numbers of constant noise.
+    gp_predictor *plain = NULL, *same = NULL;
+    gp_predict_work *work[2] = {0};
+    gp_model *noise = model->noise;
+    double x[D] = {0.3, -0.4, 1}, mean, var[2];
+    model->noise = NULL;
+    must(gp_model_predictor(model, &plain, &err), &err);
+    model->noise = noise;
+    noise->schema->y_scale = 0, noise->schema->y_mean = model->theta[0];
+    model->noise_range[0] = -50, model->noise_range[1] = 50;
+    must(gp_model_predictor(model, &same, &err), &err);
+    must(gp_predict_work_new(plain, 0, &work[0], &err), &err);
+    must(gp_predict_work_new(same, 0, &work[1], &err), &err);
+    must(gp_predict(plain, work[0], gp_cmat_of(x, 1, D), &mean, NULL, &var[0], &err), &err);
+    must(gp_predict(same, work[1], gp_cmat_of(x, 1, D), &mean, NULL, &var[1], &err), &err);
+    CHECK_CLOSE(var[0], var[1], 1e-10, "constant noise");
+    for (size_t i = 0; i < 2; i++) gp_predict_work_free(work[i]);
+    gp_predictor_free(plain);
+    gp_predictor_free(same);
+    gp_model_free(model);
+    gp_reader_fini(&reader);
+    free_table();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_known_scale_is_found),
+        cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
+        cmocka_unit_test(one_sigma_as_a_scale_model_is_constant_noise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
