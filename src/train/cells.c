@@ -23,7 +23,8 @@
 enum { AUTO_ROWS_MIN = 5000, AUTO_MAX = 256, AUTO_CELL_ROWS = 600 };
 enum { INDUCING = 100, ITERATIONS = 25, FIT_ROWS = 2000, CELL_ROWS_MIN = 100 };
 enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };
-static const double sample_surplus = 1.3; // cells differ in size
+static const double sample_surplus = 1.3;    // cells differ in size
+static const double auto_memory_share = 0.1; // that rows of cells take of all the memory where nobody asked for them
 
 // Rows, and what is known of them whatever the cells.
 typedef struct fitting {
@@ -80,14 +81,23 @@ static advgp_status take_residuals(void *ctx, size_t task, advgp_error *err)
     return st;
 }
 
+static size_t sample_rows(const gp_training *t, size_t n_cells)
+{
+    const double wanted = fmax(SAMPLE_MIN, sample_surplus * FIT_ROWS * (double)n_cells);
+    return (size_t)fmin((double)t->n_train, wanted);
+}
+
+static double sample_bytes(const gp_training *t, size_t n_cells)
+{
+    return ((double)t->shards->d + 5) * (double)sample_rows(t, n_cells) * sizeof(double);
+}
+
 // Shards are shuffled, so the first rows are a random sample.
 static advgp_status take_sample(fitting *f, size_t n_cells, advgp_error *err)
 {
     const gp_training *t = f->t;
-    const double wanted = fmax(SAMPLE_MIN, sample_surplus * FIT_ROWS * (double)n_cells);
-    const size_t d = t->shards->d, n = (size_t)fmin((double)t->n_train, wanted);
-    advgp_status st = gp_memory_check(((double)d + 5) * (double)n * sizeof(double), "the rows of cells",
-                                      "use fewer {cells}", err);
+    const size_t d = t->shards->d, n = sample_rows(t, n_cells);
+    advgp_status st = gp_memory_check(sample_bytes(t, n_cells), "the rows of cells", "use fewer {cells}", err);
     if (st == ADVGP_OK) st = gp_reader_new(t->shards, n, &f->sample, err);
     if (st != ADVGP_OK) return st;
     f->residual = gp_alloc(n, sizeof(double));
@@ -331,8 +341,9 @@ static size_t n_wanted(const gp_training *t)
     if (!asked || in_hurry || !t->conductor->fits_cells(t)) return 0;
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
     if (t->n_train < AUTO_ROWS_MIN || !gp_training_held_out_decides(t)) return 0;
-    const size_t n = t->n_train / AUTO_CELL_ROWS;
-    return n < AUTO_MAX ? n : AUTO_MAX;
+    size_t n = t->n_train / AUTO_CELL_ROWS < AUTO_MAX ? t->n_train / AUTO_CELL_ROWS : AUTO_MAX;
+    while (n > 1 && sample_bytes(t, 2 * n) > auto_memory_share * gp_memory_bytes()) n /= 2;
+    return n;
 }
 
 advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
@@ -347,7 +358,8 @@ advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
     advgp_status st = take_sample(&f, alone ? n : 2 * n, &why);
     if (st == ADVGP_OK) st = alone ? fit_candidate(&f, n, &best, &why) : fit_auto(&f, n, &best, &why);
     if (st == ADVGP_OK && best.cells) adopt(t, &best);
-    if (st == ADVGP_ENUMERIC) // the global model stands without them
+    const bool no_room = st == ADVGP_ENOMEM || st == ADVGP_EINVAL; // refused before it was taken
+    if (st == ADVGP_ENUMERIC || (!alone && no_room))               // the global model stands without them
         st = gp_notes_add(t->notes, err, 1, "no cells: %s", why.text);
     else if (st == ADVGP_ESTOPPED && t->conductor->accept_stop(t, err) == ADVGP_OK)
         t->result->interrupted = true, gp_training_save(t), st = ADVGP_OK; // no checkpoint has the steps

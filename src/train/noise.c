@@ -1,6 +1,7 @@
 // noise.c: residuals of training rows, a short training on their logarithms, a scale for the scores, and the choice.
 #include "train/noise.h"
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/calibrate.h"
@@ -17,6 +18,7 @@
 enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
 enum { ROWS_MAX = 100000, NUMBERS_MAX = 1 << 23, ROWS_MIN = 100 };
 enum { HELD_OUT_MIN = 100, JUDGED_ROWS = 20000 }; // of each half: fewer cannot tell
+static const double memory_share = 0.05;          // that the rows may take of all the memory
 static const double floor_quantile = 0.05;        // c of ln(|r| + c): keeps residuals of nearly 0 from ruling the fit
 
 // Rows with what the mean leaves of them.
@@ -89,9 +91,10 @@ static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
 
 static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *reader, gp_part part, advgp_error *err)
 {
-    const size_t fit = NUMBERS_MAX / model->spec.d, rows = gp_shards_rows(reader->shards, part);
-    size_t n = rows < ROWS_MAX ? rows : ROWS_MAX;
-    if (n > fit) n = fit;
+    const size_t d = model->spec.d, rows = gp_shards_rows(reader->shards, part);
+    const double bytes = (2 * (double)d + 10) * sizeof(double); // of a row, here and in the shards of its training
+    const double room = fmin((double)NUMBERS_MAX / (double)d, memory_share * gp_memory_bytes() / bytes);
+    const size_t n = (size_t)fmin(fmin((double)rows, ROWS_MAX), fmax(room, ROWS_MIN));
     advgp_status st = sample_init(s, model, reader, n, part == GP_TRAIN, err);
     if (st == ADVGP_OK) st = gp_reader_visit(reader, part, n, add_rows, s, err);
     if (st == ADVGP_OK) st = gp_predict_noise(s->predictor, s->work, gp_cmat_of(s->X, s->n, s->d), s->noise, err);
@@ -354,8 +357,16 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
                         gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
     if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
     if (o->noise == GP_NOISE_AUTO && !judged) return ADVGP_OK;
-    advgp_status st = fit(model, reader, o, result->workers, judged ? GP_CALIBRATE : GP_TRAIN, err);
-    if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) st = choose(model, reader, err);
+    advgp_error why = {0};
+    advgp_status st = fit(model, reader, o, result->workers, judged ? GP_CALIBRATE : GP_TRAIN, &why);
+    if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) st = choose(model, reader, &why);
+    if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) { // the mean stands without it
+        gp_model_free(model->noise);
+        model->noise = NULL;
+        json_object_set_new(model->record, "noise_not_fitted", json_string(why.text));
+        st = ADVGP_OK;
+    }
+    if (st != ADVGP_OK && err) *err = why;
     json_object_set_new(model->record, "noise", json_string(model->noise ? "varying" : "constant"));
     return st;
 }
