@@ -326,7 +326,11 @@ limited() { # NAME FRAGMENT... -- ARGUMENTS: exit 2 under a limit of 3 GB, witho
   [[ -z $(find out -name 'wide*') ]] || tell "$name: files are left"
 }
 wide=(in/words.csv "${y[@]}" -o out/wide.safetensors --encode 'a=onehot,b=onehot,c=onehot,d=onehot,e=onehot')
-limited 'many columns' '5201 features' '5000 encoded columns' '--trend constant' '--exclude' -- train "${wide[@]}" --method advgp --log out/wide.log
-limited 'many columns of linear regression' '5000 encoded columns' '--exclude' -- train "${wide[@]}" --method linear
+if ldd "$advgp" | grep -q 'lib[atu].*san'; then
+  echo 'skipped: memory under a limit, of which a sanitizer needs more itself'
+else
+  limited 'many columns' '5201 features' '5000 encoded columns' '--trend constant' '--exclude' -- train "${wide[@]}" --method advgp --log out/wide.log
+  limited 'many columns of linear regression' '5000 encoded columns' '--exclude' -- train "${wide[@]}" --method linear
+fi
 
 end_report 120
