@@ -427,6 +427,7 @@ static void a_resumed_run_is_replayed_to_the_bit(void **state)
                                     .max_delay = seed == 1 ? 0 : 8,
                                     .filter = seed % 2 ? 0 : 1e-2,
                                     .quorum = -1,
+                                    .noise = seed == 1 ? GP_NOISE_AUTO : GP_NOISE_CONSTANT, // once is enough
                                     .seed = seed};
         check_resumed(&o, seed, 7 + 6 * seed);
     }
