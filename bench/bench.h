@@ -11,3 +11,11 @@ static inline void must(advgp_status st, const advgp_error *err)
     fprintf(stderr, BENCH_NAME ": %s: %s\n", advgp_status_name(st), err->text);
     exit(1);
 }
+
+static inline double *doubles(size_t n) // zeros
+{
+    double *p = calloc(n, sizeof *p);
+    if (p) return p;
+    fprintf(stderr, BENCH_NAME ": no memory\n");
+    exit(1);
+}

@@ -4,6 +4,7 @@
 //     gradient [ROWS=65536] [REPEATS=7]
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "bench.h"
 #include "linalg/blas.h"
 #include "linalg/dense.h"
@@ -16,22 +17,6 @@
 enum { D = 9, GEMM = 1024 };
 static const size_t sizes[] = {50, 100, 200};
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
-
-static double *doubles(size_t n)
-{
-    double *p = calloc(n, sizeof *p);
-    if (!p) {
-        fprintf(stderr, "gradient: no memory\n");
-        exit(1);
-    }
-    return p;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct setup {
     gp_features *f;
@@ -127,8 +112,8 @@ int main(int argc, char **argv)
             gemm_times[r] = time_gemm(A, B, C);
             pass_times[r] = time_pass(&s, rows);
         }
-        qsort(gemm_times, repeats, sizeof(double), by_value);
-        qsort(pass_times, repeats, sizeof(double), by_value);
+        gp_sort(gemm_times, repeats);
+        gp_sort(pass_times, repeats);
         const double gemm_rate = 2.0 * GEMM * GEMM * GEMM / gemm_times[repeats / 2];
         const double pass_time = pass_times[repeats / 2];
         printf("%s{\"m\": %zu, \"rows_per_s\": %.0f, \"dgemm_gflops\": %.2f, \"share_of_dgemm\": %.3f, "

@@ -4,6 +4,7 @@
 #include "model/predict.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "bench.h"
 #include "linalg/blas.h"
 #include "model/pass.h"
@@ -16,22 +17,6 @@ static const size_t sizes[] = {50, 100, 200, 1000};
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 typedef enum way { MEAN, IN_ONE, PARTS, N_WAYS } way;
 static const char *const way_names[N_WAYS] = {"mean", "variance", "variance_by_parts"};
-
-static double *doubles(size_t n)
-{
-    double *p = calloc(n, sizeof *p);
-    if (!p) {
-        fprintf(stderr, "predict: no memory\n");
-        exit(1);
-    }
-    return p;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct setup {
     gp_predictor *predictor;
@@ -119,7 +104,7 @@ int main(int argc, char **argv)
             for (int w = 0; w < N_WAYS; w++) times[w][r] = time_of(&s, w, asked);
         printf("%s{\"m\": %zu, \"verified_to\": %.1e", k ? ", " : "", sizes[k], off);
         for (int w = 0; w < N_WAYS; w++) {
-            qsort(times[w], repeats, sizeof(double), by_value);
+            gp_sort(times[w], repeats);
             printf(", \"%s_rows_per_cpu_s\": %.0f", way_names[w], (double)asked / times[w][repeats / 2]);
         }
         printf("}");

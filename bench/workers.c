@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "bench.h"
 #include "data/encode.h"
 #include "linalg/blas.h"
@@ -117,17 +118,11 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
     return l;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(size_t n, const double *x)
 {
     double sorted[ROUNDS_MAX];
     for (size_t i = 0; i < n; i++) sorted[i] = x[i];
-    qsort(sorted, n, sizeof *sorted, ascending);
+    gp_sort(sorted, n);
     return sorted[n / 2];
 }
 

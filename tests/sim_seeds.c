@@ -4,6 +4,7 @@
 //     SIM_SEEDS=2000 SIM_FIRST=0 build/tests/sim_seeds          the seeds 0 .. 1999
 //     SIM_FIRST=17 SIM_SEEDS=1 SIM_SHOW=1 build/tests/sim_seeds one of them again, with what happened
 //     build/tests/sim_seeds bugs                                each deliberate mistake is caught by its law
+#include "base/sort.h"
 #include "planted_bugs.h"
 #include "sim/world.h"
 #include "sim_setting.h"
@@ -231,12 +232,6 @@ static outcome run_seed(uint64_t seed, setting *settings, planted_bug bug, bool 
     return v;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool shown)
 {
     uint64_t failed = 0, exact = 0;
@@ -254,7 +249,7 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
     }
     printf("%" PRIu64 " seeds, %" PRIu64 " failed, %" PRIu64 " had to be exact\n", count, failed, exact);
     for (size_t r = 0; r < 2; r++) {
-        qsort(apart[r], n[r], sizeof(double), compare_doubles);
+        gp_sort(apart[r], n[r]);
         if (n[r])
             printf("%s: lost of the fault-free run's gain: median %.4f, 99 %% %.4f, most %.4f, allowed %g\n",
                    gp_rules[r]->name, apart[r][n[r] / 2], apart[r][n[r] * 99 / 100], apart[r][n[r] - 1], distance[r]);

@@ -1,5 +1,6 @@
 // inspect_verb.c: advgp inspect: what a model is, in the units of its table.
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "cli/cli.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
@@ -123,17 +124,11 @@ static json_t *components_json(const view *v)
 
 // What people ask of cells: how many, how large, how far they see. Length-scales are medians, in the columns' own
 // units.
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double cells_length(const view *v, size_t k)
 {
     const gp_cells *c = v->model->cells;
     for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = c->theta[c->theta_at[i] + 2 + k];
-    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    gp_sort(v->of_cells, c->shape.n);
     return v->model->schema->x_scale[k] * exp(-0.5 * v->of_cells[c->shape.n / 2]);
 }
 
@@ -276,14 +271,14 @@ static void add_cells(const view *v, gp_buffer *out)
     const gp_cells *c = v->model->cells;
     if (!c) return;
     memcpy(v->of_cells, c->rows, c->shape.n * sizeof *v->of_cells);
-    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    gp_sort(v->of_cells, c->shape.n);
     gp_buffer_add(out,
                   "\n%zu cells beside them: %s, %zu inducing inputs in all, %.0f to %.0f training rows each (median "
                   "%.0f)\n",
                   c->shape.n, c->shape.kernel->name, c->n_z, v->of_cells[0], v->of_cells[c->shape.n - 1],
                   v->of_cells[c->shape.n / 2]);
     for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = cells_amplitude(v, i);
-    qsort(v->of_cells, c->shape.n, sizeof *v->of_cells, by_value);
+    gp_sort(v->of_cells, c->shape.n);
     gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g\n", v->of_cells[0], v->of_cells[c->shape.n - 1],
                   v->of_cells[c->shape.n / 2]);
 }

@@ -3,6 +3,7 @@
 #include "data/fit.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "data/strings.h"
 
 #include <assert.h>
@@ -248,17 +249,11 @@ static bool is_name_of_time(const char *name)
     return false;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // All whole, and no two alike among the rows of the sample.
 static bool are_different(const gp_fit *f, gp_candidate *c)
 {
     double *v = c->sampled;
-    qsort(v, f->sample.n, sizeof *v, by_value); // its last use: clipping needs the order of the rows, and comes before
+    gp_sort(v, f->sample.n); // its last use: clipping needs the order of the rows, and comes before
     bool different = true;
     for (size_t i = 0; different && i < f->sample.n; i++)
         different = v[i] == floor(v[i]) && (i == 0 || v[i] != v[i - 1]);

@@ -2,6 +2,7 @@
 #include "data/limits.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -11,12 +12,6 @@ static const double margin = 0.1; // of the distance between the two quantiles: 
 // taxi trips go on for 1.8 of it; the rain of Seoul, whose largest value is 31 deviations off, for 4.4.
 static const double reach = 3;
 enum { FEW_VALUES = 10, ROWS_MIN = 100 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double quantile(const double *sorted, size_t n, double p)
 {
@@ -64,7 +59,7 @@ advgp_status gp_limits_find(const double *values, const double *w, size_t n, gp_
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(values[i])) sorted[m++] = values[i];
-    qsort(sorted, m, sizeof *sorted, by_value);
+    gp_sort(sorted, m);
     if (m >= ROWS_MIN && !has_few_values(sorted, m)) *out = ends(sorted, m, all);
     if (gp_limits_any(*out)) clip_moments(values, w, n, *out, all);
     gp_free(sorted);

@@ -4,18 +4,13 @@
 #include "data/fit.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double share = 0.05;
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct targets {
     double *values; // those of a sample
@@ -44,7 +39,7 @@ static double offset_of(targets *t, size_t n)
     for (size_t i = 0; i < n; i++)
         if (isfinite(t->values[i]) && t->values[i] > 0) t->values[m++] = t->values[i];
     if (m == 0) return 0.5 * t->least_positive;
-    qsort(t->values, m, sizeof *t->values, by_value);
+    gp_sort(t->values, m);
     return 0.5 * t->values[(size_t)(share * (double)(m - 1))];
 }
 

@@ -2,6 +2,7 @@
 #include "score/distribution.h"
 #include "base/alloc.h"
 #include "base/constants.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,12 +37,6 @@ double gp_gaussian_quantile(double u)
 }
 
 // ---- from scores to the table ---------------------------------------------------------------------------------------
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 // Rows beyond which a tail begins: TAIL_ROWS, a fifth of few rows, a thousandth of many.
 static size_t tail_rows(size_t n)
@@ -80,7 +75,7 @@ advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp
             return gp_fail(err, ADVGP_ENUMERIC, "calibration: score %zu of %zu is %g", i + 1, n, scores[i]);
     double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
     if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
-    qsort(scores, n, sizeof *scores, by_value);
+    gp_sort(scores, n);
     fill_table(table, scores, n);
     gp_free(model->calibration);
     model->calibration = table;

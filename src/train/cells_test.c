@@ -23,16 +23,6 @@ static gp_train_options options(size_t cells)
                               .seed = 3};
 }
 
-static gp_model *train(const gp_train_options *o, const gp_train_events *events, gp_train_result *result)
-{
-    advgp_error err;
-    gp_model *model;
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = events};
-    must(gp_train(&request, &model, result, &err), &err);
-    t.schema = NULL; // the model's now
-    return model;
-}
-
 static void cells_predict_better_and_repeat_bit_for_bit(void **state)
 {
     (void)state;
@@ -41,7 +31,7 @@ static void cells_predict_better_and_repeat_bit_for_bit(void **state)
     for (int i = 0; i < 3; i++) {
         const gp_train_options o = options(i ? 6 : 0);
         make_table(ROWS, 5, "0.2");
-        models[i] = train(&o, NULL, &r[i]);
+        models[i] = train_table(&o, NULL, &r[i]);
         free_table();
     }
     CHECK(!models[0]->cells && models[1]->cells, "cells", "as was asked");
@@ -150,7 +140,7 @@ static void a_stop_while_cells_are_fitted_leaves_the_model_without_them(void **s
     for (int i = 0; i < 2; i++) {
         const gp_train_options o = options(i ? 6 : 0);
         make_table(ROWS, 5, "0.2");
-        models[i] = train(&o, i ? &events : NULL, &r[i]);
+        models[i] = train_table(&o, i ? &events : NULL, &r[i]);
         free_table();
     }
     CHECK(w.cells && r[1].interrupted && !models[1]->cells, "stopped", "cells %d, interrupted %d", w.cells,

@@ -2,6 +2,7 @@
 #include "train/noise.h"
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/calibrate.h"
@@ -103,12 +104,6 @@ static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *rea
 
 // ---- the logarithm of residuals -------------------------------------------------------------------------------------
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // z = ln s + ln(|r| / s + c), with s as it is known by now (NULL: 1) and c a small quantile of |r| / s. *c is 0 where
 // there are no residuals.
 static advgp_status take_logarithms(sample *s, const double *ln_s, double *c, advgp_error *err)
@@ -119,7 +114,7 @@ static advgp_status take_logarithms(sample *s, const double *ln_s, double *c, ad
         sorted[i] = fabs(s->r[i]) * (ln_s ? exp(-ln_s[i]) : 1);
         sum += sorted[i];
     }
-    qsort(sorted, s->n, sizeof *sorted, by_value);
+    gp_sort(sorted, s->n);
     *c = fmax(sorted[(size_t)(floor_quantile * (double)s->n)], 1e-3 * sum / (double)s->n);
     for (size_t i = 0; *c > 0 && i < s->n; i++)
         s->z[i] = ln_s ? ln_s[i] + log(fabs(s->r[i]) * exp(-ln_s[i]) + *c) : log(fabs(s->r[i]) + *c);

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "train/inducing.h"
 #include "train/learner.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +92,17 @@ static inline gp_learner *make_learner(size_t m)
     must(gp_learner_new(&o, &learner, &err), &err);
     gp_free(inducing);
     return learner;
+}
+
+// A training on the table.
+static inline gp_model *train_table(const gp_train_options *o, const gp_train_events *events, gp_train_result *result)
+{
+    advgp_error err;
+    gp_model *model;
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = events};
+    must(gp_train(&request, &model, result, &err), &err);
+    t.schema = NULL; // the model's now
+    return model;
 }
 
 static inline void free_table(void)

@@ -26,16 +26,6 @@ static gp_train_options small(void)
                               .seed = 3};
 }
 
-static gp_model *train(const gp_train_options *o, const gp_train_events *events, gp_train_result *result)
-{
-    advgp_error err;
-    gp_model *model;
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = events};
-    must(gp_train(&request, &model, result, &err), &err);
-    t.schema = NULL; // the model's now
-    return model;
-}
-
 static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
 {
     (void)state;
@@ -43,7 +33,7 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     gp_train_result r;
     gp_train_options o = small();
     o.epochs = 40;
-    gp_model *model = train(&o, NULL, &r);
+    gp_model *model = train_table(&o, NULL, &r);
     assert_int_equal(r.assessment.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
     if (!(r.assessment.rmse < 0.13))
@@ -66,7 +56,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
     gp_model *models[2];
     for (int i = 0; i < 2; i++) {
         make_table(1500, 2, "0.1");
-        models[i] = train(&o, NULL, NULL);
+        models[i] = train_table(&o, NULL, NULL);
         free_table();
     }
     assert_memory_equal(models[0]->theta, models[1]->theta, models[0]->layout.size * sizeof(double));
@@ -98,7 +88,7 @@ static gp_train_result train_until(gp_train_options *o, uint64_t at, const char 
     const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
     gp_train_result r;
     o->checkpoint = checkpoint, o->resume = NULL;
-    gp_model_free(train(o, &events, &r));
+    gp_model_free(train_table(o, &events, &r));
     assert_true(r.interrupted);
     o->resume = checkpoint;
     return r;
@@ -127,7 +117,7 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
     name_checkpoint(path);
     gp_train_options o = small();
     make_table(1500, 4, "0.1");
-    gp_model *whole = train(&o, NULL, NULL);
+    gp_model *whole = train_table(&o, NULL, NULL);
     free_table();
 
     for (uint64_t at = 0; at <= 41; at += 20 + (at == 0)) { // before all, at an evaluation, between two, late
@@ -135,7 +125,7 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
         assert_in_range(train_until(&o, at, path).versions, at, at + 1);
         free_table();
         make_table(1500, 4, "0.1");
-        gp_model *rest = train(&o, NULL, NULL);
+        gp_model *rest = train_table(&o, NULL, NULL);
         free_table();
         assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));
         gp_model_free(rest);
@@ -164,7 +154,7 @@ static void a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits(void **s
     gp_train_options o = small();
     o.batch = 100, o.epochs = 1, o.patience = 3;
     make_table(8000, 9, "0.5");
-    gp_model *whole = train(&o, NULL, NULL);
+    gp_model *whole = train_table(&o, NULL, NULL);
     free_table();
     for (uint64_t at = 2; at <= 11; at += 3) {
         make_table(8000, 9, "0.5");
@@ -173,7 +163,7 @@ static void a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits(void **s
         make_table(8000, 9, "0.5");
         gp_train_result r;
         size_t last = 0;
-        gp_model *rest = train(&o, &(gp_train_events){.ctx = &last, .eval = next_version}, &r);
+        gp_model *rest = train_table(&o, &(gp_train_events){.ctx = &last, .eval = next_version}, &r);
         free_table();
         assert_in_range(last, r.versions - 1, r.versions);
         assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));
@@ -190,7 +180,7 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     gp_train_options o = small();
     o.m = 20, o.batch = 0, o.epochs = 200;
     gp_train_result r;
-    gp_model *model = train(&o, NULL, &r);
+    gp_model *model = train_table(&o, NULL, &r);
     assert_int_equal(r.assessment.scored, GP_SCORED_LEFT_OUT);
     assert_int_equal(model->n_calibration, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
