@@ -29,8 +29,7 @@ advgp_status gp_answer_lane_new(const gp_predictor *predictor, bool with_varianc
     *out = NULL;
     gp_answer_lane *l = gp_alloc(1, sizeof *l);
     if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
-    *l = (gp_answer_lane){
-        .predictor = predictor, .with_variance = with_variance, .source = source, .n_kept = n_kept};
+    *l = (gp_answer_lane){.predictor = predictor, .with_variance = with_variance, .source = source, .n_kept = n_kept};
     l->kept = gp_alloc(n_kept, sizeof *l->kept);
     l->values = gp_alloc(source->n_columns, sizeof *l->values);
     advgp_status st = l->kept && l->values ? gp_predict_work_new(predictor, 0, &l->work, err)
