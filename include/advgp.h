@@ -134,25 +134,27 @@ typedef struct advgp_model advgp_model;
 
 // How far a training is, each time it has looked at the rows held out.
 typedef struct advgp_progress {
-    double seconds;       // since it began
-    size_t version, last; // of the parameters, and at most
-    double rmse, mnlp;    // on those rows, in the target's own units; NaN where there are none
-    double bound;         // the negative evidence lower bound
+    double seconds, seconds_left; // since it began; to the end of its steps, at the present speed
+    double epoch, epochs;         // passes over the rows, of how many; epochs 0: nobody knows
+    double rmse, mnlp;            // on those rows, in the target's own units; NaN where there are none
+    double bound;                 // the negative evidence lower bound, a row
 } advgp_progress;
 
-// Who watches. Every member may be NULL, and functions are called by the thread that called the library.
+// Who watches. Every member may be NULL. What is told is told by the thread that called the library; whether to stop is
+// asked often, by any thread of the training.
 typedef struct advgp_watch {
     void *ctx;
-    void (*note)(void *ctx, const char *text);                   // a sentence that people should read
-    void (*progress)(void *ctx, const advgp_progress *progress); //
-    void (*log)(void *ctx, const char *line);                    // a line of the run's log, as JSON
-    int (*stopping)(void *ctx);                                  // asked often: non-zero ends it soon
+    void (*note)(void *ctx, const char *text); // a sentence that people should read
+    void (*progress)(void *ctx, const advgp_progress *progress);
+    void (*log)(void *ctx, const char *line); // a line of the run's log, as JSON
+    int (*stopping)(void *ctx);               // non-zero: end soon
     const volatile int *stop; // the same without a call: set to non-zero by anybody, a signal handler too
 } advgp_watch;
 
 // All of `advgp train`, by the options of "train". `output`, `checkpoint` and `log` name files that are written only if
-// they are given. A training that is stopped returns ADVGP_ESTOPPED, and *out is the model so far, where there is one.
-// A process that joins a cluster as its worker (`transport`) has worked when this returns, and *out is NULL.
+// they are given. A training that is stopped returns ADVGP_ESTOPPED; then, and where a file could not be written, *out
+// is the model all the same, if there is one. A process that joins a cluster as its worker (`transport`) has worked
+// when this returns, and *out is NULL.
 ADVGP_API advgp_status advgp_train(const advgp_data *data, const advgp_options *train, const advgp_watch *watch,
                                    advgp_model **out, advgp_error *err);
 
