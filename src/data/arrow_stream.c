@@ -18,7 +18,7 @@ static bool is_there(const gp_piece_column *c, size_t k)
 
 static double scaled(const gp_piece_column *c, double value)
 {
-    return c->factor != 0 ? value * c->factor + c->shift : value;
+    return c->factor != 0 ? value * c->factor / c->divisor + c->shift : value;
 }
 
 #define NUMBERS(name, type)                                                                \
@@ -62,7 +62,7 @@ static void read_bits(const gp_piece_column *c, size_t first, size_t n, double *
         out[i] = is_there(c, k) ? (double)(v[k >> 3] >> (k & 7) & 1) : NAN;
 }
 
-// 128 bits, two's complement, least significant half first; the factor is a power of ten.
+// 128 bits, two's complement, least significant half first, divided by a power of ten.
 static void read_decimal(const gp_piece_column *c, size_t first, size_t n, double *out)
 {
     const uint64_t *v = c->values;
@@ -134,40 +134,40 @@ static const struct {
     gp_column_type type;
     void (*numbers)(const gp_piece_column *, size_t, size_t, double *);
     void (*texts)(const gp_piece_column *, size_t, size_t, gp_text *);
-    double factor; // of times: the unit in seconds
+    double factor, divisor; // of times: the unit in seconds
     int n_buffers;
 } kinds[] = {
-    {"n", GP_NUMBER, read_nothing, NULL, 0, 0},
-    {"b", GP_BOOLEAN, read_bits, NULL, 0, 2},
-    {"c", GP_NUMBER, read_i8, NULL, 0, 2},
-    {"C", GP_NUMBER, read_u8, NULL, 0, 2},
-    {"s", GP_NUMBER, read_i16, NULL, 0, 2},
-    {"S", GP_NUMBER, read_u16, NULL, 0, 2},
-    {"i", GP_NUMBER, read_i32, NULL, 0, 2},
-    {"I", GP_NUMBER, read_u32, NULL, 0, 2},
-    {"l", GP_NUMBER, read_i64, NULL, 0, 2},
-    {"L", GP_NUMBER, read_u64, NULL, 0, 2},
-    {"e", GP_NUMBER, read_f16, NULL, 0, 2},
-    {"f", GP_NUMBER, read_f32, NULL, 0, 2},
-    {"g", GP_NUMBER, read_f64, NULL, 0, 2},
-    {"u", GP_TEXT, NULL, read_utf8, 0, 3},
-    {"U", GP_TEXT, NULL, read_large_utf8, 0, 3},
-    {"vu", GP_TEXT, NULL, read_views, 0, 3},
-    {"d:", GP_NUMBER, read_decimal, NULL, 0, 2},
-    {"tdD", GP_TIME, read_i32, NULL, 86400, 2},
-    {"tdm", GP_TIME, read_i64, NULL, 1e-3, 2},
-    {"tss:", GP_TIME, read_i64, NULL, 1, 2},
-    {"tsm:", GP_TIME, read_i64, NULL, 1e-3, 2},
-    {"tsu:", GP_TIME, read_i64, NULL, 1e-6, 2},
-    {"tsn:", GP_TIME, read_i64, NULL, 1e-9, 2},
-    {"tts", GP_NUMBER, read_i32, NULL, 1, 2}, // times of a day and durations are numbers of seconds
-    {"ttm", GP_NUMBER, read_i32, NULL, 1e-3, 2},
-    {"ttu", GP_NUMBER, read_i64, NULL, 1e-6, 2},
-    {"ttn", GP_NUMBER, read_i64, NULL, 1e-9, 2},
-    {"tDs", GP_NUMBER, read_i64, NULL, 1, 2},
-    {"tDm", GP_NUMBER, read_i64, NULL, 1e-3, 2},
-    {"tDu", GP_NUMBER, read_i64, NULL, 1e-6, 2},
-    {"tDn", GP_NUMBER, read_i64, NULL, 1e-9, 2},
+    {"n", GP_NUMBER, read_nothing, NULL, 0, 0, 0},
+    {"b", GP_BOOLEAN, read_bits, NULL, 0, 0, 2},
+    {"c", GP_NUMBER, read_i8, NULL, 0, 0, 2},
+    {"C", GP_NUMBER, read_u8, NULL, 0, 0, 2},
+    {"s", GP_NUMBER, read_i16, NULL, 0, 0, 2},
+    {"S", GP_NUMBER, read_u16, NULL, 0, 0, 2},
+    {"i", GP_NUMBER, read_i32, NULL, 0, 0, 2},
+    {"I", GP_NUMBER, read_u32, NULL, 0, 0, 2},
+    {"l", GP_NUMBER, read_i64, NULL, 0, 0, 2},
+    {"L", GP_NUMBER, read_u64, NULL, 0, 0, 2},
+    {"e", GP_NUMBER, read_f16, NULL, 0, 0, 2},
+    {"f", GP_NUMBER, read_f32, NULL, 0, 0, 2},
+    {"g", GP_NUMBER, read_f64, NULL, 0, 0, 2},
+    {"u", GP_TEXT, NULL, read_utf8, 0, 0, 3},
+    {"U", GP_TEXT, NULL, read_large_utf8, 0, 0, 3},
+    {"vu", GP_TEXT, NULL, read_views, 0, 0, 3},
+    {"d:", GP_NUMBER, read_decimal, NULL, 0, 0, 2},
+    {"tdD", GP_TIME, read_i32, NULL, 86400, 1, 2},
+    {"tdm", GP_TIME, read_i64, NULL, 1, 1e3, 2},
+    {"tss:", GP_TIME, read_i64, NULL, 1, 1, 2},
+    {"tsm:", GP_TIME, read_i64, NULL, 1, 1e3, 2},
+    {"tsu:", GP_TIME, read_i64, NULL, 1, 1e6, 2},
+    {"tsn:", GP_TIME, read_i64, NULL, 1, 1e9, 2},
+    {"tts", GP_NUMBER, read_i32, NULL, 1, 1, 2}, // times of a day and durations are numbers of seconds
+    {"ttm", GP_NUMBER, read_i32, NULL, 1, 1e3, 2},
+    {"ttu", GP_NUMBER, read_i64, NULL, 1, 1e6, 2},
+    {"ttn", GP_NUMBER, read_i64, NULL, 1, 1e9, 2},
+    {"tDs", GP_NUMBER, read_i64, NULL, 1, 1, 2},
+    {"tDm", GP_NUMBER, read_i64, NULL, 1, 1e3, 2},
+    {"tDu", GP_NUMBER, read_i64, NULL, 1, 1e6, 2},
+    {"tDn", GP_NUMBER, read_i64, NULL, 1, 1e9, 2},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -182,13 +182,13 @@ static size_t kind_of(const char *format) // N_KINDS: none of ours
 }
 
 // "d:19,10": 19 digits, 10 of them behind the point; a width other than 128 bits is not ours.
-static bool decimal_factor(const char *format, double *factor)
+static bool decimal_scale(const char *format, gp_piece_column *c)
 {
     char *end;
     (void)strtol(format + 2, &end, 10);
     if (*end != ',') return false;
     const long scale = strtol(end + 1, &end, 10);
-    *factor = pow(10, -(double)scale);
+    c->factor = scale < 0 ? pow(10, -(double)scale) : 1, c->divisor = scale > 0 ? pow(10, (double)scale) : 1;
     return *end == 0 || strcmp(end, ",128") == 0;
 }
 
@@ -197,11 +197,12 @@ static bool column_of(const struct ArrowSchema *schema, gp_piece_column *c, gp_c
 {
     const size_t i = kind_of(schema->format);
     if (i == N_KINDS) return false;
-    *c = (gp_piece_column){.numbers = kinds[i].numbers, .texts = kinds[i].texts, .factor = kinds[i].factor};
+    *c = (gp_piece_column){
+        .numbers = kinds[i].numbers, .texts = kinds[i].texts, .factor = kinds[i].factor, .divisor = kinds[i].divisor};
     if (kinds[i].type == GP_TIME) c->shift = -year_2000;
     *type = kinds[i].type;
     *n_buffers = kinds[i].n_buffers;
-    return strncmp(schema->format, "d:", 2) != 0 || decimal_factor(schema->format, &c->factor);
+    return strncmp(schema->format, "d:", 2) != 0 || decimal_scale(schema->format, c);
 }
 
 // ---- batches --------------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ typedef struct memory_source {
     gp_source base;
     gp_piece *pieces;
     size_t n_pieces, chunk_rows;
-    gp_piece_column *own;      // of gp_source_memory_open; else NULL
-    size_t piece, row, passed; // where the next chunk begins; rows of the pieces before
+    gp_piece_column *own;  // the block of their columns, if it is ours
+    size_t piece, row;     // where the next chunk begins
+    size_t n_rows, passed; // in all, and given so far
     gp_chunk chunk;
     gp_values *values;
     void **buffers; // chunk_rows doubles or texts a column, made when first needed
@@ -52,44 +53,58 @@ static advgp_status check_texts(const memory_source *s, size_t column, const gp_
     return ADVGP_OK;
 }
 
+// Values of a column from where the source stands, through as many pieces as they take.
+static void copy_column(const memory_source *s, size_t column, size_t n, void *buffer)
+{
+    double *numbers = buffer;
+    gp_text *texts = buffer;
+    for (size_t k = s->piece, row = s->row, done = 0; done < n; k++, row = 0) {
+        const gp_piece_column *c = &s->pieces[k].columns[column];
+        const size_t left = s->pieces[k].n_rows - row, take = left < n - done ? left : n - done;
+        if (c->numbers)
+            c->numbers(c, row, take, numbers + done);
+        else
+            c->texts(c, row, take, texts + done);
+        done += take;
+    }
+}
+
 static advgp_status fill_column(memory_source *s, size_t column, size_t n, advgp_error *err)
 {
     const gp_piece_column *c = &s->pieces[s->piece].columns[column];
+    const bool is_text = s->base.columns[column].type == GP_TEXT;
     gp_values *v = &s->values[column];
     *v = (gp_values){0};
     if (!s->base.wanted[column]) return ADVGP_OK;
-    if (is_plain(c)) {
+    if (is_plain(c) && n <= s->pieces[s->piece].n_rows - s->row) {
         v->number = (const double *)c->values + s->row;
         return ADVGP_OK;
     }
     void **buffer = &s->buffers[column];
-    if (!*buffer) *buffer = gp_alloc(s->chunk_rows, c->numbers ? sizeof(double) : sizeof(gp_text));
+    if (!*buffer) *buffer = gp_alloc(s->chunk_rows, is_text ? sizeof(gp_text) : sizeof(double));
     if (!*buffer) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu values of a column", s->chunk_rows);
-    if (c->numbers) {
-        c->numbers(c, s->row, n, *buffer);
+    copy_column(s, column, n, *buffer);
+    if (is_text)
+        v->text = *buffer;
+    else
         v->number = *buffer;
-        return ADVGP_OK;
-    }
-    c->texts(c, s->row, n, *buffer);
-    v->text = *buffer;
-    return check_texts(s, column, *buffer, n, err);
+    return is_text ? check_texts(s, column, *buffer, n, err) : ADVGP_OK;
 }
 
+// Chunks are as long as they can be, wherever pieces end: equal tables give equal chunks.
 static advgp_status memory_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
 {
     memory_source *s = (memory_source *)source;
-    *chunk = NULL;
-    while (s->piece < s->n_pieces && s->row == s->pieces[s->piece].n_rows) {
-        s->passed += s->row;
-        s->piece++, s->row = 0;
-    }
-    if (s->piece == s->n_pieces) return ADVGP_OK;
-    const size_t left = s->pieces[s->piece].n_rows - s->row, n = left < s->chunk_rows ? left : s->chunk_rows;
+    const size_t left = s->n_rows - s->passed, n = left < s->chunk_rows ? left : s->chunk_rows;
     advgp_status st = ADVGP_OK;
+    *chunk = NULL;
+    if (!n) return ADVGP_OK;
+    while (s->row == s->pieces[s->piece].n_rows) s->piece++, s->row = 0;
     for (size_t i = 0; st == ADVGP_OK && i < source->n_columns; i++) st = fill_column(s, i, n, err);
     if (st != ADVGP_OK) return st;
-    s->chunk = (gp_chunk){.n_rows = n, .first_row = s->passed + s->row, .columns = s->values};
-    s->row += n;
+    s->chunk = (gp_chunk){.n_rows = n, .first_row = s->passed, .columns = s->values};
+    s->passed += n;
+    for (s->row += n; s->row > s->pieces[s->piece].n_rows; s->piece++) s->row -= s->pieces[s->piece].n_rows;
     *chunk = &s->chunk;
     return ADVGP_OK;
 }
@@ -132,20 +147,21 @@ static advgp_status check_names(const char *const *names, size_t n, advgp_error 
 }
 
 advgp_status gp_source_pieces_open(const char *const *names, const gp_column_type *types, size_t n_columns,
-                                   const gp_piece *pieces, size_t n_pieces, size_t chunk_rows, gp_source **out,
-                                   advgp_error *err)
+                                   const gp_piece *pieces, size_t n_pieces, gp_piece_column *columns_take,
+                                   size_t chunk_rows, gp_source **out, advgp_error *err)
 {
     *out = NULL;
     advgp_status st = check_names(names, n_columns, err);
-    if (st != ADVGP_OK) return st;
     memory_source *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
-    st = gp_source_init(&s->base, &gp_source_memory, "the table", names, types, n_columns, err);
+    if (st == ADVGP_OK && !s) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    if (st == ADVGP_OK) st = gp_source_init(&s->base, &gp_source_memory, "the table", names, types, n_columns, err);
     if (st != ADVGP_OK) {
         gp_free(s);
+        gp_free(columns_take);
         return st;
     }
     s->chunk_rows = chunk_rows ? chunk_rows : DEFAULT_CHUNK_ROWS;
+    s->own = columns_take;
     s->n_pieces = n_pieces;
     s->pieces = gp_alloc(n_pieces, sizeof *s->pieces);
     s->values = gp_alloc(n_columns, sizeof *s->values);
@@ -154,13 +170,14 @@ advgp_status gp_source_pieces_open(const char *const *names, const gp_column_typ
         memory_free(&s->base);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a table of %zu columns", n_columns);
     }
-    if (n_pieces) memcpy(s->pieces, pieces, n_pieces * sizeof *pieces);
+    for (size_t k = 0; k < n_pieces; k++) s->pieces[k] = pieces[k], s->n_rows += pieces[k].n_rows;
     *out = &s->base;
     return ADVGP_OK;
 }
 
-static advgp_status open_arrays(const gp_array *arrays, size_t n, size_t n_rows, size_t chunk_rows, const char **names,
-                                gp_column_type *types, gp_piece_column *columns, gp_source **out, advgp_error *err)
+// names, types and columns: n each, to be filled.
+static advgp_status describe_arrays(const gp_array *arrays, size_t n, const char **names, gp_column_type *types,
+                                    gp_piece_column *columns, advgp_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         const gp_array *a = &arrays[i];
@@ -175,8 +192,7 @@ static advgp_status open_arrays(const gp_array *arrays, size_t n, size_t n_rows,
             columns[i] = (gp_piece_column){
                 .texts = gp_piece_strings, .values = a->text, .stride = sizeof(const char *)};
     }
-    const gp_piece piece = {.n_rows = n_rows, .columns = columns};
-    return gp_source_pieces_open(names, types, n, &piece, 1, chunk_rows, out, err);
+    return ADVGP_OK;
 }
 
 advgp_status gp_source_memory_open(const gp_array *arrays, size_t n_arrays, size_t n_rows, size_t chunk_rows,
@@ -186,11 +202,11 @@ advgp_status gp_source_memory_open(const gp_array *arrays, size_t n_arrays, size
     const char **names = gp_alloc(n_arrays, sizeof *names);
     gp_column_type *types = gp_alloc(n_arrays, sizeof *types);
     gp_piece_column *columns = gp_alloc(n_arrays, sizeof *columns);
-    advgp_status st = names && types && columns
-                          ? open_arrays(arrays, n_arrays, n_rows, chunk_rows, names, types, columns, out, err)
-                          : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n_arrays);
+    const gp_piece piece = {.n_rows = n_rows, .columns = columns};
+    advgp_status st = names && types && columns ? describe_arrays(arrays, n_arrays, names, types, columns, err)
+                                                : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n_arrays);
     if (st == ADVGP_OK)
-        ((memory_source *)*out)->own = columns;
+        st = gp_source_pieces_open(names, types, n_arrays, &piece, 1, columns, chunk_rows, out, err);
     else
         gp_free(columns);
     gp_free(names);

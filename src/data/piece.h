@@ -17,8 +17,8 @@ struct gp_piece_column {
     size_t offset;                               // rows before the first
     const char *const *bytes;                    // buffers of texts
     const gp_piece_column *indices, *dictionary; // value i is that of the dictionary at the i-th index
-    // A value is value * factor + shift, in seconds since 2000-01-01 where it is a time; factor 0: as it is.
-    double factor, shift;
+    // A value is value * factor / divisor + shift, in seconds since 2000-01-01 where it is a time; factor 0: as it is.
+    double factor, divisor, shift;
 };
 
 typedef struct gp_piece {
@@ -26,11 +26,12 @@ typedef struct gp_piece {
     const gp_piece_column *columns; // as many as the table has
 } gp_piece;
 
-// Names and types are copied, pieces borrowed until free. chunk_rows bounds a chunk (0: a sensible one). EDATA where
-// two columns have one name.
+// Names and types are copied, the values borrowed until free; columns_take (may be NULL) is the block in which the
+// columns of the pieces lie, taken also where it fails. chunk_rows bounds a chunk (0: a sensible one). EDATA where two
+// columns have one name.
 advgp_status gp_source_pieces_open(const char *const *names, const gp_column_type *types, size_t n_columns,
-                                   const gp_piece *pieces, size_t n_pieces, size_t chunk_rows, gp_source **out,
-                                   advgp_error *err);
+                                   const gp_piece *pieces, size_t n_pieces, gp_piece_column *columns_take,
+                                   size_t chunk_rows, gp_source **out, advgp_error *err);
 
 // Doubles, `stride` bytes apart, with nothing done to them; side by side they are handed on in place.
 void gp_piece_doubles(const gp_piece_column *c, size_t first, size_t n, double *out);

@@ -111,13 +111,12 @@ static advgp_status add_column(advgp_data *d, const char *name, advgp_type type,
 
 advgp_status advgp_data_add(advgp_data *d, const advgp_column *c, advgp_error *err)
 {
-    if (d->n_paths || d->arrow.n_columns || d->grown)
-        return gp_fail(err, ADVGP_EINVAL, "columns are added to a table of arrays; this one has its columns already");
+    if (d->n_paths || d->grown)
+        return gp_fail(
+            err, ADVGP_EINVAL,
+            "columns are added to tables of arrays or of Arrow, not to files or to pieces that were appended");
     if (!c->name || (unsigned)c->type >= N_KINDS || (!c->values && d->n_rows))
         return gp_fail(err, ADVGP_EINVAL, "column %zu lacks a name, a type of advgp_type or values", d->n_columns);
-    for (size_t i = 0; i < d->n_columns; i++)
-        if (strcmp(d->names[i], c->name) == 0)
-            return gp_fail(err, ADVGP_EDATA, "two columns are named '%.200s'; rename one", c->name);
     const gp_piece_column column = {.numbers = kinds[c->type].numbers,
                                     .texts = kinds[c->type].texts,
                                     .values = c->values,
@@ -295,20 +294,50 @@ advgp_status advgp_data_append(advgp_data *d, const advgp_data *piece, advgp_err
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
+// The columns of the n-th piece, which begins at row `first`: Arrow's, then those that were added.
+static void bind_piece(const advgp_data *d, size_t n, size_t first, gp_piece_column *columns)
+{
+    const size_t before = d->arrow.n_columns;
+    for (size_t i = 0; i < before; i++) columns[i] = d->arrow.batches[n].columns[i];
+    for (size_t i = 0; i < d->n_columns; i++) {
+        columns[before + i] = d->columns[i];
+        if (first)
+            columns[before + i].values = (const char *)d->columns[i].values + (ptrdiff_t)first * d->columns[i].stride;
+    }
+}
+
+static advgp_status open_pieces(const advgp_data *d, size_t n_pieces, size_t n, const char **names,
+                                gp_column_type *types, gp_piece *pieces, gp_source **out, advgp_error *err)
+{
+    gp_piece_column *columns = gp_alloc(n_pieces * n, sizeof *columns);
+    if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t added = i - d->arrow.n_columns;
+        const bool of_arrow = i < d->arrow.n_columns;
+        names[i] = of_arrow ? d->arrow.names[i] : d->names[added];
+        types[i] = of_arrow ? d->arrow.types[i] : kinds[d->types[added]].type;
+    }
+    for (size_t k = 0, first = 0; k < n_pieces; first += pieces[k++].n_rows) {
+        pieces[k] = (gp_piece){.n_rows = d->arrow.n_columns ? d->arrow.batches[k].n_rows : d->n_rows,
+                               .columns = columns + k * n};
+        bind_piece(d, k, first, columns + k * n);
+    }
+    return gp_source_pieces_open(names, types, n, pieces, n_pieces, columns, 0, out, err);
+}
+
 advgp_status library_table_open(const advgp_data *d, gp_source **out, advgp_error *err)
 {
     *out = NULL;
     if (d->n_paths) return ADVGP_OK;
-    if (d->arrow.n_columns)
-        return gp_source_pieces_open((const char *const *)d->arrow.names, d->arrow.types, d->arrow.n_columns,
-                                     d->arrow.batches, d->arrow.n_batches, 0, out, err);
-    if (!d->n_columns) return gp_fail(err, ADVGP_EDATA, "the table has no columns");
-    gp_column_type *types = gp_alloc(d->n_columns, sizeof *types);
-    if (!types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d->n_columns);
-    for (size_t i = 0; i < d->n_columns; i++) types[i] = kinds[d->types[i]].type;
-    const gp_piece batch = {.n_rows = d->n_rows, .columns = d->columns};
-    const advgp_status st = gp_source_pieces_open((const char *const *)d->names, types, d->n_columns, &batch, 1, 0, out,
-                                                  err);
+    const size_t n = d->arrow.n_columns + d->n_columns, n_pieces = d->arrow.n_columns ? d->arrow.n_batches : 1;
+    if (!n) return gp_fail(err, ADVGP_EDATA, "the table has no columns");
+    const char **names = gp_alloc(n, sizeof *names);
+    gp_column_type *types = gp_alloc(n, sizeof *types);
+    gp_piece *pieces = gp_alloc(n_pieces, sizeof *pieces);
+    const advgp_status st = names && types && pieces ? open_pieces(d, n_pieces, n, names, types, pieces, out, err)
+                                                     : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    gp_free(names);
     gp_free(types);
+    gp_free(pieces);
     return st;
 }
