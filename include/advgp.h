@@ -113,8 +113,8 @@ typedef struct advgp_column {
     ptrdiff_t stride;
 } advgp_column;
 
-// A table without columns. What is added is borrowed until the table is freed, except for the names. Columns may be added
-// to a table of Arrow too.
+// A table without columns. What is added is borrowed until the table is freed, except for the names. Columns may be
+// added to a table of Arrow too.
 ADVGP_API advgp_status advgp_data_new(size_t n_rows, advgp_data **out, advgp_error *err);
 ADVGP_API advgp_status advgp_data_add(advgp_data *data, const advgp_column *column, advgp_error *err);
 
