@@ -26,9 +26,7 @@ struct gp_answers {
     gp_encoder *encoder; // NULL: packed
     packed_rows packed;
     gp_predictor *predictor;
-    gp_predict_work *work;
-    double *mean, *var_f, *var_y;
-    size_t capacity;
+    gp_answer_lane *lane; // of gp_answers_next
     bool with_variance;
     bool tell_dropped; // a query makes the rows, and some of the files' may have no answer
     size_t n_rows;     // so far
@@ -213,7 +211,7 @@ advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data,
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
     advgp_status st = open_data(a, data, mode, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
-    if (st == ADVGP_OK) st = gp_predict_work_new(a->predictor, 0, &a->work, err);
+    if (st == ADVGP_OK) st = gp_answers_lane(a, NULL, 0, &a->lane, err);
     if (st == ADVGP_OK)
         *out = a;
     else
@@ -226,7 +224,7 @@ void gp_answers_close(gp_answers *a)
     if (!a) return;
     gp_encoder_free(a->encoder);
     gp_source_free(a->source);
-    gp_predict_work_free(a->work);
+    gp_answer_lane_free(a->lane);
     gp_predictor_free(a->predictor);
     gp_free(a->packed.columns);
     gp_free(a->packed.n_outside);
@@ -234,9 +232,6 @@ void gp_answers_close(gp_answers *a)
     gp_free(a->packed.X);
     gp_free(a->packed.y);
     gp_free(a->packed.w);
-    gp_free(a->mean);
-    gp_free(a->var_f);
-    gp_free(a->var_y);
     gp_notes_fini(&a->notes);
     gp_free(a);
 }
@@ -248,46 +243,27 @@ gp_source *gp_answers_source(gp_answers *a)
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-static advgp_status make_room(gp_answers *a, size_t n, advgp_error *err)
+advgp_status gp_answers_lane(const gp_answers *a, const size_t *kept, size_t n_kept, gp_answer_lane **out,
+                             advgp_error *err)
 {
-    if (n <= a->capacity) return ADVGP_OK;
-    gp_free(a->mean);
-    gp_free(a->var_f);
-    gp_free(a->var_y);
-    a->mean = gp_alloc(n, sizeof *a->mean);
-    a->var_f = gp_alloc(n, sizeof *a->var_f);
-    a->var_y = gp_alloc(n, sizeof *a->var_y);
-    a->capacity = a->mean && a->var_f && a->var_y ? n : 0;
-    return a->capacity ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n);
+    return gp_answer_lane_new(a->predictor, a->with_variance, a->source, kept, n_kept, out, err);
 }
 
-// The predictor knows rows by their place in the block; a user knows them by their place in the table. All before the
-// first that is not finite are.
-static advgp_status name_row(const gp_answers *a, const gp_answer_block *b, advgp_error *err)
-{
-    size_t i = 0;
-    while (i + 1 < b->rows.n && isfinite(b->mean[i]) && (!b->var_y || isfinite(b->var_y[i]))) i++;
-    const size_t row = b->rows.source_row ? b->rows.source_row[i] : b->chunk->first_row + i;
-    return gp_fail(err, ADVGP_ENUMERIC, "%s, row %zu: its inputs are too large for double precision", a->source->label,
-                   row + 1);
-}
-
-advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err)
+advgp_status gp_answers_read(gp_answers *a, gp_answer_block *block, advgp_error *err)
 {
     *block = (gp_answer_block){0};
     advgp_status st = gp_source_next(a->source, &block->chunk, err);
     if (st != ADVGP_OK || !block->chunk) return st;
     st = a->encoder ? gp_encoder_chunk(a->encoder, block->chunk, &block->rows, err)
                     : packed_chunk(a, block->chunk, &block->rows, err);
-    if (st == ADVGP_OK) st = make_room(a, block->rows.n, err);
-    if (st != ADVGP_OK || !block->rows.n) return st;
     a->n_rows += block->rows.n;
-    block->mean = a->mean;
-    block->var_f = a->with_variance ? a->var_f : NULL;
-    block->var_y = a->with_variance ? a->var_y : NULL;
-    st = gp_predict(a->predictor, a->work, gp_cmat_of(block->rows.X, block->rows.n, block->rows.d), a->mean,
-                    a->with_variance ? a->var_f : NULL, a->with_variance ? a->var_y : NULL, err);
-    return st == ADVGP_ENUMERIC ? name_row(a, block, err) : st;
+    return st;
+}
+
+advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err)
+{
+    const advgp_status st = gp_answers_read(a, block, err);
+    return st == ADVGP_OK && block->chunk ? gp_answer_lane_ask(a->lane, block, err) : st;
 }
 
 // Rows of the first table that WHERE or JOIN have dropped, or made several of.

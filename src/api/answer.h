@@ -1,6 +1,7 @@
 // answer.h: what a model says about the rows of a table: the rows as the model wants them, from files or from a packed
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
+#include "api/answer_lane.h"
 #include "api/host.h"
 #include "data/encode.h"
 #include "files/files.h"
@@ -26,13 +27,14 @@ advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data,
 void gp_answers_close(gp_answers *a);        // NULL is fine
 gp_source *gp_answers_source(gp_answers *a); // a caller who keeps further columns marks them as wanted
 
-typedef struct gp_answer_block {
-    const gp_chunk *chunk; // NULL after the last
-    gp_rows rows;          // standardised; may be empty
-    // As the model computes them, on the standardised target or its logarithm: rows.n each. NULL where not asked for.
-    const double *mean, *var_f, *var_y;
-} gp_answer_block;
+// The next block and its answers; its chunk is NULL after the last.
 advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error *err);
+
+// The same in two, for threads: one of them at a time reads, and each asks in a lane of its own. kept: the columns of
+// the source that a lane keeps beside the inputs. The lane is the caller's, and must not outlive the answers.
+advgp_status gp_answers_read(gp_answers *a, gp_answer_block *block, advgp_error *err);
+advgp_status gp_answers_lane(const gp_answers *a, const size_t *kept, size_t n_kept, gp_answer_lane **out,
+                             advgp_error *err);
 
 // What was done to the data, once all of it was read.
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);

@@ -1,22 +1,35 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds, intervals and whatever else is asked
-// for, in order and in constant memory.
+// for, in order and in constant memory. Blocks of rows go through a pipeline: one is read and one written while others
+// are computed.
 #include "api/answer.h"
 #include "api/answer_columns.h"
 #include "api/load.h"
 #include "api/tableout.h"
 #include "api/written.h"
 #include "base/alloc.h"
+#include "base/machine.h"
 #include "cli/cli.h"
 #include "data/strings.h"
 #include "files/files.h"
 #include "linalg/blas.h"
-#include "linalg/dense.h"
+#include "run/pipeline.h"
 #include "store/runlog.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double exact_below = 9007199254740992.0; // 2^53: larger whole numbers have lost digits in a double
+
+enum { THREADS_MAX = 64, SLOTS_PER_THREAD = 2 };
+
+typedef struct slot { // of the pipeline
+    gp_answer_lane *lane;
+    gp_answer_block block;
+    size_t first_row; // of the table
+    gp_tablerows rows;
+    double *values; // of a row: one an answer
+    bool *rounded;  // n_keep: it holds numbers beyond exact_below
+} slot;
 
 typedef struct job {
     const gp_options *options;
@@ -25,10 +38,11 @@ typedef struct job {
     gp_tableout *out;
     char *const *keep;
     size_t n_keep, *columns; // of the source
-    bool *rounded;           // n_keep: it holds numbers beyond exact_below
+    bool *rounded;           // n_keep: as in the slots
     gp_answer_columns answers;
-    double *values; // of a row: one an answer
-    size_t n_rows;
+    slot *slots;
+    size_t n_slots, threads;
+    size_t n_read, n_rows; // so far: read, written
 } job;
 
 static advgp_status find_kept(job *j, advgp_error *err)
@@ -71,60 +85,125 @@ static advgp_status open_output(job *j, advgp_error *err)
     return st;
 }
 
-static void write_kept(job *j, const gp_chunk *chunk, size_t row)
+// ---- the pipeline ---------------------------------------------------------------------------------------------------
+
+// A predictor may be inside BLAS: so many threads as it can have there.
+static advgp_status open_slots(job *j, advgp_error *err)
+{
+    const size_t cores = gp_cores();
+    j->threads = gp_blas_reserve_some(cores < THREADS_MAX ? cores : THREADS_MAX);
+    if (!j->threads) return gp_blas_reserve(1, err);
+    const size_t n = SLOTS_PER_THREAD * j->threads + 1;
+    j->slots = gp_alloc(n, sizeof *j->slots);
+    if (!j->slots) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu threads", j->threads);
+    advgp_status st = ADVGP_OK;
+    for (; st == ADVGP_OK && j->n_slots < n; j->n_slots++) {
+        slot *s = &j->slots[j->n_slots];
+        s->values = gp_alloc(j->answers.n, sizeof *s->values);
+        s->rounded = gp_alloc(j->n_keep, sizeof *s->rounded);
+        if (!s->values || !s->rounded) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j->answers.n);
+        if (st == ADVGP_OK) st = gp_answers_lane(j->in, j->columns, j->n_keep, &s->lane, err);
+        if (st == ADVGP_OK) st = gp_tableout_rows(j->out, &s->rows, err);
+    }
+    return st;
+}
+
+static void close_slots(job *j)
+{
+    for (size_t i = 0; i < j->n_slots; i++) {
+        slot *s = &j->slots[i];
+        gp_answer_lane_free(s->lane);
+        gp_tablerows_fini(&s->rows);
+        gp_free(s->values);
+        gp_free(s->rounded);
+    }
+    gp_free(j->slots);
+}
+
+static advgp_status read_block(void *ctx, size_t k, bool *more, advgp_error *err)
+{
+    job *j = ctx;
+    slot *s = &j->slots[k];
+    const advgp_status st = gp_answers_read(j->in, &s->block, err);
+    *more = s->block.chunk != NULL;
+    if (st != ADVGP_OK || !*more) return st;
+    s->first_row = j->n_read;
+    j->n_read += s->block.rows.n;
+    return gp_answer_lane_keep(s->lane, &s->block, err);
+}
+
+static void put_kept(const job *j, slot *s, size_t row)
 {
     const gp_source *source = gp_answers_source(j->in);
+    gp_tablerows *out = &s->rows;
     for (size_t i = 0; i < j->n_keep; i++) {
-        const gp_values *v = &chunk->columns[j->columns[i]];
+        const gp_values *v = &s->block.chunk->columns[j->columns[i]];
         switch (source->columns[j->columns[i]].type) {
         case GP_TEXT:
-            gp_tableout_text(j->out, v->text[row].p, v->text[row].n);
+            gp_tablerows_text(out, v->text[row].p, v->text[row].n);
             break;
         case GP_BOOLEAN:
-            gp_tableout_boolean(j->out, v->number[row]);
+            gp_tablerows_boolean(out, v->number[row]);
             break;
         case GP_TIME:
-            gp_tableout_time(j->out, v->number[row]);
+            gp_tablerows_time(out, v->number[row]);
             break;
         case GP_NUMBER:
             if (source->columns[j->columns[i]].exact) {
-                gp_tableout_digits(j->out, v->text[row].p, v->text[row].n, v->number[row]);
+                gp_tablerows_digits(out, v->text[row].p, v->text[row].n, v->number[row]);
             } else {
-                gp_tableout_number(j->out, v->number[row]);
-                j->rounded[i] |= fabs(v->number[row]) >= exact_below;
+                gp_tablerows_number(out, v->number[row]);
+                s->rounded[i] |= fabs(v->number[row]) >= exact_below;
             }
             break;
         }
     }
 }
 
-static advgp_status write_block(job *j, const gp_answer_block *b, advgp_error *err)
+static advgp_status answer_block(void *ctx, size_t k, advgp_error *err)
 {
-    advgp_status st = ADVGP_OK;
+    const job *j = ctx;
+    slot *s = &j->slots[k];
+    gp_answer_block *b = &s->block;
+    const advgp_status st = gp_answer_lane_ask(s->lane, b, err);
     for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
-        write_kept(j, b->chunk, i); // predicting, row i of the block is row i of the chunk: none is dropped
-        gp_answer_row(&j->answers, j->n_rows + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0,
-                      j->values);
-        for (size_t k = 0; k < j->answers.n; k++) gp_tableout_number(j->out, j->values[k]);
-        st = gp_tableout_end_row(j->out, err);
+        put_kept(j, s, i); // predicting, row i of the block is row i of the chunk: none is dropped
+        gp_answer_row(&j->answers, s->first_row + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0,
+                      s->values);
+        for (size_t c = 0; c < j->answers.n; c++) gp_tablerows_number(&s->rows, s->values[c]);
+        gp_tablerows_end(&s->rows);
     }
-    j->n_rows += b->rows.n;
     return st;
+}
+
+static advgp_status write_block(void *ctx, size_t k, advgp_error *err)
+{
+    job *j = ctx;
+    const gp_host *host = gp_cli_host(j->options);
+    const advgp_status st = gp_tableout_add(j->out, &j->slots[k].rows, err);
+    if (st != ADVGP_OK) return st;
+    j->n_rows += j->slots[k].block.rows.n;
+    for (size_t i = 0; i < j->n_keep; i++) j->rounded[i] |= j->slots[k].rounded[i];
+    if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
+    host->rows(host->ctx, j->n_rows);
+    return ADVGP_OK;
 }
 
 static advgp_status stream(job *j, advgp_error *err)
 {
-    const gp_host *host = gp_cli_host(j->options);
-    gp_answer_block block;
-    advgp_status st;
-    while ((st = gp_answers_next(j->in, &block, err)) == ADVGP_OK && block.chunk) {
-        st = write_block(j, &block, err);
-        if (st != ADVGP_OK) return st;
-        if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
-        host->rows(host->ctx, j->n_rows);
-    }
+    advgp_status st = open_slots(j, err);
+    const gp_pipeline line = {.threads = j->threads,
+                              .slots = j->n_slots,
+                              .ctx = j,
+                              .fill = read_block,
+                              .work = answer_block,
+                              .drain = write_block};
+    if (st == ADVGP_OK) st = gp_pipeline_run(&line, err);
+    close_slots(j);
     return st;
 }
+
+// ---- the verb -------------------------------------------------------------------------------------------------------
 
 static advgp_status tell(job *j, advgp_error *err)
 {
@@ -183,14 +262,11 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
     job j = {.options = options, .model = model};
     j.n_keep = gp_options_list(options, "keep", &j.keep);
     st = gp_answer_columns_init(&j.answers, options, model, err);
-    j.values = gp_alloc(j.answers.n, sizeof *j.values);
-    if (st == ADVGP_OK && !j.values) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j.answers.n);
     if (st == ADVGP_OK) st = predict(&j, err);
     gp_tableout_abandon(j.out);
     gp_answers_close(j.in);
     gp_free(j.columns);
     gp_free(j.rounded);
-    gp_free(j.values);
     gp_answer_columns_fini(&j.answers);
     gp_model_free(model);
     return st;
