@@ -217,12 +217,8 @@ static void add_head(const view *v, gp_buffer *out)
         gp_buffer_add(out, "' (%s)", gp_weights_are_name(s->weights_are));
     }
     gp_buffer_add(out, ", missing inputs: %s\n", gp_missing_name(s->missing));
-    gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise ", s->y_mean, s->y_scale);
-    if (m->noise)
-        gp_buffer_add(out, "from %.6g to %.6g by row", s->y_scale * exp(m->noise_range[0]),
-                      s->y_scale * exp(m->noise_range[1]));
-    else
-        gp_buffer_add(out, "%.6g", noise(v));
+    gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g", s->y_mean, s->y_scale, noise(v));
+    if (m->noise) gp_buffer_add(out, ", times %.3g to %.3g by row", exp(m->noise_range[0]), exp(m->noise_range[1]));
     gp_buffer_add(out, "%s\n", s->log_target ? " (all of the logarithm)" : "");
     if (s->log_offset > 0) gp_buffer_add(out, "%.6g is added to the target before its logarithm\n", s->log_offset);
     if (s->bounded && isfinite(s->bounds.lo)) gp_buffer_add(out, "answers are cut at %.6g from below\n", s->bounds.lo);

@@ -190,8 +190,9 @@ static gp_sim_options options_of(gp_study *s, size_t workers, size_t delay)
                          .max_delay = delay,
                          .quorum = gp_options_is(o, "quorum", "auto") ? s->problem.rule->quorum
                                                                       : gp_options_real(o, "quorum"),
+                         .follow_pace = gp_options_is(o, "quorum", "auto"),
                          .filter = gp_options_real(o, "filter"),
-                         .age_power = -1,
+                         .age_power = gp_options_flag(o, "theorem-steps") ? 1 : -1,
                          .steps = versions,
                          .slowness = s->slowness,
                          .sleep = s->sleep,
