@@ -10,7 +10,7 @@ for i in "${!rooms[@]}"; do rank[${rooms[$i]}]=$i; done
 bad=0 seen=0
 for room in "${rooms[@]}"; do
   while IFS=: read -r file line text; do
-    target=$(sed -E 's/.*"([^"]*)".*/\1/' <<<"$text")
+    target=${text#*\"} target=${target%%\"*}
     other=${target%%/*}
     case $target in
       advgp.h) continue ;;                                              # the public header belongs to everyone

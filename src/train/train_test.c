@@ -24,6 +24,7 @@ static gp_train_options small(void)
                               .trend = GP_TREND_LINEAR,
                               .batch = 200,
                               .epochs = 8,
+                              .noise = GP_NOISE_CONSTANT,
                               .seed = 3};
 }
 
@@ -33,7 +34,7 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     make_table(4000, 1, "0.2");
     gp_train_result r;
     gp_train_options o = small();
-    o.epochs = 40;
+    o.epochs = 40, o.noise = GP_NOISE_AUTO;
     gp_model *model = train_table(&o, NULL, &r);
     assert_int_equal(r.assessment.scored, GP_SCORED_HELD_OUT);
     assert_true(model->baseline_linear < model->baseline_mean);
@@ -376,7 +377,7 @@ static void training_without_memory_fails_cleanly_at_every_call(void **state)
 {
     (void)state;
     gp_train_options o = small();
-    o.epochs = 1, o.m = 5, o.batch = 50;
+    o.epochs = 1, o.m = 5, o.batch = 50, o.noise = GP_NOISE_AUTO;
     make_table(60, 8, "0");
     const long live = gp_alloc_count().live;
     for (long n = 0;; n++) {

@@ -12,6 +12,7 @@ echo "seed ${ADVGP_SEED-$$}"
 table 6000 3 >in/rows.csv
 # Each version costs a nap, not CPU, so that a run lasts seconds on any machine; a checkpoint every second, the least.
 data=(train in/rows.csv --target y -m 20 --components 1 -q --workers 2 --batch 500 --patience inf --checkpoint-every 1)
+steps=(--noise constant --cells none)
 nap() { sleep "$(awk -v ms="$1" 'BEGIN { print ms / 1000 }')"; }
 rand_ms() { echo $(((RANDOM * 32768 + RANDOM) % ($1 + 1))); }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
@@ -59,7 +60,7 @@ murder() { # NAME MS: killed then, now and then killed again after it was resume
 }
 
 # ---- without delay: the same bits
-run=("${data[@]}" --epochs 18 --delay-worker 0:0.015,1:0.02)
+run=("${data[@]}" "${steps[@]}" --epochs 18 --delay-worker 0:0.015,1:0.02)
 undisturbed
 for ((i = 0; i < rounds; i++)); do
   at=$((300 + $(rand_ms $((took - 300)))))
@@ -85,7 +86,7 @@ go_on 'killed in the finish pass'
 [[ $(bits out/log) == "$(bits out/undisturbed.log)" ]] || tell "killed in the finish pass: bits $(bits out/log)"
 
 # ---- with delay: as good
-run=("${data[@]}" --epochs 18 --max-delay 4 --quorum 0.5 --delay-worker 0:0.015,1:0.03)
+run=("${data[@]}" "${steps[@]}" --epochs 18 --max-delay 4 --quorum 0.5 --delay-worker 0:0.015,1:0.03)
 undisturbed
 for ((i = 0; i < (rounds + 3) / 4; i++)); do
   at=$(((took + $(rand_ms "$took")) / 2))

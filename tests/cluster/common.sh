@@ -55,6 +55,7 @@ command -v setpriv >/dev/null && setpriv --pdeathsig KILL true 2>/dev/null && di
 start() {
   local out=$1
   shift
+  : >"$out.err" # before it runs: who waits for its words must not find those of one before it
   ${die_with_me[@]+"${die_with_me[@]}"} "$@" >"$out.out" 2>"$out.err" </dev/null &
   pid=$!
   pids+=("$pid")
@@ -85,7 +86,7 @@ until_true() {
   shift
   until "$@"; do
     (( ${EPOCHREALTIME%.*} < end )) || return 1
-    sleep 0.05
+    sleep 0.1
   done
 }
 # ends WHAT PID CODE [SECONDS]: it ends by itself, with this code
@@ -168,19 +169,16 @@ collect() { # PID NAME ROUND: what it said
 }
 # cases NAME...: every wanted one, $rounds times, $at_once at a time
 cases() {
-  local round c names=() rounds_of=() first=0
+  local round c k names=() rounds_of=()
   for ((round = 1; round <= rounds; round++)); do
     for c; do
       is_wanted "$c" || continue
-      while (( ${#running[@]} - first >= at_once )); do
-        collect "${running[first]}" "${names[first]}" "${rounds_of[first]}"
-        first=$((first + 1))
-      done
+      while (( $(jobs -rp | wc -l) >= at_once )); do wait -n; done
       (one_case "$c" "$round") >"$scratch/$c.$round.said" 2>&1 &
       running+=("$!") names+=("$c") rounds_of+=("$round")
     done
   done
-  for (( ; first < ${#running[@]}; first++)); do collect "${running[first]}" "${names[first]}" "${rounds_of[first]}"; done
+  for k in "${!running[@]}"; do collect "${running[k]}" "${names[k]}" "${rounds_of[k]}"; done
   running=()
 }
 end_report() {

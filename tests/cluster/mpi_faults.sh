@@ -19,8 +19,8 @@ while wait $!; code=$?; kill -0 $! 2>/dev/null; do :; done
 echo "$code" >"rank$OMPI_COMM_WORLD_RANK.code"
 exit "$code"
 END
-run=(train ../packed --transport mpi -m 20 --components 1 --batch 600 --epochs 6 --patience inf --heartbeat 0.2 --lost-after 3
-  --delay-worker 0:0.02,1:0.02,2:0.02 --checkpoint state --checkpoint-every 1 --test ../test.csv -o model --json --log log)
+run=(train ../packed --transport mpi -m 20 --components 1 --batch 600 --epochs 6 --patience inf --noise constant --cells none
+  --heartbeat 0.2 --lost-after 3 --delay-worker 0:0.03,1:0.03,2:0.03 --checkpoint state --checkpoint-every 1 --test ../test.csv -o model --json --log log)
 ranks() { rm -f rank*.code rank*.pid; start lead "${mpirun[@]}" --enable-recovery -n 4 bash ../rank.sh "$advgp" "${run[@]}" "$@"; lead=$pid; }
 to_rank() { kill "-$1" "$(cat "rank$2.pid")"; } # SIGNAL RANK
 as_good() { close_to 'RMSE on the test' "$(number lead.out rmse)" "$(cat "$scratch/reference")" 0.01; }
@@ -129,6 +129,6 @@ wanted_all=(${wanted[@]+"${wanted[@]}"})
 wanted=() rounds_all=$rounds rounds=1
 cases undisturbed
 [[ -s reference ]] || end_report
-wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all at_once=2
+wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all at_once=${ADVGP_AT_ONCE-4}
 cases kill_worker kill_two kill_lead worker_term lead_term all_term loss_stops launchers
 end_report

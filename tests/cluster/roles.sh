@@ -7,8 +7,9 @@ source "$(dirname "$0")/common.sh"
 has_transport zmq || skip 'built without ZeroMQ'
 table 3000 1 >rows.csv
 "$advgp" pack rows.csv --target y --shards 12 -o packed >/dev/null 2>&1 || { echo 'FAILED: pack'; exit 1; }
-run=(train ../packed --transport zmq -m 12 --components 1 --epochs 20 --batch 300 --patience inf --heartbeat 0.2 --lost-after 2 -o model)
-naps=(--delay-worker '0:0.02,1:0.02')
+run=(train ../packed --transport zmq -m 12 --components 1 --noise constant --epochs 20 --batch 300 --patience inf
+  --heartbeat 0.2 --lost-after 2 -o model)
+naps=(--delay-worker '0:0.04,1:0.04')
 joined() { [[ $(n_lines "$1" '"event":"peer_joined"') == "$2" ]] || tell "$(n_lines "$1" '"event":"peer_joined"') workers came, expected $2"; }
 
 # ---- launchers ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ all_ways() { # WORKERS ARGUMENTS
   replays plain
   (( with_mpi )) && replays mpi
 }
-tiny=(train ../packed -m 12 --components 1)
+tiny=(train ../packed -m 12 --components 1 --noise constant) # the noise of each row in the pilots' case alone
 small=("${tiny[@]}" --epochs 3)
 for n in 1 2 3; do
   eval "case_natural_$n() { all_ways $n \"\${small[@]}\" --max-delay 0; }"
@@ -65,7 +65,7 @@ case_gradient_descent() { all_ways 2 "${small[@]}" --method distgp-gd; }
 case_pilots() { all_ways 2 train ../packed -m 40 --epochs 3 --max-delay 0; } # several runs over the same workers
 case_filter() { all_ways 2 "${small[@]}" --max-delay 0 --filter 0.1; }
 case_cache() { # from a table that the lead packs; the workers read it where it says
-  local csv=(train ../rows.csv --target y --cache cache -m 12 --components 1 --epochs 3 --max-delay 0)
+  local csv=(train ../rows.csv --target y --cache cache -m 12 --components 1 --noise constant --epochs 3 --max-delay 0)
   all_ways 2 "${csv[@]}"
   [[ -d cache ]] || tell 'there is no cache'
 }

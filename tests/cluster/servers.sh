@@ -10,15 +10,16 @@ table 8000 1 >rows.csv
 table 2000 2 >test.csv
 "$advgp" pack rows.csv --target y -o packed >/dev/null 2>&1 || { echo 'FAILED: pack'; exit 1; }
 run=(train ../packed -m 20 --components 1 --batch 400 --epochs 12 --patience inf --test ../test.csv --json)
+plain=(--noise constant --cells none) # one case (two_servers) goes without
 prox=(--optimizer prox -o model --log log)
 over=(--transport zmq --rendezvous rv --heartbeat 0.2)
 
 alone() { # ARGUMENTS: the same by threads, its bits in $alone
-  start alone "$advgp" "${run[@]}" --optimizer prox -o alone.model --log alone.log "$@"
+  start alone "$advgp" "${run[@]}" "${plain[@]}" --optimizer prox -o alone.model --log alone.log "$@"
   ends alone "$pid" 0 || return 1
   alone=$(bits alone.log)
 }
-lead() { start lead "$advgp" "${run[@]}" "${over[@]}" "${prox[@]}" "$@"; lead=$pid; }
+lead() { start lead "$advgp" "${run[@]}" "${plain[@]}" "${over[@]}" "${prox[@]}" "$@"; lead=$pid; }
 serve() { start "serve$1" "$advgp" work --rendezvous rv --serve 127.0.0.1; eval "s$1=$pid"; }
 work() { start "work$1" "$advgp" work --rendezvous rv; eval "w$1=$pid"; }
 same_bits() { [[ -n $alone && $(bits log) == "$alone" ]] || tell "$1: bits $(bits log), by threads $alone"; }
@@ -26,6 +27,7 @@ nobody_lost() { says_not lead.err 'is lost'; says_not serve1.err 'is lost'; says
 as_good() { close_to 'RMSE on the test' "$(number lead.out rmse)" "$(number alone.out rmse)" 0.01; }
 
 case_two_servers() {
+  local plain=()
   alone --workers 2 --max-delay 0 || return
   lead --workers 2 --max-delay 0 --servers 2
   serve 1; serve 2; work 1; work 2
@@ -37,7 +39,7 @@ case_tasks() { # one command for all tasks: the lead, three servers, a worker; e
   alone --workers 1 --max-delay 0 || return
   local r
   for r in 0 1 2 3 4; do
-    start "task$r" env SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=$r SLURM_STEP_NUM_TASKS=5 "$advgp" "${run[@]}" "${prox[@]}" \
+    start "task$r" env SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=$r SLURM_STEP_NUM_TASKS=5 "$advgp" "${run[@]}" "${plain[@]}" "${prox[@]}" \
       --transport zmq --max-delay 0 --servers 3
     eval "t$r=$pid"
   done
@@ -49,7 +51,7 @@ case_tasks() { # one command for all tasks: the lead, three servers, a worker; e
 case_mpi() {
   (( with_mpi )) || { echo 'left out: no mpirun of Open MPI'; return; }
   alone --workers 2 --max-delay 0 || return
-  start mpi "${mpirun[@]}" -n 5 "$advgp" "${run[@]}" "${prox[@]}" --transport mpi --max-delay 0 --servers 2
+  start mpi "${mpirun[@]}" -n 5 "$advgp" "${run[@]}" "${plain[@]}" "${prox[@]}" --transport mpi --max-delay 0 --servers 2
   ends mpi "$pid" 0 && same_bits 'two servers over MPI'
 }
 case_lost_server() {
@@ -147,5 +149,6 @@ case_refused() {
 
 long=()
 [[ -n ${ADVGP_LONG-} || " ${wanted[*]-} " == *' quiet '* ]] && long=(quiet)
+at_once=${ADVGP_AT_ONCE-6}
 cases two_servers tasks mpi lost_server lead_again file_away lost_worker lost_unnoticed stop_on_loss no_server refused ${long[@]+"${long[@]}"}
 end_report
