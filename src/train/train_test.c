@@ -16,8 +16,7 @@
 
 static gp_train_options small(void)
 {
-    return (gp_train_options){.noise = GP_NOISE_CONSTANT,
-                              .m = 30,
+    return (gp_train_options){.m = 30,
                               .components = 1,
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
