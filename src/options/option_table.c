@@ -41,7 +41,8 @@ const gp_verb gp_verbs[] = {
      .operands = "DATA...",
      .operand_help =
          "CSV, TSV, Parquet or JSON-lines files (also compressed), folders or globs that form one table, a packed "
-         "folder, or - for standard input",
+         "folder, - for standard input, or synthetic:trips?rows=N&seed=S, made-up trips of any number that need no "
+         "disk",
      .operands_min = 1,
      .operands_max = SIZE_MAX,
      .example = "advgp train flights.parquet --target delay -o flights.safetensors",
