@@ -41,8 +41,7 @@ const gp_verb gp_verbs[] = {
      .operands = "DATA...",
      .operand_help =
          "CSV, TSV, Parquet or JSON-lines files (also compressed), folders or globs that form one table, a packed "
-         "folder, - for standard input, or synthetic:trips?rows=N&seed=S, made-up trips of any number that need no "
-         "disk",
+         "folder, or - for standard input",
      .operands_min = 1,
      .operands_max = SIZE_MAX,
      .example = "advgp train flights.parquet --target delay -o flights.safetensors",
