@@ -1,9 +1,9 @@
 // server_pace.c: how long each worker takes from its parameters to its push, and how many of them are about equally
 // fast. A quorum that follows the pace is a share of those: it does not wait for sleepers, however many they are.
+#include "base/sort.h"
 #include "ps/server_state.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 // Of the newest push in the mean: one hiccup is forgotten after some pushes, a lasting change is known after one or
 // two.
@@ -16,12 +16,6 @@ void gp_server_note_pace(gp_server *s, member *m, double now)
     if (s->collecting) return; // all rows, not a batch
     m->pace = m->paced ? m->pace + newest * (took - m->pace) : took;
     m->paced = true;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 // With the j fastest a version takes as long as the j-th of them. The most that bring nearly as many pushes a second as
@@ -44,6 +38,6 @@ void gp_server_set_quorum(gp_server *s)
         if (m->seen.live && m->seen.has_shards && m->paced) s->paces[n++] = m->pace;
     }
     if (!n) return;
-    qsort(s->paces, n, sizeof *s->paces, by_size);
+    gp_sort(s->paces, n);
     s->quorum = s->o.quorum * (double)count_fast(s->paces, n) / (double)n;
 }
