@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import threading
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,30 @@ class Travels(unittest.TestCase):
         np.testing.assert_array_equal(plain.predict(frame[frame.columns[::-1]]), expected)
         self.assertEqual(plain.inspect()["method"], "exact")
         self.assertIn("city", plain.describe())
+
+    def test_a_file_of_a_matrix_has_no_names(self):
+        X, y = wave(40)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ADVGPRegressor(method="linear").fit(X, y).save(os.path.join(folder, "m.safetensors"))
+            loaded = ADVGPRegressor.load(os.path.join(folder, "m.safetensors"))
+            self.assertEqual((loaded.predict(X).shape, loaded.n_features_in_), ((40,), 2))
+        self.assertFalse(hasattr(loaded, "feature_names_in_"))
+
+    def test_without_scikit_learn(self):
+        done = program("""
+from advgp import _scikit
+model = ADVGPRegressor(method="linear", workers=None)
+print(model.get_params()["method"], model.set_params(method="exact", noise="constant"), "sklearn" in repr(_scikit.BaseEstimator))
+print(model.fit(*rows(200)).score(*rows(200)) > 0.9, sorted(sys.modules["advgp"].__all__)[0])
+for wrong in (lambda: model.set_params(metod=1), lambda: ADVGPRegressor().predict([[1]])):
+    try:
+        wrong()
+    except ValueError as refused:
+        print(type(refused).__name__)
+""", blocked="sklearn")
+        self.assertEqual(done.stdout, "linear ADVGPRegressor(noise='constant', method='exact') False\nTrue ADVGPRegressor\n"
+                         "ValueError\nNotFittedError\n", done.stderr)
 
     def test_files_that_are_no_models(self):
         with self.assertRaises(FileNotFoundError):
