@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const size_t taus[] = {0, 5, 10, 20, 40, 80, 160};
+static const size_t taus[] = {0, 5, 10, 20, 40, 80, 160, 200}; // the last is the default
 enum { N_TAUS = sizeof taus / sizeof *taus, M = 50, BATCH = 512, POINTS_MAX = 400 };
 static const double push_seconds = 0.176; // the paper's, on its cluster
 
@@ -76,6 +76,7 @@ static double after_120(const setup *s, size_t max_delay, double slow, uint64_t 
                               .batch = BATCH,
                               .max_delay = max_delay,
                               .quorum = gp_rule_natural.quorum,
+                              .follow_pace = true,
                               .age_power = -1,
                               .slowness = slowness,
                               .spread = 0.5,
@@ -112,7 +113,7 @@ static void check_promises(const setup *s)
 typedef struct figure {
     const char *name;
     const gp_sim_problem *problem;
-    double quorum, age_power; // negative: the rule's own
+    double quorum, age_power; // negative: the rule's own; of the quorum, as it follows the pace
 } figure;
 
 // A third of the workers each: with 16 a draw may have hardly any that do not sleep.
@@ -146,11 +147,11 @@ static void draw_figure(const figure *f, size_t workers, double seconds)
     double *sleep = calloc(workers, sizeof *sleep);
     if (!sleep) exit(1);
     draw_sleeps(workers, sleep);
-    fprintf(
-        stderr,
-        "\n%zu workers, %s, quorum %g\n\n| tau | versions | age | waiting | RMSE at %.0f s | at %.0f s | at %.0f s | "
-        "speed-up |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-        workers, f->name, f->quorum, seconds / 4, seconds / 2, seconds);
+    fprintf(stderr,
+            "\n%zu workers, %s, quorum %g (negative: auto)\n\n| tau | versions | age | waiting | RMSE at %.0f s | at "
+            "%.0f s | at %.0f s | "
+            "speed-up |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+            workers, f->name, f->quorum, seconds / 4, seconds / 2, seconds);
     printf("{\"workers\": %zu, \"rule\": \"%s\", \"quorum\": %g, \"seconds\": %g, \"runs\": [", workers, f->name,
            f->quorum, seconds);
     double synchronous = NAN;
@@ -159,7 +160,8 @@ static void draw_figure(const figure *f, size_t workers, double seconds)
                                   .gradients = true,
                                   .batch = BATCH,
                                   .max_delay = taus[i],
-                                  .quorum = f->quorum,
+                                  .quorum = f->quorum < 0 ? f->problem->rule->quorum : f->quorum,
+                                  .follow_pace = f->quorum < 0,
                                   .age_power = f->age_power,
                                   .sleep = sleep,
                                   .spread = 0.1,
@@ -218,6 +220,7 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .batch = BATCH,
                               .max_delay = max_delay,
                               .quorum = gp_rule_natural.quorum,
+                              .follow_pace = true,
                               .delays = delays,
                               .n_delays = 4};
     must(gp_reader_new(s->base.shards, 4096, &reader, &err), &err);
@@ -259,11 +262,11 @@ static void study_threads(const setup *s)
     printf("\"threads\": {\"workers\": 4, \"sleep\": %g, \"slow_sleep\": %g, \"seconds\": %g, \"runs\": [", sleep,
            20 * sleep, seconds);
     fprintf(stderr,
-            "\n4 threads, one 20 times slower, natural, quorum %g, %.0f s\n\n| tau | versions | RMSE at the end | "
+            "\n4 threads, one 20 times slower, natural, quorum auto, %.0f s\n\n| tau | versions | RMSE at the end | "
             "seconds to the RMSE of tau = 0 | speed-up |\n|--:|--:|--:|--:|--:|\n",
-            gp_rule_natural.quorum, seconds);
-    for (size_t i = 0; i <= N_TAUS; i++) {
-        const size_t tau = i < N_TAUS ? taus[i] : gp_rule_natural.max_delay;
+            seconds);
+    for (size_t i = 0; i < N_TAUS; i++) {
+        const size_t tau = taus[i];
         c = run_threads(s, tau, sleep, seconds);
         if (i == 0) synchronous = last_of(&c);
         const double reached = i ? time_to(&c, synchronous) : seconds;
@@ -298,10 +301,10 @@ int main(int argc, char **argv)
            advgp_version(), gp_blas_name(), s.data, M);
     if (all || !strcmp(part, "checks")) check_promises(&s);
     if (all || !strcmp(part, "threads")) study_threads(&s);
-    const figure figures[] = {{"natural", &s.base.natural, 0.25, -1},
-                              {"natural", &s.base.natural, 0.75, -1},
-                              {"prox, steps / (1 + age)", &s.prox, 0, -1},
-                              {"prox, steps / sqrt(1 + age)", &s.prox, 0, 0.5},
+    const figure figures[] = {{"natural", &s.base.natural, -1, -1},
+                              {"natural", &s.base.natural, 0.25, -1},
+                              {"prox, steps / sqrt(1 + age)", &s.prox, 0, -1},
+                              {"prox, steps / (1 + age)", &s.prox, 0, 1},
                               {"prox, steps as they are", &s.prox, 0, 0}};
     printf("\"figure2\": [");
     for (size_t i = 0; i < sizeof figures / sizeof *figures && (all || !strcmp(part, "16")); i++) {

@@ -92,11 +92,14 @@ def exact(meta, t, X):
 
 FORMS = {'weights': weights, 'linear': linear, 'exact': exact}
 
-def noise(meta, t, X):  # its variance: one for all rows, or by a second model, of the logarithm of the scale
-    if 'noise' not in meta: return np.exp(2 * t['ln_sigma'])
+def scale(meta, t, X, mean, var_f):  # both variances times g^2, by a second model, of ln g
+    noise = np.exp(2 * t['ln_sigma'])
+    if 'noise' not in meta: return var_f, var_f + noise
     own = {name[6:]: v for name, v in t.items() if name.startswith('noise.')}
-    ln_s = own['y_mean'] + own['y_scale'] * weights(meta['noise'], own, X)[0]
-    return np.exp(2 * np.clip(ln_s, *own['range']))
+    if meta['noise']['d'] > meta['d']: X = np.column_stack([X, mean, np.log(var_f + 0.01 * noise + 1e-8) / 2])
+    ln_g = own['y_mean'] + own['y_scale'] * weights(meta['noise'], own, X)[0]
+    g2 = np.exp(2 * np.clip(ln_g, *own['range']))
+    return (var_f * g2, (var_f + noise) * g2) if meta['noise']['d'] > meta['d'] else (var_f, var_f + g2)
 
 def scores(t, level):  # the ends of an interval, in sd_y
     grid = np.linspace(0, 1, 1001)
@@ -114,10 +117,10 @@ def predict(path, rows, level):
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
     ends = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
     X = np.fmin(np.fmax(X, ends[:, 0]), ends[:, 1])
-    mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, (X - t['x_mean']) / t['x_scale'])
-    var_f, var_n = np.maximum(0, var_f), noise(meta, t, (X - t['x_mean']) / t['x_scale'])
-    mean, sd_f = t['y_mean'] + t['y_scale'] * mean, t['y_scale'] * np.sqrt(var_f)
-    sd_y = t['y_scale'] * np.sqrt(var_f + var_n)
+    X = (X - t['x_mean']) / t['x_scale']
+    mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, X)
+    var_f, var_y = scale(meta, t, X, mean, np.maximum(0, var_f))
+    mean, sd_f, sd_y = t['y_mean'] + t['y_scale'] * mean, *(t['y_scale'] * np.sqrt(v) for v in (var_f, var_y))
     lo, hi = scores(t, level)
     least, most = np.array(meta['schema'].get('bounds', [None, None]), float)
     cut = lambda v: np.fmin(np.fmax(v, least), most)

@@ -115,6 +115,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                    .workers_max = n_workers + pick(&rng, 3),
                    .max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)],
                    .quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)],
+                   .follow_pace = seed / 7 % 2,
                    .filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)],
                    .steps = pick(&rng, 2) ? VERSIONS : 0,
                    .on_loss = pick(&rng, 6) ? GP_LOSS_REASSIGN : GP_LOSS_DROP,

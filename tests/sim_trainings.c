@@ -127,6 +127,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                                                 .shard_weight = c->weight,
                                                 .max_delay = delays[pick(&rng, 6)],
                                                 .quorum = rule->quorum,
+                                                .follow_pace = seed / 7 % 2,
                                                 .filter = pick(&rng, 5) ? 0 : 1e-3,
                                                 .on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
                                      .shard_rows = c->rows,

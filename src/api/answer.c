@@ -23,6 +23,7 @@ typedef struct packed_rows {
 struct gp_answers {
     const gp_model *model;
     gp_source *source;
+    bool borrowed;       // the source is a caller's table
     gp_encoder *encoder; // NULL: packed
     packed_rows packed;
     gp_predictor *predictor;
@@ -201,7 +202,18 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     return st == ADVGP_OK ? gp_encoder_new(a->model->schema, a->source, mode, NULL, &a->encoder, err) : st;
 }
 
-advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
+static advgp_status open_table(gp_answers *a, gp_source *table, gp_encode_mode mode, advgp_error *err)
+{
+    if (a->model->sql)
+        return gp_fail(err, ADVGP_EINVAL,
+                       "the model makes its columns from files by a query, which a table in memory cannot be asked: "
+                       "give files");
+    a->source = table, a->borrowed = true;
+    const advgp_status st = gp_source_rewind(table, err);
+    return st == ADVGP_OK ? gp_encoder_new(a->model->schema, table, mode, NULL, &a->encoder, err) : st;
+}
+
+advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err)
 {
     *out = NULL;
@@ -209,7 +221,7 @@ advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data,
     if (!a) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
     a->model = model;
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
-    advgp_status st = open_data(a, data, mode, err);
+    advgp_status st = input.table ? open_table(a, input.table, mode, err) : open_data(a, input.files, mode, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
     if (st == ADVGP_OK) st = gp_answers_lane(a, NULL, 0, &a->lane, err);
     if (st == ADVGP_OK)
@@ -223,7 +235,7 @@ void gp_answers_close(gp_answers *a)
 {
     if (!a) return;
     gp_encoder_free(a->encoder);
-    gp_source_free(a->source);
+    if (!a->borrowed) gp_source_free(a->source);
     gp_answer_lane_free(a->lane);
     gp_predictor_free(a->predictor);
     gp_free(a->packed.columns);

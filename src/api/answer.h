@@ -19,10 +19,16 @@ void gp_model_data_fini(gp_model_data *data); // also after a failure
 
 typedef struct gp_answers gp_answers;
 
-// Opens the data (the model's --sql applied: for a prediction without the target, rows in order) and a predictor. mode
-// is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out where the mean does not need them. The
-// model is borrowed.
-advgp_status gp_answers_open(const gp_model *model, const gp_file_options *data, gp_encode_mode mode, bool mean_only,
+// Where the rows come from: files, with the model's --sql applied, for a prediction without the target, rows in order;
+// or a table in memory, which a model with a query does not take. Borrowed.
+typedef struct gp_answer_input {
+    const gp_file_options *files;
+    gp_source *table; // where it is not NULL
+} gp_answer_input;
+
+// Opens the data and a predictor. mode is GP_ENCODE_PREDICT or GP_ENCODE_EVALUATE; mean_only leaves the variances out
+// where the mean does not need them. The model is borrowed.
+advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
 void gp_answers_close(gp_answers *a);        // NULL is fine
 gp_source *gp_answers_source(gp_answers *a); // a caller who keeps further columns marks them as wanted

@@ -40,7 +40,7 @@ static int prepare(void **state)
     const char *const train[][2] = {
         {"target", "y"}, {"method", "linear"}, {"output", "line.safetensors"}, {NULL, NULL}};
     gp_options *o = options_of("train", operands, 1, train);
-    ASSERT_OK(gp_training(o, NULL, NULL, &(gp_training_events){0}, NULL, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = o, .events = &(gp_training_events){0}}, NULL, err));
     gp_options_free(o);
     ASSERT_OK(gp_model_load(in_folder("line.safetensors"), &model, err));
     return 0;
@@ -63,7 +63,7 @@ static size_t means_of(const char *path, gp_encode_mode mode, bool mean_only, do
     gp_answer_block block = {0};
     size_t n = 0;
     ASSERT_OK(gp_model_data_init(o, NULL, &data, err));
-    ASSERT_OK(gp_answers_open(model, &data.files, mode, mean_only, &a, err));
+    ASSERT_OK(gp_answers_open(model, (gp_answer_input){.files = &data.files}, mode, mean_only, &a, err));
     do {
         ASSERT_OK(gp_answers_next(a, &block, err));
         if (!block.chunk) break;
@@ -115,7 +115,8 @@ static void a_column_that_is_not_there_is_named(void **state)
     const char *const paths[] = {other};
     const gp_file_options files = {.paths = paths, .n_paths = 1};
     gp_answers *a = NULL;
-    ASSERT_FAILS(gp_answers_open(model, &files, GP_ENCODE_PREDICT, false, &a, err), ADVGP_EDATA, "'x'");
+    ASSERT_FAILS(gp_answers_open(model, (gp_answer_input){.files = &files}, GP_ENCODE_PREDICT, false, &a, err),
+                 ADVGP_EDATA, "'x'");
     gp_answers_close(a);
 }
 

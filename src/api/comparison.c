@@ -388,7 +388,7 @@ static advgp_status share_options(gp_comparison *c, advgp_error *err)
 
 static advgp_status load(gp_comparison *c, advgp_error *err)
 {
-    advgp_status st = gp_load_training(c->train, c->host, &c->data, err);
+    advgp_status st = gp_load_training(c->train, NULL, c->host, &c->data, err);
     if (st == ADVGP_OK) st = gp_load_test(c->o, c->host, &c->data, &c->test, err);
     if (st == ADVGP_OK) gp_host_notes(c->host, &c->data.notes);
     if (st == ADVGP_OK && gp_options_flag(c->o, "tune-delay") && !gp_shards_rows(c->data.shards, GP_STOP))

@@ -34,17 +34,18 @@ static advgp_status add_all(gp_tally *tally, gp_groups *groups, gp_answers *in, 
     return st;
 }
 
-advgp_status gp_evaluate(const gp_model *model, const gp_options *o, const gp_host *host, gp_evaluation *out,
-                         advgp_error *err)
+advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *table, const gp_host *host,
+                         gp_evaluation *out, advgp_error *err)
 {
     gp_answers *in = NULL;
     gp_linear line = {0};
     gp_tally tally = {0};
-    gp_model_data data;
+    gp_model_data data = {0};
     bool has_line = false;
     *out = (gp_evaluation){0};
-    advgp_status st = gp_model_data_init(o, host, &data, err);
-    if (st == ADVGP_OK) st = gp_answers_open(model, &data.files, GP_ENCODE_EVALUATE, false, &in, err);
+    advgp_status st = table ? ADVGP_OK : gp_model_data_init(o, host, &data, err);
+    const gp_answer_input input = {.files = &data.files, .table = table};
+    if (st == ADVGP_OK) st = gp_answers_open(model, input, GP_ENCODE_EVALUATE, false, &in, err);
     gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = gp_groups_init(&out->groups, gp_answers_source(in), gp_options_text(o, "by"), err);
     if (st == ADVGP_OK) st = gp_linear_of_model(model, &line, &has_line, err);

@@ -11,10 +11,10 @@ typedef struct gp_evaluation {
     gp_groups groups; // by the column of `by`, if there is one
 } gp_evaluation;
 
-// By the options of `evaluate`: which rows; beside it the mean and linear regression on the training rows, as far as
-// the model knows them. On failure, too, fini is due.
-advgp_status gp_evaluate(const gp_model *model, const gp_options *evaluate, const gp_host *host, gp_evaluation *out,
-                         advgp_error *err);
+// By the options of `evaluate`: which rows, unless a table is given, which is borrowed; beside it the mean and linear
+// regression on the training rows, as far as the model knows them. On failure, too, fini is due.
+advgp_status gp_evaluate(const gp_model *model, const gp_options *evaluate, gp_source *table, const gp_host *host,
+                         gp_evaluation *out, advgp_error *err);
 void gp_evaluation_fini(gp_evaluation *evaluation);
 json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *evaluation);
 

@@ -92,20 +92,21 @@ gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const ch
 
 typedef struct opened {
     gp_source *source;
+    bool borrowed; // the source is a caller's table
     gp_schema *schema;
     gp_split split;
 } opened;
 
 static void opened_fini(opened *x)
 {
-    gp_source_free(x->source);
+    if (!x->borrowed) gp_source_free(x->source);
     gp_schema_free(x->schema);
 }
 
-static advgp_status open_and_fit(const gp_options *o, const gp_host *host, gp_notes *notes, opened *out,
-                                 advgp_error *err)
+static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp_host *host, gp_notes *notes,
+                                 opened *out, advgp_error *err)
 {
-    *out = (opened){0};
+    *out = (opened){.source = table, .borrowed = table != NULL};
     gp_schema_options options;
     const gp_file_options files = gp_load_files(o, host, o->operands, o->n_operands, gp_options_text(o, "sql"));
     advgp_status st = schema_options(o, &options, err);
@@ -115,7 +116,7 @@ static advgp_status open_and_fit(const gp_options *o, const gp_host *host, gp_no
     // every method.
     if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
         out->split.whole_rows = GP_AUTO_EXACT_ROWS;
-    if (st == ADVGP_OK) st = gp_source_files_open(&files, notes, &out->source, err);
+    if (st == ADVGP_OK && !table) st = gp_source_files_open(&files, notes, &out->source, err);
     if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, &host, &out->schema, err);
     if (st != ADVGP_OK) opened_fini(out);
     return st;
@@ -269,12 +270,25 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
     return ADVGP_OK;
 }
 
-advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err)
+// A table in memory has no files to read, to query or to find again.
+static advgp_status refuse_for_table(const gp_options *o, advgp_error *err)
+{
+    static const char *const of_files[] = {"sql", "cache", "header", "delimiter", "na"};
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (gp_options_given(o, of_files[i]))
+            return gp_fail(err, ADVGP_EINVAL, "{%s} is for files, and this table is in memory: leave it out",
+                           of_files[i]);
+    return ADVGP_OK;
+}
+
+advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_host *host, gp_loaded *out,
+                              advgp_error *err)
 {
     *out = (gp_loaded){0};
     char dir[4096];
     opened x;
-    advgp_status st;
+    advgp_status st = table ? refuse_for_table(o, err) : ADVGP_OK;
+    if (st != ADVGP_OK) return st;
     if (o->n_operands == 1 && gp_packed_is(o->operands[0])) {
         st = open_packed(o->operands[0], out, err);
         if (st == ADVGP_OK) st = refuse_contradiction(o, out->schema, err);
@@ -288,7 +302,7 @@ advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loade
         if (st == ADVGP_OK && !found) st = try_cache(cache, dir, err); // before the first pass, which may be long
         if (st != ADVGP_OK || found) return st;
     }
-    st = open_and_fit(o, host, &out->notes, &x, err);
+    st = open_and_fit(o, table, host, &out->notes, &x, err);
     if (st != ADVGP_OK) return st;
     const double bytes = (double)x.schema->n_rows * (double)(x.schema->d + 2) * sizeof(float);
     if (!cache && bytes > 0.5 * gp_memory_bytes()) {
@@ -390,7 +404,7 @@ advgp_status gp_load_pack(const gp_options *o, const gp_host *host, gp_notes *no
     const gp_reads reads = {.paths = o->operands, .n = o->n_operands};
     if (st == ADVGP_OK) st = gp_place_check_folder(dir, "{output}", reads, err);
     if (st == ADVGP_OK) st = gp_pack_try(dir, err); // before the first pass, which may be long
-    if (st == ADVGP_OK) st = open_and_fit(o, host, notes, &x, err);
+    if (st == ADVGP_OK) st = open_and_fit(o, NULL, host, notes, &x, err);
     if (st != ADVGP_OK) return st;
     const gp_pack_options pack = {.dir = dir,
                                   .n_shards = gp_options_given(o, "shards") ? (size_t)gp_options_int(o, "shards") : 0,

@@ -15,8 +15,9 @@ typedef struct gp_loaded {
 } gp_loaded;
 
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options
-// that contradict it are EINVAL.
-advgp_status gp_load_training(const gp_options *o, const gp_host *host, gp_loaded *out, advgp_error *err);
+// that contradict it are EINVAL. Where a table is given, it takes the place of operands; it is borrowed.
+advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_host *host, gp_loaded *out,
+                              advgp_error *err);
 // Are the rows that these options give in the folder of --cache, packed and whole? Nothing is written.
 advgp_status gp_load_cached(const gp_options *o, bool *found, advgp_error *err);
 // Rows with a known target, encoded by a schema that exists: all of them as GP_STOP.

@@ -41,7 +41,7 @@ static gp_options *train_on(const char *operand, const char *seed)
 static gp_loaded load(const gp_options *o)
 {
     gp_loaded l = {0};
-    ASSERT_OK(gp_load_training(o, NULL, &l, err));
+    ASSERT_OK(gp_load_training(o, NULL, NULL, &l, err));
     return l;
 }
 
@@ -160,7 +160,7 @@ static void a_packed_folder_brings_its_own_schema(void **state)
     free(X), free(y);
     gp_loaded_fini(&l);
     ASSERT_OK(gp_options_set(o, "target", "x", err));
-    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EINVAL, "{target}");
+    ASSERT_FAILS(gp_load_training(o, NULL, NULL, &l, err), ADVGP_EINVAL, "{target}");
     gp_loaded_fini(&l);
     gp_notes_fini(&notes);
     gp_options_free(o), gp_options_free(pack);
@@ -172,10 +172,10 @@ static void what_is_not_there_is_named(void **state)
     gp_loaded l = {0};
     gp_options *o = train_on(table, "1");
     ASSERT_OK(gp_options_set(o, "target", "yy", err));
-    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EDATA, "'yy'");
+    ASSERT_FAILS(gp_load_training(o, NULL, NULL, &l, err), ADVGP_EDATA, "'yy'");
     gp_loaded_fini(&l);
     o->operands[0] = "/nowhere/rows.csv";
-    ASSERT_FAILS(gp_load_training(o, NULL, &l, err), ADVGP_EDATA, "/nowhere/rows.csv");
+    ASSERT_FAILS(gp_load_training(o, NULL, NULL, &l, err), ADVGP_EDATA, "/nowhere/rows.csv");
     gp_loaded_fini(&l);
     gp_options_free(o);
 }

@@ -118,6 +118,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .workers_asked = gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"),
         .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
         .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
+        .theorem_steps = gp_options_flag(o, "theorem-steps"),
         .filter = gp_options_real(o, "filter"),
         .on_loss = on_loss_of(o),
         .checkpoint = gp_options_text(o, "checkpoint"),

@@ -95,7 +95,7 @@ static advgp_status load_rows(gp_study *s, advgp_error *err)
     const gp_options *o = s->o;
     if (o->n_operands) {
         gp_host_report(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
-        return gp_load_training(o, s->host, &s->data, err);
+        return gp_load_training(o, NULL, s->host, &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");
     const size_t n = s->gradients ? (size_t)rows : CALIBRATION_ROWS;
@@ -190,8 +190,9 @@ static gp_sim_options options_of(gp_study *s, size_t workers, size_t delay)
                          .max_delay = delay,
                          .quorum = gp_options_is(o, "quorum", "auto") ? s->problem.rule->quorum
                                                                       : gp_options_real(o, "quorum"),
+                         .follow_pace = gp_options_is(o, "quorum", "auto"),
                          .filter = gp_options_real(o, "filter"),
-                         .age_power = -1,
+                         .age_power = gp_options_flag(o, "theorem-steps") ? 1 : -1,
                          .steps = versions,
                          .slowness = s->slowness,
                          .sleep = s->sleep,

@@ -22,6 +22,7 @@
 #include <xxhash.h>
 
 typedef struct training {
+    const gp_training_job *job;
     const gp_options *o;
     const gp_host *host;
     const gp_training_events *events;
@@ -59,9 +60,20 @@ static void start_log(training *r)
     if (!r->log && r->log_status == ADVGP_OK) r->log_status = open_log(r, &r->log_error);
 }
 
+static void tell_line(const training *r, const char *event, json_t *fields)
+{
+    json_t *line = json_pack("{s:s}", "event", event);
+    if (line && fields) json_object_update(line, fields);
+    char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (text) r->events->log(r->events->ctx, text);
+    free(text);
+    json_decref(line);
+}
+
 static void log_event(training *r, const char *event, json_t *fields)
 {
     start_log(r);
+    if (r->events->log) tell_line(r, event, fields);
     if (!r->log) {
         json_decref(fields);
         return;
@@ -99,7 +111,7 @@ static void note_memory(training *r)
 static void on_ps(void *ctx, const gp_ps_event *event)
 {
     training *r = ctx;
-    if (r->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
+    if (r->log || r->events->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
 }
 
 static void on_begin(void *ctx, const gp_train_plan *p)
@@ -145,26 +157,39 @@ static int on_stop(void *ctx)
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-// Where the state is saved: interrupted or killed, a run can always go on.
-static const char *checkpoint_path(const gp_options *o, char *beside, size_t n)
+// Where the model is written; NULL: nowhere, it is handed over.
+static const char *output_path(const training *r)
 {
-    const char *given = gp_options_text(o, "checkpoint");
-    snprintf(beside, n, "%s.checkpoint", gp_options_text(o, "output"));
-    return given ? given : beside;
+    return r->job->model && !gp_options_given(r->o, "output") ? NULL : gp_options_text(r->o, "output");
 }
 
-static advgp_status check_outputs(const gp_options *o, bool replay, advgp_error *err)
+// Where the state is saved: interrupted or killed, a run can always go on. NULL: nowhere.
+static const char *checkpoint_path(const training *r, char *beside, size_t n)
 {
-    if (replay) return gp_check_written(o, "output", gp_options_text(o, "output"), GP_WRITTEN_MODEL, err);
+    const char *given = gp_options_text(r->o, "checkpoint"), *output = output_path(r);
+    if (given || !output) return given;
+    snprintf(beside, n, "%s.checkpoint", output);
+    return beside;
+}
+
+static bool same_place(const char *a, const char *b)
+{
+    return a && b && gp_place_same(a, b);
+}
+
+static advgp_status check_outputs(const training *r, advgp_error *err)
+{
+    const gp_options *o = r->o;
+    const char *path = output_path(r);
+    if (r->replay) return gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err);
     char beside[4096];
-    const char *path = gp_options_text(o, "output"), *checkpoint = checkpoint_path(o, beside, sizeof beside),
-               *log = gp_options_text(o, "log");
-    if (gp_place_same(path, checkpoint) || (log && (gp_place_same(log, path) || gp_place_same(log, checkpoint))))
+    const char *checkpoint = checkpoint_path(r, beside, sizeof beside), *log = gp_options_text(o, "log");
+    if (same_place(path, checkpoint) || same_place(log, path) || same_place(log, checkpoint))
         return gp_fail(err, ADVGP_EINVAL,
                        "model, checkpoint and log need three different files, and two of them are %s",
-                       log && !gp_place_same(path, checkpoint) ? log : path);
-    advgp_status st = gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err);
-    if (st == ADVGP_OK) st = gp_check_written(o, "checkpoint", checkpoint, GP_WRITTEN_CHECKPOINT, err);
+                       log && !same_place(path, checkpoint) ? log : path);
+    advgp_status st = path ? gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err) : ADVGP_OK;
+    if (st == ADVGP_OK && checkpoint) st = gp_check_written(o, "checkpoint", checkpoint, GP_WRITTEN_CHECKPOINT, err);
     if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     return st;
 }
@@ -185,6 +210,7 @@ static uint64_t bits_of(const gp_model *m)
 static advgp_status tell_interrupted(const gp_model *model, const char *path, const char *checkpoint,
                                      const gp_train_result *result, advgp_error *err)
 {
+    if (!path) return gp_fail(err, ADVGP_ESTOPPED, "interrupted: this is the model so far");
     if (!gp_method_named(model->method)->resumes)
         return gp_fail(err, ADVGP_ESTOPPED, "interrupted: the model so far is in %s", path);
     if (result->unsaved[0])
@@ -200,12 +226,13 @@ static advgp_status tell_interrupted(const gp_model *model, const char *path, co
 static advgp_status conclude(training *r, const gp_model *model, const gp_train_result *result, const char *checkpoint,
                              bool checkpoint_ends, advgp_error *err)
 {
-    char kept[4096];
+    char kept[4096] = "";
     advgp_error unsaved = {0}, unshown = {0};
-    const advgp_status saved = gp_model_save_or_rescue(model, gp_options_text(r->o, "output"), checkpoint, kept,
-                                                       sizeof kept, &unsaved);
+    const char *path = output_path(r);
+    const advgp_status saved = path ? gp_model_save_or_rescue(model, path, checkpoint, kept, sizeof kept, &unsaved)
+                                    : ADVGP_OK;
     note_memory(r);
-    if (!kept[0]) {
+    if (path && !kept[0]) {
         if (err) *err = unsaved;
         return saved;
     }
@@ -221,7 +248,7 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
         if (err) *err = saved != ADVGP_OK ? unsaved : unshown;
         st = saved != ADVGP_OK ? saved : shown;
     }
-    if (interrupted && saved == ADVGP_OK) return tell_interrupted(model, kept, checkpoint, result, err);
+    if (interrupted && saved == ADVGP_OK) return tell_interrupted(model, path ? kept : NULL, checkpoint, result, err);
     if (!interrupted && checkpoint_ends) (void)unlink(checkpoint); // the model is there, if only in the other place
     return st;
 }
@@ -231,7 +258,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
 {
     const gp_options *o = r->o;
     char checkpoint[4096];
-    options.checkpoint = r->replay ? NULL : checkpoint_path(o, checkpoint, sizeof checkpoint);
+    options.checkpoint = r->replay ? NULL : checkpoint_path(r, checkpoint, sizeof checkpoint);
     const gp_train_events events = {.ctx = r,
                                     .eval = on_eval,
                                     .phase = on_phase,
@@ -268,21 +295,26 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     r->bits = bits_of(model);
     st = conclude(r, model, &result, options.checkpoint, options.checkpoint == checkpoint, err);
     gp_host_notes(r->host, &notes);
-    gp_model_free(model);
+    if (r->job->model)
+        *r->job->model = model;
+    else
+        gp_model_free(model);
     gp_notes_fini(&notes);
     return st;
 }
 
 // Everything that is read, and the options that follow from it. *theta is where a model of --start says to begin.
-static advgp_status prepare(const gp_options *o, const gp_host *host, gp_loaded *data, gp_shards **test,
-                            gp_train_options *options, double **theta, advgp_error *err)
+static advgp_status prepare(const training *r, gp_loaded *data, gp_shards **test, gp_train_options *options,
+                            double **theta, advgp_error *err)
 {
+    const gp_options *o = r->o;
+    const gp_host *host = r->host;
     gp_model *start = NULL;
     advgp_status st = gp_request_start(o) ? gp_model_load(gp_request_start(o), &start, err) : ADVGP_OK;
     if (st != ADVGP_OK) (void)gp_wrap(err, st, "{start} is neither kmeans, greedy nor random, and as a model");
     *options = gp_request_train(o);
     if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
-    if (st == ADVGP_OK) st = gp_load_training(o, host, data, err);
+    if (st == ADVGP_OK) st = gp_load_training(o, r->job->table, host, data, err);
     if (st == ADVGP_OK) st = gp_load_test(o, host, data, test, err);
     if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
     if (st == ADVGP_OK && start) {
@@ -300,8 +332,8 @@ static void find_resume(training *r)
     char beside[4096];
     const char *path = gp_options_text(r->o, "resume");
     if (gp_options_is(r->o, "resume", "auto")) {
-        path = checkpoint_path(r->o, beside, sizeof beside);
-        if (access(path, F_OK) != 0) path = NULL;
+        path = checkpoint_path(r, beside, sizeof beside);
+        if (!path || access(path, F_OK) != 0) path = NULL;
     }
     snprintf(r->resume, sizeof r->resume, "%s", path ? path : "");
 }
@@ -312,15 +344,15 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     gp_loaded data = {0};
     gp_train_options options;
     double *theta = NULL;
-    gp_host_report(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    if (!r->job->table) gp_host_report(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
-    advgp_status st = check_outputs(o, r->replay != NULL, err);
+    advgp_status st = check_outputs(r, err);
     const size_t workers = r->part                               ? gp_participant_workers(r->part)
                            : gp_options_is(o, "workers", "auto") ? gp_cores()
                                                                  : (size_t)gp_options_int(o, "workers");
     if (st == ADVGP_OK) st = gp_request_delays(o, workers, &r->delays, &r->n_delays, err);
-    if (st == ADVGP_OK) st = prepare(o, r->host, &data, &test, &options, &theta, err);
+    if (st == ADVGP_OK) st = prepare(r, &data, &test, &options, &theta, err);
     if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_host_notes(r->host, &data.notes);
     if (st == ADVGP_OK && dry) {
@@ -342,10 +374,13 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     return st;
 }
 
-advgp_status gp_training(const gp_options *o, const gp_replay_feed *replay, const gp_host *host,
-                         const gp_training_events *events, uint64_t *bits, advgp_error *err)
+advgp_status gp_training(const gp_training_job *job, uint64_t *bits, advgp_error *err)
 {
-    training r = {.o = o, .host = host, .events = events, .replay = replay};
+    const gp_options *o = job->options;
+    const gp_replay_feed *replay = job->replay;
+    const gp_host *host = job->host;
+    training r = {.job = job, .o = o, .host = host, .events = job->events, .replay = replay};
+    if (job->model) *job->model = NULL;
     advgp_status st = gp_request_check(o, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && !replay && !gp_options_flag(o, "dry-run")) st = gp_participant_open(o, host, &r.part, err);

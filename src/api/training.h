@@ -21,14 +21,25 @@ typedef struct gp_training_events {
     void (*begin)(void *ctx, const gp_train_plan *plan); // the steps begin
     void (*eval)(void *ctx, const gp_train_eval *eval);
     void (*unsaved)(void *ctx, const char *why); // the state could not be saved; the training goes on
+    void (*log)(void *ctx, const char *line);    // every line of the log, whether a file is written or not
     // In place of a training where `dry-run` is set.
     advgp_status (*plan)(void *ctx, const gp_train_options *options, const gp_loaded *data, advgp_error *err);
     // The model is written; an error of this one does not keep the log from its last line.
     advgp_status (*made)(void *ctx, const gp_training_made *made, advgp_error *err);
 } gp_training_events;
 
-// All of it, by the options of `train`. With replay (may be NULL) the steps come from a log, and there is no
-// checkpoint. *bits (may be NULL): a hash of what two runs that are the same have in common. ESTOPPED: the host asked
-// to stop; the text says where the model so far is, and how to go on.
-advgp_status gp_training(const gp_options *train, const gp_replay_feed *replay, const gp_host *host,
-                         const gp_training_events *events, uint64_t *bits, advgp_error *err);
+// What is trained, and who hears of it; all borrowed. Only options and events must be there.
+typedef struct gp_training_job {
+    const gp_options *options;    // of `train`
+    gp_source *table;             // in place of operands
+    const gp_replay_feed *replay; // the steps come from a log, and there is no checkpoint
+    const gp_host *host;
+    const gp_training_events *events;
+    // Takes the model, for gp_model_free; then no file is written that the options do not name. It stays NULL where
+    // there is none to give: in a worker, after a failure.
+    gp_model **model;
+} gp_training_job;
+
+// All of it. *bits (may be NULL): a hash of what two runs that are the same have in common. ESTOPPED: the host asked to
+// stop; the text says where the model so far is, and how to go on.
+advgp_status gp_training(const gp_training_job *job, uint64_t *bits, advgp_error *err);

@@ -82,7 +82,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     const gp_host host = {.ctx = &s, .report = on_report};
     const gp_training_events events = {.ctx = &s, .begin = on_begin, .eval = on_eval, .made = on_made};
     gp_options *train = training_options("a.safetensors");
-    ASSERT_OK(gp_training(train, NULL, &host, &events, &bits, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host, .events = &events}, &bits, err));
     gp_options_free(train);
     assert_true(s.begins == 1 && s.evals > 0 && s.sentences > 0 && bits != 0);
     assert_int_equal(access(in_folder("a.safetensors.checkpoint"), F_OK), -1); // it has come to its end
@@ -99,7 +99,8 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     assert_null(gp_options_text(logged, "log")); // the log is not written over
     assert_false(gp_logged_run_was_elsewhere(run));
     ASSERT_OK(gp_logged_run_feed(run, gp_options_text(replay, "output"), &feed, err));
-    ASSERT_OK(gp_training(logged, feed, NULL, &(gp_training_events){0}, &again, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = logged, .replay = feed, .events = &(gp_training_events){0}},
+                          &again, err));
     json_t *id = gp_record_id(again);
     assert_string_equal(gp_logged_run_bits(run), json_string_value(id));
     assert_true(again == bits);
@@ -115,7 +116,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     gp_evaluation e;
     const gp_assessment *b = &s.result.assessment;
     ASSERT_OK(gp_model_load(both[0], &model, err));
-    ASSERT_OK(gp_evaluate(model, evaluate, NULL, &e, err));
+    ASSERT_OK(gp_evaluate(model, evaluate, NULL, NULL, &e, err));
     const gp_assessment a = e.all;
     assert_true(fabs(a.crps - b->crps) < 1e-9 && fabs(a.winkler - b->winkler) < 1e-9 && a.crps > 0);
     assert_true(fabs(a.mnlp_calibrated - b->mnlp_calibrated) < 1e-9 && a.n_tenths == b->n_tenths);
@@ -150,7 +151,9 @@ static void a_host_that_stops_gets_a_model_and_the_way_on(void **state)
     const gp_host host = {.stop = stop_at_once};
     gp_options *train = training_options("c.safetensors");
     ASSERT_OK(gp_options_set(train, "log", in_folder("c.jsonl"), err));
-    ASSERT_FAILS(gp_training(train, NULL, &host, &(gp_training_events){0}, NULL, err), ADVGP_ESTOPPED, "");
+    ASSERT_FAILS(
+        gp_training(&(gp_training_job){.options = train, .host = &host, .events = &(gp_training_events){0}}, NULL, err),
+        ADVGP_ESTOPPED, "");
     gp_options_free(train);
 }
 

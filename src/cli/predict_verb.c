@@ -235,7 +235,8 @@ static advgp_status predict(job *j, advgp_error *err)
     advgp_status st = gp_model_data_init(j->options, gp_cli_host(j->options), &data, err);
     data.files.exact = (const char *const *)j->keep, data.files.n_exact = j->n_keep;
     if (st == ADVGP_OK)
-        st = gp_answers_open(j->model, &data.files, GP_ENCODE_PREDICT, j->answers.mean_only, &j->in, err);
+        st = gp_answers_open(j->model, (gp_answer_input){.files = &data.files}, GP_ENCODE_PREDICT, j->answers.mean_only,
+                             &j->in, err);
     gp_model_data_fini(&data);
     if (st == ADVGP_OK) st = find_kept(j, err);
     if (st == ADVGP_OK) st = open_output(j, err);

@@ -185,7 +185,8 @@ advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, 
     view v = {.o = o};
     const gp_training_events events = {
         .ctx = &v, .begin = on_begin, .eval = on_eval, .unsaved = on_unsaved, .plan = on_plan, .made = on_made};
-    return gp_training(o, replay, gp_cli_host(o), &events, bits, err);
+    const gp_training_job job = {.options = o, .replay = replay, .host = gp_cli_host(o), .events = &events};
+    return gp_training(&job, bits, err);
 }
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)

@@ -43,13 +43,14 @@ static json_t *servers_json(const gp_job *job)
 static json_t *service_json(const gp_job *job)
 {
     const gp_job_service *x = &job->service;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:b, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps",
                      (json_int_t)x->steps, "max_delay",
                      x->max_delay == GP_DELAY_ANY ? (json_int_t)-1 : (json_int_t)x->max_delay, "workers",
                      (json_int_t)x->workers, "workers_min", (json_int_t)x->workers_min, "workers_max",
-                     (json_int_t)x->workers_max, "quorum", x->quorum, "filter", x->filter, "wait", x->wait,
-                     "lost_after", x->lost_after, "stuck_after", x->stuck_after, "on_loss", (json_int_t)x->on_loss,
-                     "known", x->known, "until", (json_int_t)x->until, "range_state", job->range_state);
+                     (json_int_t)x->workers_max, "quorum", x->quorum, "follow_pace", x->follow_pace, "theorem_steps",
+                     x->theorem_steps, "filter", x->filter, "wait", x->wait, "lost_after", x->lost_after, "stuck_after",
+                     x->stuck_after, "on_loss", (json_int_t)x->on_loss, "known", x->known, "until",
+                     (json_int_t)x->until, "range_state", job->range_state);
 }
 
 char *gp_job_to_text(const gp_job *job)
@@ -138,6 +139,8 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
     if (!o) return ADVGP_OK;
     job->serves = true;
     x->quorum = json_number_value(json_object_get(o, "quorum"));
+    x->follow_pace = json_is_true(json_object_get(o, "follow_pace"));
+    x->theorem_steps = json_is_true(json_object_get(o, "theorem_steps"));
     x->filter = json_number_value(json_object_get(o, "filter"));
     x->wait = json_number_value(json_object_get(o, "wait"));
     x->lost_after = json_number_value(json_object_get(o, "lost_after"));

@@ -17,6 +17,7 @@ typedef struct gp_job_server {
 // What a process is told that is to serve a range.
 typedef struct gp_job_service {
     size_t steps, max_delay, workers, workers_min, workers_max;
+    bool follow_pace, theorem_steps;
     double quorum, filter, wait, lost_after, stuck_after;
     gp_on_loss on_loss;
     bool known;     // its workers were in a run before

@@ -240,6 +240,8 @@ static advgp_status open_service(joining *j, const gp_job *job, gp_follower_tool
                               .batch = job->batch,
                               .max_delay = s->max_delay,
                               .quorum = s->quorum,
+                              .follow_pace = s->follow_pace,
+                              .theorem_steps = s->theorem_steps,
                               .filter = s->filter,
                               .on_loss = s->on_loss,
                               .steps = s->steps,

@@ -42,6 +42,8 @@ static advgp_status start(gp_run *run, advgp_error *err)
                             .service = {.steps = o->steps,
                                         .max_delay = o->max_delay,
                                         .quorum = o->quorum,
+                                        .follow_pace = o->follow_pace,
+                                        .theorem_steps = o->theorem_steps,
                                         .filter = o->filter,
                                         .wait = l->wait,
                                         .lost_after = l->lost_after,

@@ -2,6 +2,7 @@
 #include "data/encode.h"
 
 #include "base/alloc.h"
+#include "data/encode_value.h"
 #include "data/strings.h"
 #include "data/usable.h"
 
@@ -170,64 +171,45 @@ static advgp_status refuse_missing(const gp_encoder *e, const bound_input *b, co
                    e->source->label, chunk->first_row + e->usable.rows[k] + 1, b->input->name);
 }
 
-// X[:, j] = (v - mean) / scale, and 0, which is the mean, where v is missing.
 static advgp_status encode_numbers(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
 {
     const gp_usable *u = &e->usable;
-    size_t d = e->schema->d, j = b->input->first;
-    double mean = e->schema->x_mean[j], inverse = e->inverse_scale[j];
-    double present = 0, absent = 0;
-    if (b->input->indicator) {
-        present = -e->schema->x_mean[j + 1] * e->inverse_scale[j + 1];
-        absent = (1 - e->schema->x_mean[j + 1]) * e->inverse_scale[j + 1];
-    }
-    const gp_limits range = b->input->range, clip = b->input->clip;
+    const gp_input input = *b->input;
+    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, b->input);
     const double *values;
     advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
-    double *x = e->X + j;
-    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++, x += d) {
-        double v = values[u->rows[k]];
-        bool there = isfinite(v);
-        if (there) b->n_outside += v < range.lo || v > range.hi;
-        if (there) b->n_clipped += v < clip.lo || v > clip.hi;
-        x[0] = there ? (gp_limits_clip(clip, v) - mean) * inverse : 0;
-        if (b->input->indicator) x[1] = there ? present : absent;
-        if (there) continue;
-        b->n_missing++;
-        st = refuse_missing(e, b, chunk, k, err);
+    double *x = e->X + input.first;
+    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++, x += e->schema->d) {
+        const double v = values[u->rows[k]];
+        gp_encode_number(&input, scale, v, x);
+        if (isfinite(v)) {
+            b->n_outside += v < input.range.lo || v > input.range.hi;
+            b->n_clipped += v < input.clip.lo || v > input.clip.hi;
+        } else {
+            b->n_missing++;
+            st = refuse_missing(e, b, chunk, k, err);
+        }
     }
     return st;
-}
-
-static void standardise_row(const gp_encoder *e, const gp_input *input, double *x)
-{
-    const double *mean = e->schema->x_mean + input->first, *inverse = e->inverse_scale + input->first;
-    for (size_t i = 0; i < input->n_encoded; i++) x[i] = (x[i] - mean[i]) * inverse[i];
 }
 
 static advgp_status encode_texts(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
 {
     const gp_usable *u = &e->usable;
     const gp_input *input = b->input;
+    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, input);
     const gp_text *texts;
     advgp_status st = gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &texts, err);
     for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
-        double *x = e->X + k * e->schema->d + input->first;
-        gp_text text = texts[u->rows[k]];
-        long found = text.p ? gp_categories_find(&input->categories, text) : GP_NO_CATEGORY;
-        for (size_t i = 0; i < input->n_encoded; i++) x[i] = 0;
-        if (input->encoding == GP_ENCODING_TARGET)
-            x[0] = found < 0 ? input->prior : input->category_values[found];
-        else if (found >= 0)
-            x[found] = 1;
+        const gp_text text = texts[u->rows[k]];
+        const long found = text.p ? gp_categories_find(&input->categories, text) : GP_NO_CATEGORY;
+        gp_encode_category(input, scale, found, !text.p, e->X + k * e->schema->d + input->first);
         if (!text.p) {
-            if (input->indicator) x[input->n_encoded - 1] = 1;
             b->n_missing++;
             st = refuse_missing(e, b, chunk, k, err);
         } else if (found < 0) {
             b->n_unseen++;
         }
-        standardise_row(e, input, x);
     }
     return st;
 }
@@ -236,28 +218,18 @@ static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *
 {
     const gp_usable *u = &e->usable;
     const gp_input *input = b->input;
+    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, input);
     const double *values;
     advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
-    if (st != ADVGP_OK) return st;
-    for (size_t k = 0; k < u->n; k++) {
-        double *x = e->X + k * e->schema->d + input->first, parts[GP_TIME_PARTS];
-        size_t n = 0;
-        const double v = values[u->rows[k]];
-        if (isfinite(v)) {
-            gp_time_split(v, parts);
-            b->n_outside += parts[GP_TIME_DAYS] < input->range.lo || parts[GP_TIME_DAYS] > input->range.hi;
-            for (int p = 0; p < GP_TIME_PARTS; p++)
-                if (input->time_parts >> p & 1) x[n++] = parts[p];
-        } else {
-            for (; n < input->n_encoded - input->indicator; n++) x[n] = e->schema->x_mean[input->first + n];
-            b->n_missing++;
-            st = refuse_missing(e, b, chunk, k, err);
-            if (st != ADVGP_OK) return st;
-        }
-        if (input->indicator) x[n] = !isfinite(v);
-        standardise_row(e, input, x);
+    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
+        double days;
+        gp_encode_time(input, scale, values[u->rows[k]], &days, e->X + k * e->schema->d + input->first);
+        b->n_outside += days < input->range.lo || days > input->range.hi; // neither where it is missing
+        if (!isnan(days)) continue;
+        b->n_missing++;
+        st = refuse_missing(e, b, chunk, k, err);
     }
-    return ADVGP_OK;
+    return st;
 }
 
 // ---- one chunk ------------------------------------------------------------------------------------------------------

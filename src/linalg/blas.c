@@ -106,6 +106,24 @@ advgp_status gp_blas_reserve(size_t callers, advgp_error *err)
                    (double)((callers - n) * buffer_bytes + callers * thread_bytes) / 1e6);
 }
 
+static size_t guests;
+static int threads_before;
+
+void gp_blas_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!guests++) threads_before = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+    pthread_mutex_unlock(&lock);
+}
+
+void gp_blas_leave(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!--guests) openblas_set_num_threads(threads_before);
+    pthread_mutex_unlock(&lock);
+}
+
 const char *gp_blas_name(void)
 {
     return openblas_get_config();

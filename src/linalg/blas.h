@@ -15,4 +15,9 @@ advgp_status gp_blas_reserve(size_t callers, advgp_error *err);
 // The same for as many of them as there is room for, which it returns.
 size_t gp_blas_reserve_some(size_t callers);
 
+// As a guest of somebody else's program: from the first that enters to the last that leaves OpenBLAS has one thread,
+// and afterwards as many as before.
+void gp_blas_enter(void);
+void gp_blas_leave(void);
+
 const char *gp_blas_name(void); // library, version and the CPU core it was tuned for

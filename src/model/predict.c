@@ -3,6 +3,7 @@
 #include "linalg/dense.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { DEFAULT_BLOCK_ROWS = 256 };
 
@@ -39,8 +40,10 @@ static gp_predict_work *plan_work(const gp_predictor *p, size_t B, gp_arena *are
     p->ops->plan(p, B, arena, cut.views);
     cut.spread = gp_arena_doubles(arena, B);
     cut.residual = gp_arena_doubles(arena, B);
-    cut.noise = gp_arena_doubles(arena, B);
+    cut.scale = gp_arena_doubles(arena, B);
     if (p->ln_scale) p->ln_scale->ops->plan(p->ln_scale, B, arena, cut.scale_views);
+    const size_t inputs = p->ln_scale ? p->ln_scale->d : 0;
+    cut.scale_inputs = gp_mat_of(gp_arena_doubles(arena, B * inputs), B, inputs);
     if (work) *work = cut;
     return work;
 }
@@ -103,20 +106,35 @@ static void predict_block(const gp_predictor *p, gp_predict_work *work, gp_cmat 
     for (size_t i = 0; with_variance && i < X.rows; i++) work->spread[i] += work->residual[i];
 }
 
-// The variance of the noise of one block. A NaN stays one, for the check to find.
-static void noise_of(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *noise)
+// A variance far below the noise means nothing, and has rounding errors that its logarithm would enlarge.
+void gp_scale_inputs(const gp_predictor *p, const double *x, double mean, double var_f, double *out)
 {
-    if (!p->ln_scale) {
-        for (size_t i = 0; i < X.rows; i++) noise[i] = p->noise;
-        return;
-    }
-    p->ln_scale->ops->block(p->ln_scale, X, work->scale_views, noise, NULL, NULL);
+    memcpy(out, x, p->d * sizeof *x);
+    out[p->d] = mean;
+    out[p->d + 1] = 0.5 * log(var_f + 0.01 * p->noise + 1e-8);
+}
+
+static bool scales_both(const gp_predictor *p)
+{
+    return p->ln_scale && p->ln_scale->d > p->d;
+}
+
+// Of one block. A NaN stays one, for the check to find.
+static void scale_block(const gp_predictor *p, gp_predict_work *work, gp_cmat X, const double *mean,
+                        const double *var_f, double *scale)
+{
+    for (size_t i = 0; !p->ln_scale && i < X.rows; i++) scale[i] = 1;
+    if (!p->ln_scale) return;
+    const gp_mat more = work->scale_inputs;
+    for (size_t i = 0; scales_both(p) && i < X.rows; i++)
+        gp_scale_inputs(p, X.p + i * X.ld, mean[i], var_f[i], more.p + i * more.ld);
+    const gp_cmat inputs = scales_both(p) ? gp_cmat_part(gp_ro(more), 0, 0, X.rows, more.cols) : X;
+    p->ln_scale->ops->block(p->ln_scale, inputs, work->scale_views, scale, NULL, NULL);
+    const double low = p->scale.range[0], high = p->scale.range[1];
     for (size_t i = 0; i < X.rows; i++) {
-        const double ln_s = p->scale.centre + p->scale.slope * noise[i];
-        const double held = ln_s < p->scale.range[0]   ? p->scale.range[0]
-                            : ln_s > p->scale.range[1] ? p->scale.range[1]
-                                                       : ln_s;
-        noise[i] = exp(2 * held);
+        const double ln_g = p->scale.centre + p->scale.slope * scale[i];
+        scale[i] = exp(2 * (ln_g < low ? low : ln_g > high ? high : ln_g));
+        if (!scales_both(p)) scale[i] = (var_f[i] + scale[i]) / (var_f[i] + p->noise);
     }
 }
 
@@ -130,10 +148,11 @@ advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X,
     for (size_t first = 0; first < X.rows; first += work->block_rows) {
         const size_t B = rows_left(work, X, first);
         predict_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, with_variance);
-        if (var_y) noise_of(p, work, gp_cmat_part(X, first, 0, B, X.cols), work->noise);
+        if (with_variance)
+            scale_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, work->spread, work->scale);
         for (size_t i = 0; with_variance && i < B; i++) { // before the check: whoever names the row looks for it here
-            if (var_f) var_f[first + i] = work->spread[i];
-            if (var_y) var_y[first + i] = work->spread[i] + work->noise[i];
+            if (var_f) var_f[first + i] = work->spread[i] * (scales_both(p) ? work->scale[i] : 1);
+            if (var_y) var_y[first + i] = (work->spread[i] + p->noise) * work->scale[i];
         }
         st = check_block(first, B, mean, with_variance ? work->spread : NULL, NULL, err);
         if (st != ADVGP_OK) return st;
@@ -158,14 +177,15 @@ advgp_status gp_predict_parts(const gp_predictor *p, gp_predict_work *work, gp_c
     return ADVGP_OK;
 }
 
-advgp_status gp_predict_noise(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *noise, advgp_error *err)
+advgp_status gp_predict_scale(const gp_predictor *p, gp_predict_work *work, gp_cmat X, const double *mean,
+                              const double *var_f, double *scale, advgp_error *err)
 {
     advgp_status st = gp_predict_check(p, work, X, err);
     if (st != ADVGP_OK) return st;
     for (size_t first = 0; first < X.rows; first += work->block_rows) {
         const size_t B = rows_left(work, X, first);
-        noise_of(p, work, gp_cmat_part(X, first, 0, B, X.cols), noise + first);
-        st = check_block(first, B, noise, NULL, NULL, err);
+        scale_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, var_f + first, scale + first);
+        st = check_block(first, B, scale, NULL, NULL, err);
         if (st != ADVGP_OK) return st;
     }
     return ADVGP_OK;

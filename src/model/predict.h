@@ -28,7 +28,8 @@ void gp_predict_work_free(gp_predict_work *work);
 // ---- asking it ------------------------------------------------------------------------------------------------------
 
 // For every row of X (n x d): mean[n], the variance of the latent function var_f[n], and of a new observation var_y[n]
-// = var_f + sigma^2. var_f and var_y may both be NULL: the mean alone costs a fraction. Variances are never negative.
+// = var_f + sigma^2, both times g(x)^2 where the noise varies. var_f and var_y may both be NULL: the mean alone costs a
+// fraction. Variances are never negative.
 advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err);
 
@@ -39,15 +40,21 @@ advgp_status gp_predict_parts(const gp_predictor *predictor, gp_predict_work *wo
                               double *spread, double *residual, advgp_error *err);
 double gp_predictor_noise(const gp_predictor *predictor); // sigma^2, with which the mean was fitted
 
-// Noise that depends on the row: ln s(x) = centre + slope times the mean of another predictor of the same inputs, held
-// within range; then var_y = var_f + s^2. docs/math.md 6.
+// A factor g(x) for both standard deviations of a row, sd_f and sd_y: ln g = centre + slope times the mean of another
+// predictor, held within range. Its inputs are those of the row and what this predictor says of it, mean and ln sd_f.
+// One that has the inputs of the row alone, as in model files before these, gives ln s, and var_y = var_f + s^2.
+// docs/math.md 6.
 typedef struct gp_scale {
     double centre, slope, range[2];
 } gp_scale;
 void gp_predictor_vary(gp_predictor *predictor, gp_predictor *ln_scale_take, gp_scale scale);
-// The variance of the noise at the rows of X, constant or not.
-advgp_status gp_predict_noise(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *noise,
-                              advgp_error *err);
+
+enum { GP_SCALE_INPUTS = 2 }; // beyond those of the row
+// All of them for a row x, into d + GP_SCALE_INPUTS numbers at out.
+void gp_scale_inputs(const gp_predictor *predictor, const double *x, double mean, double var_f, double *out);
+// g^2 at the rows of X, of which mean and var_f are known; 1 where the noise is constant.
+advgp_status gp_predict_scale(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, const double *mean,
+                              const double *var_f, double *scale, advgp_error *err);
 
 // Features phi (n x M) and residuals (n, or NULL) of the rows of X, for whoever needs them as such; EINVAL where the
 // predictor is not in weight space.
@@ -91,7 +98,8 @@ struct gp_predict_work {
     gp_mat views[GP_PREDICT_VIEWS];
     double *spread, *residual; // [block_rows]
     gp_mat scale_views[GP_PREDICT_VIEWS];
-    double *noise; // [block_rows]
+    double *scale;       // [block_rows]
+    gp_mat scale_inputs; // [block_rows x inputs of ln_scale]
 };
 
 // Checks what every caller promises: both given, rows of d finite inputs.

@@ -965,8 +965,16 @@ const gp_option gp_option_table[] = {
      .min = 0,
      .max = 1,
      .words = "auto",
-     .help = "share of the workers that must have pushed before a step; auto: ",
+     .help = "share of the workers that must have pushed before a step; auto: of those that are about equally fast, "
+             "as measured, ",
      .more = quorums_of_rules},
+    {.name = "theorem-steps",
+     .kind = GP_OPTION_FLAG,
+     .verbs = TRAIN | COMPARE | SIMULATE,
+     .group = GP_GROUP_RUN,
+     .fallback = "false",
+     .help = "with a delay, divide steps by 1 + the mean age of the pushes, as the paper's Theorem 4.1 has them, in "
+             "place of its root"},
     {.name = "filter",
      .kind = GP_OPTION_REAL,
      .verbs = TRAIN | COMPARE | SIMULATE,

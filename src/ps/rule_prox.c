@@ -88,7 +88,7 @@ static gp_rule_state prox_state(gp_rule *rule)
 const gp_rule_ops gp_rule_prox = {.name = "prox",
                                   .summary = "the paper's: gradients are pushed; proximal steps by ADADELTA",
                                   .element_wise = true,
-                                  .age_power = 1,
+                                  .age_power = 0.5,
                                   .quorum = 0,
                                   .max_delay = 32,
                                   .pass = GP_PASS_GRADIENT,

@@ -33,6 +33,7 @@ void gp_server_free(gp_server *s)
     gp_free(s->collect);
     gp_free((void *)s->sent);
     gp_free(s->gone);
+    gp_free(s->paces);
     gp_free(s);
 }
 
@@ -56,7 +57,8 @@ static bool allocate(gp_server *s)
     s->sent = s->o.filter > 0 ? gp_alloc(W, sizeof *s->sent) : NULL;
     s->n_gone_max = 4 * W + 16;
     s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
-    return s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
+    s->paces = gp_alloc(W, sizeof *s->paces);
+    return s->paces && s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
            s->members && s->live && s->used && s->notes && s->shards && s->values && s->mask && s->image && s->gone;
 }
 
@@ -79,6 +81,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     s->buffer = s->push_size > statistics ? s->push_size : statistics;
     s->allowed = UINT64_MAX;
     s->damping = 1;
+    s->quorum = o->quorum;
     if (!allocate(s)) {
         gp_server_free(s);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a server of %zu parameters", rule->options.range.count);
@@ -177,6 +180,7 @@ static void give_parameters(gp_server *s, uint32_t worker, double now, gp_messag
         gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_AGAIN, .worker = worker, .incarnation = m->seen.incarnation});
     m->full = m->answered; // after a second answer nobody knows which one it took: one more full one
     m->answered = true;
+    m->given = now;
     m->seen.waiting = false;
     m->seen.waited += fmax(0, now - m->asked);
 }
@@ -405,6 +409,7 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
     m->seen.incarnation++;
     m->token = hello->token;
     m->full = true, m->answered = false;
+    m->paced = false;
     s->counts.joined++;
     gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_JOINED, .worker = k, .incarnation = m->seen.incarnation});
     if (!s->begun) {
@@ -522,6 +527,7 @@ static advgp_status take_push(gp_server *s, member *m, double now, const gp_mess
     m->seen.sequence = push->sequence + 1;
     m->answered = false;
     s->counts.dropped += dropped != NULL;
+    gp_server_note_pace(s, m, now);
     wait_for(m, now, dropped ? 0 : push->version + 1);
     if (!dropped && !failed) {
         m->has_push = m->fresh = true;

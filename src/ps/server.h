@@ -51,6 +51,7 @@ typedef struct gp_ps_event {
     double age, shrink;
     double value;            // ADVANCE: sum of g a row, as the pushes saw it
     const char *rolled_back; // ADVANCE: why, else NULL
+    double quorum;           // ADVANCE: of the next one
     bool held;               // ADVANCE: it was put off until gp_server_allow; answers went out in between
     unsigned flags;          // COLLECT; LOST: GP_FLAG_YIELDS, where it gives its place back
     uint64_t rows;           // COLLECT: of each worker at most, 0: every one
@@ -67,6 +68,7 @@ typedef struct gp_server_options {
     size_t workers_max;
     size_t max_delay; // tau; GP_DELAY_ANY: no bound
     double quorum;    // of the live workers
+    bool follow_pace; // it is of those live workers alone that are about equally fast, as measured (server_pace.c)
     double filter;    // C: an element is sent if it moved by more than C / t; 0: all are
     size_t steps;     // versions in all: steps shrink linearly towards it; 0: they do not
     gp_on_loss on_loss;

@@ -1,6 +1,7 @@
 // server_state.h: what the parts of the server share, and nobody else includes: its state, and the few functions that
 // one part has and another calls. server.c: members and messages; server_step.c: from pushes to versions;
-// server_trust.c: what a worker is believed; server_image.c: what others see of it, and checkpoints.
+// server_pace.c: who is fast; server_trust.c: what a worker is believed; server_image.c: what others see of it, and
+// checkpoints.
 #pragma once
 #include "ps/server.h"
 
@@ -23,8 +24,11 @@ typedef struct member {
     bool answered;   // at least once: a repetition gets a full answer
     bool full;       // the next answer must not be a difference
     double asked;    // when
-    double *sent;    // [count]: its copy of the parameters; NULL without a filter, or where it never came
-    bool restored;   // its copy is of before a restart: it gets that, brought up to date, and not the parameters
+    double given;    // when it was answered
+    double pace;     // seconds from then to its push, the newest ones most; paced: known
+    bool paced;
+    double *sent;  // [count]: its copy of the parameters; NULL without a filter, or where it never came
+    bool restored; // its copy is of before a restart: it gets that, brought up to date, and not the parameters
     // What it is believed (server_trust.c).
     bool hung_up; // its connection has ended, and nothing came since
     bool has_size;
@@ -65,6 +69,8 @@ struct gp_server {
     double *kept, *candidate;
     uint64_t candidate_version;
     double damping, value, mean_value, deviation;
+    double quorum;  // of the live workers, as things are
+    double *paces;  // [workers_max], scratch
     uint64_t jumps; // in a row
     bool has_value;
     double *sum; // [buffer]
@@ -99,6 +105,11 @@ bool gp_server_is_too_old(const gp_server *s, uint64_t version); // a push of it
 bool gp_server_is_repeated(const member *m, const gp_message *push);
 bool gp_server_is_of_this_life(const member *m, const gp_message *message); // not of a former incarnation
 bool gp_server_lacks_shards(const gp_server *s, const gp_message *push);    // that its worker has got since
+
+// ---- server_pace.c --------------------------------------------------------------------------------------------------
+
+void gp_server_note_pace(gp_server *s, member *m, double now); // it has pushed
+void gp_server_set_quorum(gp_server *s);                       // after a version
 
 // ---- server_step.c --------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ static bool may_advance(const gp_server *s)
         // push is a version old when it counts, and that costs more than waiting does (docs/math.md 5).
         fresh += m->fresh && (!s->o.rule->ops->fresh_only || m->push_version == s->version);
     }
-    const double quorum = s->collecting ? 1 : s->o.quorum, needed = fmax(1, ceil(quorum * (double)n - 1e-9));
+    const double quorum = s->collecting ? 1 : s->quorum, needed = fmax(1, ceil(quorum * (double)n - 1e-9));
     return n > 0 && (double)fresh >= needed;
 }
 
@@ -189,6 +189,7 @@ static advgp_status advance(gp_server *s, advgp_error *err)
     s->version++;
     s->held = false;
     s->trouble = NULL;
+    gp_server_set_quorum(s);
     gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_ADVANCE,
                                      .version = s->version,
                                      .n_used = n_used,
@@ -197,6 +198,7 @@ static advgp_status advance(gp_server *s, advgp_error *err)
                                      .shrink = shrink,
                                      .value = s->value,
                                      .rolled_back = bad,
+                                     .quorum = s->quorum,
                                      .held = held});
     if (s->damping < ldexp(1, -GP_MAX_ROLLED_BACK))
         return gp_fail(err, ADVGP_ENUMERIC, "%d steps had to be taken back, the last because %s%s%s",

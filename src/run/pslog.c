@@ -72,9 +72,9 @@ json_t *gp_pslog_fields(const gp_ps_event *e)
     case GP_EVENT_PUSH:
         return push_fields(e);
     case GP_EVENT_ADVANCE: {
-        json_t *fields = json_pack("{s:I, s:o, s:f, s:f, s:o}", "version", (json_int_t)e->version, "used",
+        json_t *fields = json_pack("{s:I, s:o, s:f, s:f, s:o, s:f}", "version", (json_int_t)e->version, "used",
                                    used_list(e->n_used, e->used), "age", e->age, "step", e->shrink, "value",
-                                   gp_json_real(e->value));
+                                   gp_json_real(e->value), "quorum", e->quorum);
         if (fields && e->held) json_object_set_new(fields, "held", json_true());
         if (fields && e->rolled_back) json_object_set_new(fields, "rolled_back", json_string(e->rolled_back));
         return fields;

@@ -254,7 +254,9 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
     *out = NULL;
     replay *r = gp_alloc(1, sizeof *r);
     if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a replay");
-    advgp_status st = gp_run_init(&r->base, &replay_ops, o, err);
+    gp_run_options by_log = *o;
+    by_log.quorum = 0, by_log.follow_pace = false; // the log says when, and a quorum of then was there
+    advgp_status st = gp_run_init(&r->base, &replay_ops, &by_log, err);
     r->feed = feed, r->part = part;
     if (st == ADVGP_OK) {
         const gp_row_computer_options c = {.shards = o->shards,

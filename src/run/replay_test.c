@@ -75,6 +75,7 @@ static gp_run_options options_of(const gp_learner *l, const script *sc)
                             .batch = BATCH,
                             .max_delay = sc->max_delay,
                             .quorum = sc->rule->quorum,
+                            .follow_pace = sc->seed % 2,
                             .filter = sc->filter,
                             .on_loss = sc->on_loss,
                             .steps = 1000,

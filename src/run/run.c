@@ -36,7 +36,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
     run->range = o->range.count ? o->range : gp_range_all(run->layout);
     const gp_rule_options rule = {.layout = run->layout,
                                   .range = run->range,
-                                  .age_power = o->rule->age_power,
+                                  .age_power = o->theorem_steps ? 1 : o->rule->age_power,
                                   .natural_rate = o->natural_rate,
                                   .adam_rate = o->adam_rate,
                                   .decay = gp_adadelta_decay,
@@ -51,6 +51,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                       .workers_max = run->o.workers_max,
                                       .max_delay = o->max_delay,
                                       .quorum = o->quorum,
+                                      .follow_pace = o->follow_pace,
                                       .filter = o->filter,
                                       .steps = o->steps,
                                       .on_loss = o->on_loss,

@@ -18,6 +18,8 @@ typedef struct gp_run_options {
     size_t batch;                   // rows of a push
     size_t max_delay;               // GP_DELAY_ANY: no bound
     double quorum, filter;
+    bool follow_pace;   // as gp_server_options has it
+    bool theorem_steps; // they are divided by 1 + age, whatever the rule's own power
     gp_on_loss on_loss;
     size_t steps;
     uint64_t seed;

@@ -7,7 +7,7 @@
 typedef struct leaving {
     const gp_predictor *predictor;
     gp_predict_work *work;
-    double *mean, *var, *residual, *noise; // [capacity]
+    double *mean, *var, *residual, *scale; // [capacity]
     double *deviation, *variance;          // [n]: by the predictor itself; NULL: by leverage
     size_t done;                           // rows of positive weight so far
     gp_predicted_row each;
@@ -21,13 +21,16 @@ static advgp_status by_leverage(void *ctx, gp_batch rows, advgp_error *err)
     leaving *l = ctx;
     const double noise = gp_predictor_noise(l->predictor);
     advgp_status st = gp_predict_parts(l->predictor, l->work, rows.X, l->mean, l->var, l->residual, err);
-    if (st == ADVGP_OK) st = gp_predict_noise(l->predictor, l->work, rows.X, l->noise, err);
+    for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
+        const double h = fmin((rows.w ? rows.w[i] : 1) * l->var[i] / noise, 1 - 1e-6);
+        l->mean[i] = rows.y[i] - (rows.y[i] - l->mean[i]) / (1 - h);
+        l->var[i] = l->var[i] / (1 - h) + l->residual[i];
+    }
+    if (st == ADVGP_OK) st = gp_predict_scale(l->predictor, l->work, rows.X, l->mean, l->var, l->scale, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
-        const double h = fmin(weight * l->var[i] / noise, 1 - 1e-6);
-        l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], rows.y[i] - (rows.y[i] - l->mean[i]) / (1 - h),
-                l->noise[i] + l->var[i] / (1 - h) + l->residual[i]);
+        l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], l->mean[i], (l->var[i] + noise) * l->scale[i]);
     }
     return st;
 }
@@ -35,15 +38,18 @@ static advgp_status by_leverage(void *ctx, gp_batch rows, advgp_error *err)
 static advgp_status by_itself(void *ctx, gp_batch rows, advgp_error *err)
 {
     leaving *l = ctx;
-    const double fitted = gp_predictor_noise(l->predictor);
-    const advgp_status st = gp_predict_noise(l->predictor, l->work, rows.X, l->noise, err);
+    const double noise = gp_predictor_noise(l->predictor);
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        if (rows.w && rows.w[i] == 0) continue;
+        l->mean[i] = rows.y[i] - l->deviation[l->done];
+        l->residual[i] = l->variance[l->done++];
+        l->var[i] = fmax(l->residual[i] - noise, 0);
+    }
+    const advgp_status st = gp_predict_scale(l->predictor, l->work, rows.X, l->mean, l->var, l->scale, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows.X.rows; i++) {
         const double weight = rows.w ? rows.w[i] : 1;
         if (weight == 0) continue;
-        const double variance = l->variance[l->done];
-        l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], rows.y[i] - l->deviation[l->done],
-                l->predictor->ln_scale ? fmax(variance - fitted, 0) + l->noise[i] : variance);
-        l->done++;
+        l->each(l->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], l->mean[i], l->residual[i] * l->scale[i]);
     }
     return st;
 }
@@ -78,7 +84,7 @@ advgp_status gp_left_out_rows(const gp_predictor *predictor, gp_reader *reader, 
     if (st == ADVGP_OK && !l.mean)
         st = gp_fail(err, ADVGP_ENOMEM, "no memory to leave out rows of %zu", reader->capacity);
     if (l.mean) l.var = l.mean + reader->capacity, l.residual = l.var + reader->capacity;
-    if (l.mean) l.noise = l.residual + reader->capacity;
+    if (l.mean) l.scale = l.residual + reader->capacity;
     if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, max_rows, itself ? by_itself : by_leverage, &l, err);
     gp_free(l.mean);
     gp_free(l.deviation);

@@ -82,6 +82,7 @@ static void begin_stage(simulation *t, bool again)
                                  .service = {.steps = o->server.steps,
                                              .max_delay = o->server.max_delay,
                                              .quorum = o->server.quorum,
+                                             .follow_pace = o->server.follow_pace,
                                              .filter = o->server.filter,
                                              .wait = o->lead.wait,
                                              .lost_after = o->lead.lost_after,

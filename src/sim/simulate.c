@@ -202,6 +202,7 @@ static gp_world_options world_of(const simulation *s)
                    .workers_max = o->workers,
                    .max_delay = o->max_delay,
                    .quorum = o->quorum,
+                   .follow_pace = o->follow_pace,
                    .filter = o->filter,
                    .steps = o->steps},
         .costs = {.spread = o->spread,

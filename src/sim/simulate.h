@@ -23,6 +23,7 @@ typedef struct gp_sim_options {
     size_t batch;      // rows of a push; 0: all rows of the worker
     size_t max_delay;  // GP_DELAY_ANY: no bound
     double quorum;
+    bool follow_pace; // as gp_server_options has it
     double filter;
     double age_power;               // negative: the rule's own
     size_t steps;                   // versions over which steps shrink linearly; 0: they stay

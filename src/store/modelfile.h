@@ -52,9 +52,9 @@ typedef struct gp_model {
     double calibration_tails[2]; // below and above
     bool signed_scores;          // false: as in format 1
     size_t n_calibration;        // rows behind it
-    // Noise that depends on the row: a second model of the same inputs, of the logarithm of its scale. Its schema has
-    // no columns, y_mean and y_scale alone: ln s = y_mean + y_scale * mean, of the standardised target, held within
-    // noise_range. NULL: constant. docs/math.md 6.
+    // Noise that depends on the row: a second model, of the logarithm of the factor of both standard deviations. Its
+    // schema has no columns, y_mean and y_scale alone: ln g = y_mean + y_scale * mean, held within noise_range, of the
+    // inputs of gp_scale_inputs. NULL: constant. docs/math.md 6.
     struct gp_model *noise; // of the form `weights`
     double noise_range[2];
     double baseline_mean,

@@ -116,7 +116,9 @@ static advgp_status make_noise(const gp_tensorfile *file, const json_t *o, gp_mo
         part.tensors[part.n] = file->tensors[i];
         part.tensors[part.n++].name += length;
     }
-    if (st == ADVGP_OK) schema->d = model->spec.d;
+    // The inputs of the row, with what the model says of it or, in older files, without.
+    const bool more = json_integer_value(json_object_get(o, "d")) > (json_int_t)model->spec.d;
+    if (st == ADVGP_OK) schema->d = model->spec.d + (more ? GP_SCALE_INPUTS : 0);
     if (st == ADVGP_OK) st = gp_form_weights.claim(&part, o, schema, NULL, &model->noise, err);
     if (st != ADVGP_OK) gp_schema_free(schema);
     gp_free(part.tensors);

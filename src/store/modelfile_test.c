@@ -76,19 +76,29 @@ static gp_model *sample_model(void)
     return sample_of(&gp_map_cholesky);
 }
 
-// With noise that depends on the row.
-static gp_model *sample_varying(void)
+// With noise that depends on the row: of its two inputs and what is said of it, or of the inputs alone.
+static gp_model *sample_scaled(size_t d)
 {
     problem p;
     advgp_error err = {0};
     gp_model *model = sample_of(&gp_map_cholesky);
-    problem_init(&p, 9, (problem_options){.n = 12, .d = 2, .m = 4, .n_components = 1, .trend = GP_TREND_LINEAR});
+    problem_init(&p, 9, (problem_options){.n = 12, .d = d, .m = 4, .n_components = 1, .trend = GP_TREND_LINEAR});
     CHECK_OK(gp_model_new_noise(&p.spec, &model->noise, &err), "noise");
     memcpy(model->noise->theta, p.theta, p.layout.size * sizeof *p.theta);
     model->noise->schema->y_mean = -0.7, model->noise->schema->y_scale = 0.4;
     model->noise_range[0] = -3, model->noise_range[1] = 1;
     problem_fini(&p);
     return model;
+}
+
+static gp_model *sample_varying(void)
+{
+    return sample_scaled(2 + GP_SCALE_INPUTS);
+}
+
+static gp_model *sample_varying_alone(void)
+{
+    return sample_scaled(2);
 }
 
 static gp_model *sample_nystrom(void)
@@ -288,7 +298,7 @@ static void check_close_predictions(const gp_model *a, const gp_model *b, const 
 static void every_form_comes_back(void **state)
 {
     (void)state;
-    static const sampler samplers[] = {sample_model,   sample_varying, sample_cells,
+    static const sampler samplers[] = {sample_model,   sample_varying, sample_varying_alone, sample_cells,
                                        sample_nystrom, sample_linear,  sample_exact};
     for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++) {
         gp_model *model = samplers[i](), *once = NULL, *twice = NULL;

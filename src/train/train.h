@@ -49,7 +49,8 @@ typedef struct gp_train_options {
     bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
                              // goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
-    double quorum;           // negative: the rule's own
+    double quorum;           // negative: the rule's own, of the workers that are about equally fast
+    bool theorem_steps;      // divided by 1 + age, as the paper's Theorem 4.1 has them
     double filter;           // 0: parameters are sent whole
     gp_on_loss on_loss;
     struct gp_cluster *cluster; // workers in processes of their own (cluster.h), which knows how many; NULL: threads

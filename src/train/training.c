@@ -97,6 +97,8 @@ gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l
                             .batch = t->batch,
                             .max_delay = o->max_delay,
                             .quorum = gp_training_quorum(t),
+                            .follow_pace = o->quorum < 0,
+                            .theorem_steps = o->theorem_steps,
                             .filter = o->filter,
                             .on_loss = o->on_loss,
                             .steps = t->steps,

@@ -1,0 +1,231 @@
+"""A trained model: loaded from a file or fresh from a training, never changed, shared by any number of threads."""
+
+import ctypes
+import html
+import json
+import logging
+import os
+import tempfile
+import weakref
+from functools import cached_property
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _library as c
+from ._data import Rows, Table, from_files, inputs_of, is_path
+from ._library import call, lib, made_by, text_made_by
+from ._options import Options
+
+
+_FEW = 16  # rows
+
+_log = logging.getLogger("advgp")
+
+
+@c.TEXT_CALLBACK
+def _on_note(ctx: Any, text: bytes) -> None:
+    _log.info("%s", text.decode("utf-8", "replace"))
+
+
+_watch = c.Watch(None, _on_note)  # of what is done to the rows of a prediction: values not seen, out of range, ...
+
+
+class Model:
+    """A trained model. `advgp.load` and `advgp.train` make one.
+
+    Its files are those of the command line. Data for it is a pandas frame, a frame of polars, pyarrow or whatever else
+    has an Arrow stream, a mapping of names to columns, an array whose columns are in the order of `inputs`, or the
+    path of a file that `advgp predict` reads; columns are found by name, in any order.
+    """
+
+    def __init__(self, handle: int, notes: Sequence[str] = ()):
+        self._handle = handle
+        self.notes: List[str] = list(notes)
+        """What its training wanted people to know."""
+        self._spare: List[int] = []  # workspaces that nobody uses at the moment
+        # At exit nothing is freed: a thread that is still at work would lose its model.
+        weakref.finalize(self, _free, handle, self._spare).atexit = False
+
+    @classmethod
+    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
+        """Reads a model file, whoever wrote it, and proves it by its golden rows."""
+        os.stat(path)  # FileNotFoundError says it best
+        return cls(made_by("model_load", os.fsencode(path)))
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the model file, whole or not at all. The command line reads it, too."""
+        call("model_save", self._handle, os.fsencode(path))
+
+    # ---- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str:
+        """The name of what it predicts."""
+        return lib.advgp_model_target(self._handle).decode()
+
+    @property
+    def inputs(self) -> List[str]:
+        """The columns that it wants, in its order."""
+        return list(self.kinds)
+
+    @cached_property
+    def kinds(self) -> Dict[str, str]:
+        """What each of these columns holds: "number", "boolean", "time" or "category"."""
+        kinds, kind = {}, ctypes.c_int()
+        for i in range(lib.advgp_model_inputs(self._handle)):
+            name = lib.advgp_model_input(self._handle, i, ctypes.byref(kind)).decode()
+            kinds[name] = c.KINDS[kind.value]
+        return kinds
+
+    def inspect(self) -> Dict[str, Any]:
+        """What `advgp inspect --json` prints: columns, relevance, length-scales, figures, how it was trained."""
+        return json.loads(text_made_by("model_inspect", self._handle))
+
+    def describe(self) -> str:
+        """What `advgp inspect` prints, for people."""
+        return text_made_by("model_describe", self._handle)
+
+    def __repr__(self) -> str:
+        return f"<advgp.Model of {self.target} from {', '.join(self.inputs)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.describe())}</pre>"
+
+    # ---- copies: there is nothing to copy, but another process needs the bytes -------------------------------------
+
+    def __copy__(self) -> "Model":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Model":
+        return self
+
+    def __reduce__(self) -> Any:
+        return _from_bytes, (self.to_bytes(), self.notes)
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.safetensors")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    # ---- what it says -----------------------------------------------------------------------------------------------
+
+    def _given(self, data: Any) -> Any:
+        """Paths as they are, all else as rows with names. What can be read only once is read here."""
+        if is_path(data) or isinstance(data, Rows):
+            return data
+        inputs = inputs_of(data)
+        names = inputs.names or self.inputs
+        if len(names) != inputs.n_columns:
+            raise ValueError(f"X has {inputs.n_columns} columns, and the model wants {len(names)}: {', '.join(names)}")
+        return Rows(inputs, names)
+
+    def _table(self, data: Any) -> Table:
+        given = self._given(data)
+        return given.inputs.table(given.names) if isinstance(given, Rows) else from_files(given)
+
+    def answer(self, data: Any, **options: Any) -> Dict[str, np.ndarray]:
+        """All that `advgp predict` says of every row, by column: mean, sd_f, sd_y, lo and hi, or what its options ask
+        for: `interval`, `quantiles`, `exceeds`, `draws`, `mean_only`. As in answer(frame, quantiles=[0.1, 0.9])."""
+        table, asked = self._table(data), Options("predict", options)
+        answer = made_by("predict_data", self._handle, table.handle, asked.handle, ctypes.byref(_watch))
+        try:
+            n_rows, columns = lib.advgp_answer_rows(answer), {}
+            for i in range(lib.advgp_answer_columns(answer)):
+                numbers = np.empty(n_rows)
+                if n_rows:
+                    ctypes.memmove(numbers.ctypes.data, lib.advgp_answer_values(answer, i), numbers.nbytes)
+                columns[lib.advgp_answer_name(answer, i).decode()] = numbers
+            return columns
+        finally:
+            lib.advgp_answer_free(answer)
+
+    def predict(self, data: Any, return_std: bool = False) -> Union[np.ndarray, Tuple[np.ndarray, np.ndarray]]:
+        """The mean of every row, and with `return_std` the standard deviation of an observation (not of the function
+        alone: that is `sd_f` of `answer`)."""
+        data = self._given(data)
+        few = self._few(data)
+        if few is None:
+            answer = self.answer(data) if return_std else self.answer(data, mean_only=True)
+            return (answer["mean"], answer["sd_y"]) if return_std else answer["mean"]
+        mean, sd = np.empty((2, len(few)))
+        if not return_std:
+            self._compute("predict_mean", few, mean.ctypes.data)
+            return mean
+        self._compute("predict_sd", few, mean.ctypes.data, None, sd.ctypes.data)
+        return mean, sd
+
+    def predict_interval(self, data: Any, level: float = 0.9) -> Tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the calibrated interval that holds an observation with probability `level`."""
+        data = self._given(data)
+        few = self._few(data)
+        if few is None:
+            answer = self.answer(data, interval=level)
+            return answer["lo"], answer["hi"]
+        lo, hi = np.empty((2, len(few)))
+        self._compute("predict_interval", few, level, None, lo.ctypes.data, hi.ctypes.data)
+        return lo, hi
+
+    def predict_quantiles(self, data: Any, quantiles: Union[float, Sequence[float]] = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Quantiles of what a row may turn out to be: a column each, or one dimension for a single number."""
+        levels, data = np.atleast_1d(np.asarray(quantiles, dtype=np.float64)), self._given(data)
+        few = self._few(data)
+        if few is None:
+            answer = self.answer(data, quantiles=levels)
+            values = np.stack([column for name, column in answer.items() if name.startswith("q_")], axis=1)
+        else:
+            values = np.empty((len(few), len(levels)))
+            self._compute("predict_quantiles", few, levels.ctypes.data, len(levels), values.ctypes.data)
+        return values[:, 0] if np.ndim(quantiles) == 0 else values
+
+    # A server asks for a row at a time: the few rows of a matrix go to the library as they are, without a table of
+    # named columns, which costs more than they do.
+
+    def _few(self, given: Any) -> Optional[np.ndarray]:
+        """A few rows of numbers in the order of `inputs`; None: not a matrix, too many, or not all are numbers."""
+        if not isinstance(given, Rows):
+            return None
+        (inputs, names), kinds = given, self.kinds
+        if inputs.matrix is None or not 0 < inputs.n_rows <= _FEW or set(kinds.values()) != {"number"}:
+            return None
+        order = [list(names).index(name) for name in kinds if name in names]
+        if len(order) < len(kinds):  # let the table say which one is not there
+            return None
+        rows = np.array(inputs.matrix[:, order], dtype=np.float64, order="C")
+        rows[~np.isfinite(rows)] = np.nan
+        return rows
+
+    def _compute(self, function: str, rows: np.ndarray, *further: Any) -> None:
+        """With a workspace that is this thread's for the while."""
+        try:
+            workspace = self._spare.pop()
+        except IndexError:
+            workspace = made_by("workspace_new", self._handle)
+        try:
+            call(function, self._handle, workspace, rows.ctypes.data, len(rows), 0, *further)
+        finally:
+            self._spare.append(workspace)
+
+    def evaluate(self, data: Any, **options: Any) -> Dict[str, Any]:
+        """What `advgp evaluate --json` prints of rows whose target is known: errors, likelihood, coverage."""
+        asked, table = Options("evaluate", options), self._table(data)
+        return json.loads(text_made_by("evaluate", self._handle, table.handle, asked.handle, ctypes.byref(_watch)))
+
+
+def _free(handle: int, workspaces: List[int]) -> None:
+    for workspace in workspaces:
+        lib.advgp_workspace_free(workspace)
+    lib.advgp_model_free(handle)
+
+
+def _from_bytes(content: bytes, notes: Sequence[str]) -> Model:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        with open(path, "wb") as file:
+            file.write(content)
+        model = Model.load(path)
+    model.notes = list(notes)
+    return model

@@ -1,0 +1,287 @@
+"""The estimator and the model: what they answer, what they refuse, how they travel."""
+
+import copy
+import logging
+import os
+import pickle
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import advgp
+from advgp import ADVGPRegressor
+from arrow_frame import ArrowFrame
+from test_training import program
+
+QUICK = {"method": "exact", "noise": "constant", "options": {"trend": "linear"}}
+
+
+def wave(n=80, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-3, 3, (n, 2))
+    return X, np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.1 * random.standard_normal(n)
+
+
+def people(n=120, seed=1):
+    """A frame as people have them: text, categories, dates, booleans, missing values."""
+    random = np.random.default_rng(seed)
+    city = random.choice(["Ulm", "Köln", "Bonn"], n)
+    size = random.uniform(20, 120, n)
+    size[::9] = np.nan
+    when = pd.Timestamp("2021-01-01") + pd.to_timedelta(random.integers(0, 900, n), unit="D")
+    garden = random.random(n) < 0.5
+    rent = 300 + 8 * np.nan_to_num(size, nan=70) + 100 * (city == "Köln") + 50 * garden + 10 * random.standard_normal(n)
+    frame = pd.DataFrame({"city": city, "size": size, "when": when, "garden": garden,
+                          "floor": pd.Categorical(random.choice(["ground", "first"], n))})
+    return frame, rent
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.X, cls.y = wave()
+        cls.model = ADVGPRegressor(**QUICK).fit(cls.X, cls.y)
+
+    def test_means_deviations_intervals_and_quantiles_agree(self):
+        mean, sd = self.model.predict(self.X, return_std=True)
+        np.testing.assert_allclose(self.model.predict(self.X), mean, rtol=1e-12, atol=1e-12)
+        self.assertLess(np.sqrt(np.mean((mean - self.y) ** 2)), 0.15)
+        self.assertGreater(self.model.score(self.X, self.y), 0.95)
+        self.assertTrue((sd > 0.03).all() and (sd < 0.5).all())
+        lo, hi = self.model.predict_interval(self.X, level=0.8)
+        wide = self.model.predict_interval(self.X, level=0.95)
+        self.assertTrue((wide[0] < lo).all() and (lo < hi).all() and (hi < wide[1]).all())
+        quantiles = self.model.predict_quantiles(self.X, [0.1, 0.5, 0.9])
+        self.assertEqual(quantiles.shape, (80, 3))
+        self.assertTrue((np.diff(quantiles, axis=1) > 0).all())
+        np.testing.assert_array_equal(self.model.predict_quantiles(self.X, 0.5), quantiles[:, 1])
+
+    def test_everything_that_the_command_line_says(self):
+        answer = self.model.model_.answer(self.X[:5], interval=[0.5, 0.9], exceeds=0.2, draws=2)
+        self.assertEqual(list(answer), ["mean", "sd_f", "sd_y", "lo_0.5", "hi_0.5", "lo_0.9", "hi_0.9", "p_exceeds",
+                                        "draw_1", "draw_2"])
+        self.assertTrue((answer["sd_f"] < answer["sd_y"]).all())
+        figures = self.model.model_.evaluate({"x0": self.X[:, 0], "x1": self.X[:, 1], "y": self.y})
+        self.assertIn("rmse", figures)
+
+    def test_rows_in_any_layout_give_the_same_numbers(self):
+        expected = self.model.predict(self.X)
+        tall = np.zeros((160, 5))
+        tall[::2, 1::2] = self.X
+        for same in (np.asfortranarray(self.X), tall[::2, 1::2], self.X.astype(">f8"), self.X.astype(object),
+                     self.X.tolist(), pd.DataFrame(self.X), np.ma.array(self.X), self.X[::-1][::-1]):
+            np.testing.assert_array_equal(self.model.predict(same), expected)
+        single = self.X.astype(np.float32)
+        np.testing.assert_array_equal(self.model.predict(single), self.model.predict(single.astype(np.float64)))
+
+    def test_a_few_rows_are_answered_as_many_are(self):
+        for ask in (lambda X: self.model.predict(X), lambda X: np.stack(self.model.predict(X, return_std=True), axis=1),
+                    lambda X: np.stack(self.model.predict_interval(X, 0.8), axis=1),
+                    lambda X: self.model.predict_quantiles(X, [0.2, 0.7])):
+            many = ask(np.where(self.X > 2.9, np.nan, self.X))
+            for rows in (self.X[:1], self.X[3:16], np.asfortranarray(self.X[:5])):
+                X = np.where(rows > 2.9, np.inf, rows)
+                first = np.flatnonzero((self.X == rows[0]).all(axis=1))[0]
+                np.testing.assert_allclose(ask(X), many[first:first + len(rows)], rtol=1e-9)
+        dropped = ADVGPRegressor(method="linear").fit(np.c_[np.ones(80), self.X], self.y)
+        self.assertEqual(dropped.model_.inputs, ["x1", "x2"])
+        np.testing.assert_allclose(dropped.predict(np.c_[[7.0], self.X[:1]]),
+                                   dropped.predict(np.c_[np.ones(80), self.X])[:1], rtol=1e-9)
+
+    def test_equal_seeds_give_equal_bits(self):
+        again = ADVGPRegressor(**QUICK, random_state=0).fit(self.X, self.y)
+        np.testing.assert_array_equal(again.predict(self.X), self.model.predict(self.X))
+        generator = ADVGPRegressor(**QUICK, random_state=np.random.RandomState(3)).fit(self.X, self.y)
+        self.assertLess(np.abs(generator.predict(self.X) - self.model.predict(self.X)).max(), 0.1)
+
+    def test_missing_values_are_predicted_and_infinities_are_missing(self):
+        X = self.X[:3].copy()
+        X[0, 0], X[1, 0] = np.nan, np.inf
+        mean = self.model.predict(X)
+        self.assertTrue(np.isfinite(mean).all())
+        X[1, 0] = np.nan
+        np.testing.assert_array_equal(self.model.predict(X), mean)
+
+    def test_a_million_rows(self):
+        quick = ADVGPRegressor(method="linear").fit(self.X, self.y)
+        X = np.tile(self.X, (12500, 1))
+        mean = quick.predict(X)
+        self.assertEqual(mean.shape, (1000000,))
+        np.testing.assert_allclose(mean[-80:], quick.predict(self.X), rtol=1e-12)
+
+    def test_two_models_at_once(self):
+        other = ADVGPRegressor(**QUICK).fit(self.X, -2 * self.y)
+        expected = self.model.predict(self.X), other.predict(self.X)
+        wrong = []
+
+        def ask(model, answer):
+            for _ in range(20):
+                if not np.array_equal(model.predict(self.X), answer):
+                    wrong.append(model)
+
+        threads = [threading.Thread(target=ask, args=pair)
+                   for pair in zip((self.model, other) * 2, expected * 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_numpy_keeps_its_threads(self):
+        done = program("""
+get = advgp._library.lib.openblas_get_num_threads
+X, y = rows(100)
+before = get()
+model = ADVGPRegressor(method="linear").fit(X, y)
+print(before, get(), model.predict(X).shape, get())
+""", env={**os.environ, "OPENBLAS_NUM_THREADS": "2"})
+        self.assertEqual(done.stdout, "2 2 (100,) 2\n", done.stderr)
+
+    def test_notebooks(self):
+        self.assertIn("x0", self.model._repr_html_())
+        self.assertIn("ADVGPRegressor", ADVGPRegressor()._repr_html_())
+        strange = ADVGPRegressor(method="linear").fit(pd.DataFrame(self.X, columns=["<script>", "b"]), self.y)
+        self.assertNotIn("<script>", strange._repr_html_())
+        self.assertIn("&lt;script&gt;", strange._repr_html_())
+
+
+class Travels(unittest.TestCase):
+    def test_pickle_copy_and_files(self):
+        frame, rent = people()
+        model = ADVGPRegressor(**QUICK, random_state=4).fit(frame, rent)
+        expected = model.predict(frame)
+        there_and_back = pickle.loads(pickle.dumps(model))
+        self.assertEqual(there_and_back.get_params(), model.get_params())
+        self.assertEqual(there_and_back.notes_, model.notes_)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rent.safetensors"
+            model.save(path)
+            loaded, plain = ADVGPRegressor.load(path), advgp.load(str(path))
+        self.assertEqual(list(loaded.feature_names_in_), list(frame.columns))
+        for same in (there_and_back, copy.deepcopy(model), copy.copy(model), loaded, plain):
+            np.testing.assert_array_equal(same.predict(frame), expected)
+        self.assertEqual(plain.target, "y")
+        self.assertEqual(plain.kinds, {"city": "category", "size": "number", "when": "time", "garden": "boolean",
+                                       "floor": "category"})
+        np.testing.assert_array_equal(plain.predict(frame[frame.columns[::-1]]), expected)
+        self.assertEqual(plain.inspect()["method"], "exact")
+        self.assertIn("city", plain.describe())
+
+    def test_files_that_are_no_models(self):
+        with self.assertRaises(FileNotFoundError):
+            advgp.load("no such file")
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"something else")
+            file.flush()
+            with self.assertRaises(advgp.AdvgpValueError) as caught:
+                advgp.load(file.name)
+        self.assertEqual(caught.exception.status, "EFILE")
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((str(again), again.status), (str(caught.exception), "EFILE"))
+
+    def test_what_is_not_fitted(self):
+        for method in (lambda model: model.predict([[0]]), lambda model: model.save("nowhere")):
+            with self.assertRaises(advgp._scikit.NotFittedError):
+                method(ADVGPRegressor())
+
+
+class Frames(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.frame, cls.rent = people()
+        cls.model = ADVGPRegressor(**QUICK).fit(cls.frame, pd.Series(cls.rent, name="rent"))
+
+    def test_as_the_command_line_has_them(self):
+        self.assertEqual(self.model.model_.target, "rent")
+        self.assertGreater(self.model.score(self.frame, self.rent), 0.9)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "people.csv")
+            self.frame.assign(rent=self.rent).to_csv(path, index=False)
+            model = advgp.train(path, target="rent", method="exact", noise="constant", trend="linear")
+            self.assertEqual(model.kinds, self.model.model_.kinds)
+            np.testing.assert_allclose(model.predict(path), self.model.predict(self.frame), rtol=1e-6)
+            by_frame = advgp.train(self.frame.assign(rent=self.rent), target="rent", method="exact", noise="constant")
+            np.testing.assert_array_equal(by_frame.predict(self.frame), self.model.predict(self.frame))
+
+    def test_missing_and_unseen_values(self):
+        frame = self.frame.head(4).copy()
+        frame["city"] = ["Rom", None, "Ulm", "Ulm"]
+        frame["when"] = pd.NaT
+        frame["garden"] = pd.array([None, True, False, True], dtype="boolean")
+        frame["floor"] = None
+        with self.assertLogs("advgp", logging.INFO):
+            self.assertTrue(np.isfinite(self.model.predict(frame)).all())
+
+    def test_arrow_streams(self):
+        columns = {"city": [str(city) for city in self.frame["city"]], "size": self.frame["size"].to_numpy()}
+        frame = pd.DataFrame(columns)
+        stream = ArrowFrame(columns)
+        from_arrow, from_pandas = (ADVGPRegressor(**QUICK).fit(X, self.rent) for X in (stream, frame))
+        self.assertEqual(list(from_arrow.feature_names_in_), ["city", "size"])
+        np.testing.assert_array_equal(from_arrow.predict(stream), from_pandas.predict(frame))
+        np.testing.assert_array_equal(from_arrow.model_.predict(ArrowFrame(dict(reversed(columns.items())))),
+                                      from_pandas.predict(frame))
+        with self.assertRaisesRegex(ValueError, "should match"):
+            from_arrow.predict(ArrowFrame(dict(reversed(columns.items()))))
+
+    def test_targets_and_weights_find_names(self):
+        X, y = wave(40)
+        frame = pd.DataFrame({"Y": X[:, 0], "weight": X[:, 1]})
+        model = ADVGPRegressor(**QUICK).fit(frame, y, sample_weight=np.ones(40))
+        self.assertEqual(model.model_.inputs, ["Y", "weight"])
+        self.assertEqual(model.model_.target, "y_")
+
+
+class Refusals(unittest.TestCase):
+    def refuses(self, words, X, y, kind=ValueError, **how):
+        with self.assertRaisesRegex(kind, words):
+            ADVGPRegressor(**QUICK).fit(X, y, **how)
+
+    def test_wrong_tables(self):
+        X, y = wave(20)
+        self.refuses("inconsistent numbers of samples", X, y[:-1])
+        self.refuses("Reshape", y, y)
+        self.refuses("1d array", X, X)
+        self.refuses("minimum of 10", X[:5], y[:5])
+        self.refuses("0 feature", X[:, :0], y)
+        self.refuses("y contains NaN", X, np.where(y == y[3], np.nan, y))
+        self.refuses("could not convert string", X, ["a"] * 20)
+        self.refuses("dates", X, np.full(20, "2020-01-01", dtype="M8[D]"), kind=TypeError)
+        self.refuses("sample_weight.shape", X, y, sample_weight=[1.0])
+        self.refuses("1D array or scalar", X, y, sample_weight=np.ones((20, 2)))
+        self.refuses("weight", X, y, sample_weight=-np.ones(20))
+        self.refuses("nothing to learn", X, np.ones(20))
+
+    def test_wrong_options_say_what_the_command_line_says(self):
+        X, y = wave(20)
+        for parameters, words in (({"kernel": "rbf"}, "ard-rbf"), ({"options": {"inducting": 5}}, "inducing"),
+                                  ({"inducing": -1}, "inducing"), ({"bounds": (1, 0)}, "bounds")):
+            with self.assertRaisesRegex(advgp.AdvgpValueError, words) as caught:
+                ADVGPRegressor(**parameters).fit(X, y)
+            self.assertEqual(caught.exception.status, "EINVAL")
+        with self.assertRaisesRegex(ValueError, "level|interval|0.9"):
+            ADVGPRegressor(**QUICK).fit(X, y).predict_interval(X, level=2)
+
+    def test_weights_count(self):
+        X, y = wave(60)
+        weight = np.r_[np.ones(40), np.zeros(20)]
+        y = np.where(weight, y, 50)
+        weighted = ADVGPRegressor(method="linear").fit(X, y, sample_weight=weight)
+        without = ADVGPRegressor(method="linear").fit(X[:40], y[:40])
+        np.testing.assert_allclose(weighted.predict(X), without.predict(X), rtol=1e-9)
+
+    def test_bounds_and_logarithms(self):
+        X, y = wave(60)
+        cut = ADVGPRegressor(**QUICK, bounds=(0, None)).fit(X, np.maximum(y, 0))
+        self.assertGreaterEqual(cut.predict(X).min(), 0)
+        self.assertGreaterEqual(cut.predict_interval(X)[0].min(), 0)
+        positive = ADVGPRegressor(**QUICK, log_target=True).fit(X, np.exp(y))
+        self.assertGreater(positive.predict_interval(X, 0.99)[0].min(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,382 @@
+// inspect.c: the numbers of a model in the units of its table, as JSON and as text.
+#include "api/inspect.h"
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "kernel/kernel.h"
+#include "score/distribution.h"
+#include "store/form.h"
+#include "store/runlog.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPONENTS_SHOWN = 6 };
+static const double levels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
+
+typedef struct view {
+    const char *path;
+    const gp_model *model;
+    size_t n_kernels;
+    double *slope, *relevance; // [d]
+    size_t *order;             // [d]: columns by relevance
+    double *of_cells;          // [cells]: scratch
+} view;
+
+// ---- what the numbers mean ------------------------------------------------------------------------------------------
+
+static gp_kernel_view kernel_of(const view *v, size_t b)
+{
+    return v->model->form->kernel(v->model, b);
+}
+
+// In the column's own units: how far it must move for the component to forget.
+static double length_scale(const view *v, size_t b, size_t k)
+{
+    return v->model->schema->x_scale[k] * exp(-0.5 * kernel_of(v, b).ln_eta[k]);
+}
+
+// Relevance: how steep the function is along a column, as a standard deviation, both standardised: the trend's slope
+// and the kernels' prior slopes, whose variance is -2 a0^2 kappa'(0) eta.
+static void fill(view *v)
+{
+    const gp_schema *s = v->model->schema;
+    v->n_kernels = v->model->form->n_kernels(v->model);
+    for (size_t k = 0; k < s->d; k++) {
+        const double trend = v->model->form->slope(v->model, k);
+        double sum = trend * trend;
+        for (size_t b = 0; b < v->n_kernels; b++) {
+            const gp_kernel_view c = kernel_of(v, b);
+            double at_zero = 0, slope = 0;
+            gp_kernel_named(c.kernel)->eval(gp_mat_of(&at_zero, 1, 1), c.a0sq, &slope);
+            sum += -2 * slope * exp(c.ln_eta[k]);
+        }
+        v->relevance[k] = sqrt(sum);
+        v->slope[k] = trend * s->y_scale / s->x_scale[k];
+        size_t at = k; // insertion, so that equals stay in the order of the table
+        for (; at && v->relevance[v->order[at - 1]] < v->relevance[k]; at--) v->order[at] = v->order[at - 1];
+        v->order[at] = k;
+    }
+}
+
+static double noise(const view *v)
+{
+    return exp(v->model->theta[0]) * v->model->schema->y_scale;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+static json_t *limits_json(gp_limits limits) // an open end is null
+{
+    return json_pack("[o, o]", gp_json_real(limits.lo), gp_json_real(limits.hi));
+}
+
+static json_t *inputs_json(const gp_schema *s)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const gp_input *in = &s->inputs[i];
+        json_t *o = json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", in->name, "type", gp_column_type_name(in->type),
+                              "encoding", gp_encoding_name(in->encoding), "indicator", in->indicator, "columns",
+                              (json_int_t)in->n_encoded);
+        json_t *words = json_array();
+        for (size_t k = 0; k < in->categories.n; k++)
+            json_array_append_new(words, json_stringn(in->categories.items[k].text, in->categories.items[k].n));
+        if (in->categories.n) json_object_set(o, "categories", words);
+        json_decref(words);
+        if (gp_limits_any(in->range)) json_object_set_new(o, "range", limits_json(in->range));
+        if (gp_limits_any(in->clip)) json_object_set_new(o, "limits", limits_json(in->clip));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *columns_json(const view *v)
+{
+    const gp_schema *s = v->model->schema;
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->d; i++) {
+        const size_t k = v->order[i];
+        json_t *lengths = json_array();
+        for (size_t b = 0; b < v->n_kernels; b++) json_array_append_new(lengths, gp_json_real(length_scale(v, b, k)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:f, s:f, s:o, s:o, s:o}", "name", s->x_names[k], "mean", s->x_mean[k],
+                                        "scale", s->x_scale[k], "relevance", gp_json_real(v->relevance[k]), "slope",
+                                        gp_json_real(v->slope[k]), "length_scales", lengths));
+    }
+    return list;
+}
+
+static json_t *components_json(const view *v)
+{
+    json_t *list = json_array();
+    for (size_t b = 0; b < v->n_kernels; b++) {
+        const gp_kernel_view c = kernel_of(v, b);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:I, s:I, s:o, s:f}", "kernel", c.kernel, "map", c.map, "inducing",
+                                        (json_int_t)c.m, "features", (json_int_t)c.M, "amplitude",
+                                        gp_json_real(sqrt(c.a0sq) * v->model->schema->y_scale), "jitter", c.jitter));
+    }
+    return list;
+}
+
+// What people ask of cells: how many, how large, how far they see. Length-scales are medians, in the columns' own
+// units.
+static double cells_length(const view *v, size_t k)
+{
+    const gp_cells *c = v->model->cells;
+    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = c->theta[c->theta_at[i] + 2 + k];
+    gp_sort(v->of_cells, c->shape.n);
+    return v->model->schema->x_scale[k] * exp(-0.5 * v->of_cells[c->shape.n / 2]);
+}
+
+static double cells_amplitude(const view *v, size_t i)
+{
+    const gp_cells *c = v->model->cells;
+    return exp(c->theta[c->theta_at[i] + 1]) * v->model->schema->y_scale;
+}
+
+static json_t *cells_json(const view *v)
+{
+    const gp_cells *c = v->model->cells;
+    if (!c) return json_null();
+    json_t *list = json_array(), *lengths = json_object();
+    for (size_t i = 0; i < c->shape.n; i++) {
+        json_t *centre = json_array();
+        for (size_t k = 0; k < c->shape.d; k++)
+            json_array_append_new(centre,
+                                  gp_json_real(gp_schema_input(v->model->schema, k, c->centres[i * c->shape.d + k])));
+        json_array_append_new(list,
+                              json_pack("{s:I, s:f, s:o, s:o}", "inducing", (json_int_t)c->m[i], "rows", c->rows[i],
+                                        "amplitude", gp_json_real(cells_amplitude(v, i)), "centre", centre));
+    }
+    for (size_t k = 0; k < c->shape.d; k++)
+        json_object_set_new(lengths, v->model->schema->x_names[k], gp_json_real(cells_length(v, k)));
+    return json_pack("{s:I, s:s, s:I, s:o, s:o}", "cells", (json_int_t)c->shape.n, "kernel", c->shape.kernel->name,
+                     "inducing", (json_int_t)c->n_z, "median_length_scales", lengths, "list", list);
+}
+
+static json_t *calibration_json(const gp_model *m)
+{
+    json_t *factors = json_object(), *gaussian = json_object();
+    gp_scores scores;
+    gp_scores_init(&scores, m);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+        char level[16];
+        snprintf(level, sizeof level, "%g", levels[l]);
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
+        json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
+    }
+    return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
+}
+
+static json_t *view_json(const view *v)
+{
+    const gp_model *m = v->model;
+    const gp_schema *s = m->schema;
+    return json_pack(
+        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:o, "
+        "s:s, s:o, s:{s:f, s:f, "
+        "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
+        "model", v->path ? gp_json_text(v->path) : json_null(), "format", m->format, "writer", m->writer, "method",
+        m->method, "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
+        s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight", s->n_weight,
+        "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale", s->y_scale,
+        "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "cells", cells_json(v),
+        "trend", gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy",
+        m->stats.yy, "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
+        gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
+        m->options);
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+// A name from the file, on one line whatever it holds, and padded to a width.
+static void add_name(gp_buffer *out, const char *name, size_t width)
+{
+    const size_t before = out->n;
+    gp_buffer_printable(out, name, strlen(name), false);
+    for (size_t used = out->n - before; used < width; used++) gp_buffer_bytes(out, " ", 1);
+}
+
+static void add_head(const view *v, gp_buffer *out)
+{
+    const gp_model *m = v->model;
+    const gp_schema *s = m->schema;
+    gp_buffer_add(out, "%s%sa model of '", v->path ? v->path : "", v->path ? ": " : "");
+    add_name(out, s->target, 0);
+    gp_buffer_add(out, "'%s by %s, written by advgp ", s->log_target ? " (its logarithm)" : "", m->method);
+    add_name(out, m->writer, 0);
+    gp_buffer_add(out, "\n%zu rows", s->n_rows);
+    if (s->weights) {
+        gp_buffer_add(out, ", weighted by '");
+        add_name(out, s->weights, 0);
+        gp_buffer_add(out, "' (%s)", gp_weights_are_name(s->weights_are));
+    }
+    gp_buffer_add(out, ", missing inputs: %s\n", gp_missing_name(s->missing));
+    gp_buffer_add(out, "target: mean %.6g, scale %.6g; noise %.6g", s->y_mean, s->y_scale, noise(v));
+    if (m->noise) gp_buffer_add(out, ", times %.3g to %.3g by row", exp(m->noise_range[0]), exp(m->noise_range[1]));
+    gp_buffer_add(out, "%s\n", s->log_target ? " (all of the logarithm)" : "");
+    if (s->log_offset > 0) gp_buffer_add(out, "%.6g is added to the target before its logarithm\n", s->log_offset);
+    if (s->bounded && isfinite(s->bounds.lo)) gp_buffer_add(out, "answers are cut at %.6g from below\n", s->bounds.lo);
+    if (s->bounded && isfinite(s->bounds.hi)) gp_buffer_add(out, "answers are cut at %.6g from above\n", s->bounds.hi);
+    if (!m->sql) return;
+    gp_buffer_add(out, "query: ");
+    add_name(out, m->sql, 0);
+    gp_buffer_add(out, "\n");
+}
+
+static void add_inputs(const view *v, gp_buffer *out)
+{
+    const gp_schema *s = v->model->schema;
+    gp_buffer_add(out, "\ninputs:\n");
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const gp_input *in = &s->inputs[i];
+        gp_buffer_add(out, "  ");
+        add_name(out, in->name, 28);
+        gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
+        if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
+        if (in->encoding == GP_ENCODING_NUMBER && gp_limits_any(in->range))
+            gp_buffer_add(out, ", from %.6g to %.6g", in->range.lo, in->range.hi);
+        if (isfinite(in->clip.lo)) gp_buffer_add(out, ", taken as %.6g below that", in->clip.lo);
+        if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);
+        gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
+    }
+}
+
+static void add_components(const view *v, gp_buffer *out)
+{
+    const gp_trend trend = v->model->spec.trend;
+    if (v->n_kernels)
+        gp_buffer_add(out, "\ncomponents, and a %s trend:\n", gp_trend_name(trend));
+    else
+        gp_buffer_add(out, "\nno kernel: %s\n", trend == GP_TREND_LINEAR ? "a line" : "a constant");
+    for (size_t b = 0; b < v->n_kernels; b++) {
+        const gp_kernel_view c = kernel_of(v, b);
+        gp_buffer_add(out, "  %zu: %s, %s, %zu inducing inputs, %zu features, amplitude %.4g, jitter %g\n", b + 1,
+                      c.kernel, c.map, c.m, c.M, sqrt(c.a0sq) * v->model->schema->y_scale, c.jitter);
+    }
+}
+
+static void add_cells(const view *v, gp_buffer *out)
+{
+    const gp_cells *c = v->model->cells;
+    if (!c) return;
+    memcpy(v->of_cells, c->rows, c->shape.n * sizeof *v->of_cells);
+    gp_sort(v->of_cells, c->shape.n);
+    gp_buffer_add(out,
+                  "\n%zu cells beside them: %s, %zu inducing inputs in all, %.0f to %.0f training rows each (median "
+                  "%.0f)\n",
+                  c->shape.n, c->shape.kernel->name, c->n_z, v->of_cells[0], v->of_cells[c->shape.n - 1],
+                  v->of_cells[c->shape.n / 2]);
+    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = cells_amplitude(v, i);
+    gp_sort(v->of_cells, c->shape.n);
+    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g\n", v->of_cells[0], v->of_cells[c->shape.n - 1],
+                  v->of_cells[c->shape.n / 2]);
+}
+
+static void add_columns(const view *v, gp_buffer *out)
+{
+    const gp_schema *s = v->model->schema;
+    const size_t J = v->n_kernels, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
+    gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s%s\n", "column, by relevance",
+                  "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "",
+                  v->model->cells ? "; | median of the cells" : "");
+    for (size_t i = 0; i < s->d; i++) {
+        const size_t k = v->order[i];
+        gp_buffer_add(out, "  ");
+        add_name(out, s->x_names[k], 28);
+        gp_buffer_add(out, " %9.3g %10.4g %10.4g %10.3g ", v->relevance[k], s->x_mean[k], s->x_scale[k], v->slope[k]);
+        for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
+        if (v->model->cells) gp_buffer_add(out, " | %9.3g", cells_length(v, k));
+        gp_buffer_add(out, "\n");
+    }
+}
+
+static void add_tail(const view *v, gp_buffer *out)
+{
+    const gp_model *m = v->model;
+    if (m->calibration)
+        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: ends in sd_y about the mean (Gaussian)\n ",
+                      m->n_calibration);
+    else
+        gp_buffer_add(out, "\nintervals, not calibrated: ends in sd_y about the mean (Gaussian)\n ");
+    gp_scores scores;
+    gp_scores_init(&scores, m);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+        double ends[2];
+        gp_scores_interval(&scores, levels[l], ends);
+        gp_buffer_add(out, " %g %%: %+.3f %+.3f (%.3f)", 100 * levels[l], ends[0], ends[1],
+                      gp_gaussian_interval(levels[l]));
+    }
+    gp_buffer_add(out, "\n");
+    if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
+    if (isfinite(m->baseline_linear))
+        gp_buffer_add(out, "RMSE of linear regression in training: %.5g\n", m->baseline_linear);
+    const char *key;
+    json_t *value;
+    if (json_object_size(m->record)) gp_buffer_add(out, "\ntraining record:\n");
+    json_object_foreach(m->record, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        gp_buffer_add(out, "  ");
+        add_name(out, key, 20);
+        gp_buffer_add(out, " %s\n", text ? text : "");
+        free(text);
+    }
+}
+
+// ---- both -----------------------------------------------------------------------------------------------------------
+
+static void view_fini(view *v)
+{
+    gp_free(v->slope);
+    gp_free(v->relevance);
+    gp_free(v->order);
+    gp_free(v->of_cells);
+}
+
+static advgp_status view_init(view *v, const gp_model *model, const char *path, advgp_error *err)
+{
+    const size_t d = model->spec.d;
+    *v = (view){.path = path, .model = model};
+    v->slope = gp_alloc(d, sizeof *v->slope);
+    v->relevance = gp_alloc(d, sizeof *v->relevance);
+    v->order = gp_alloc(d, sizeof *v->order);
+    v->of_cells = gp_alloc(model->cells ? model->cells->shape.n : 0, sizeof *v->of_cells);
+    if (!v->slope || !v->relevance || !v->order || !v->of_cells) {
+        view_fini(v);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
+    }
+    fill(v);
+    return ADVGP_OK;
+}
+
+advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **out, advgp_error *err)
+{
+    view v;
+    *out = NULL;
+    const advgp_status st = view_init(&v, model, path, err);
+    if (st != ADVGP_OK) return st;
+    *out = view_json(&v);
+    view_fini(&v);
+    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");
+}
+
+advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_buffer *out, advgp_error *err)
+{
+    view v;
+    const advgp_status st = view_init(&v, model, path, err);
+    if (st != ADVGP_OK) return st;
+    add_head(&v, out);
+    add_inputs(&v, out);
+    add_components(&v, out);
+    add_cells(&v, out);
+    add_columns(&v, out);
+    add_tail(&v, out);
+    view_fini(&v);
+    return ADVGP_OK;
+}

@@ -1,0 +1,10 @@
+// inspect.h: what a model is, in the units of its table: columns by relevance, kernels, cells, calibration, record.
+#pragma once
+#include "base/text.h"
+#include "store/modelfile.h"
+
+#include <jansson.h>
+
+// path: where the model is; NULL: in memory.
+advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **out, advgp_error *err);
+advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_buffer *out, advgp_error *err);

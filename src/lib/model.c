@@ -1,0 +1,120 @@
+// model.c: models of callers: loaded, saved, asked what they are.
+#include "api/inspect.h"
+#include "base/alloc.h"
+#include "lib/handles.h"
+#include "linalg/blas.h"
+
+#include <string.h>
+
+advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    advgp_model *m = gp_alloc(1, sizeof *m);
+    if (!m) {
+        gp_model_free(model);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    }
+    const gp_schema *schema = model->schema;
+    m->model = model;
+    m->inverse_scale = gp_alloc(schema->d, sizeof *m->inverse_scale);
+    advgp_status st = m->inverse_scale ? gp_model_predictor(model, &m->predictor, err)
+                                       : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", schema->d);
+    for (size_t j = 0; st == ADVGP_OK && j < schema->d; j++) m->inverse_scale[j] = 1 / schema->x_scale[j];
+    if (st != ADVGP_OK) {
+        advgp_model_free(m);
+        return st;
+    }
+    gp_scores_init(&m->scores, model);
+    *out = m;
+    return ADVGP_OK;
+}
+
+advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err)
+{
+    gp_model *model = NULL;
+    *out = NULL;
+    gp_blas_enter();
+    advgp_status st = gp_blas_reserve(1, err); // its golden rows are computed
+    if (st == ADVGP_OK) st = gp_model_load(path, &model, err);
+    if (st == ADVGP_OK) st = library_model_take(model, out, err);
+    gp_blas_leave();
+    return library_said(st, err);
+}
+
+advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err)
+{
+    gp_blas_enter();
+    advgp_status st = gp_blas_reserve(1, err);
+    if (st == ADVGP_OK) st = gp_model_save(model->model, path, err);
+    gp_blas_leave();
+    return library_said(st, err);
+}
+
+void advgp_model_free(advgp_model *model)
+{
+    if (!model) return;
+    gp_predictor_free(model->predictor);
+    gp_free(model->inverse_scale);
+    gp_model_free(model->model);
+    gp_free(model);
+}
+
+advgp_status advgp_model_inspect(const advgp_model *model, char **json, advgp_error *err)
+{
+    json_t *object;
+    *json = NULL;
+    const advgp_status st = gp_inspect_json(model->model, NULL, &object, err);
+    return library_said(st == ADVGP_OK ? library_json_take(object, json, err) : st, err);
+}
+
+advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_error *err)
+{
+    gp_buffer b = {0};
+    *text = NULL;
+    advgp_status st = gp_inspect_text(model->model, NULL, &b, err);
+    if (st == ADVGP_OK && !b.failed) *text = gp_text_copy(b.p, b.n);
+    gp_buffer_fini(&b);
+    if (st == ADVGP_OK && !*text) st = gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");
+    return library_said(st, err);
+}
+
+// ---- its columns ----------------------------------------------------------------------------------------------------
+
+const char *advgp_model_target(const advgp_model *model)
+{
+    return model->model->schema->target;
+}
+
+size_t advgp_model_inputs(const advgp_model *model)
+{
+    return model->model->schema->n_inputs;
+}
+
+static advgp_kind kind_of(const gp_input *input)
+{
+    switch (input->encoding) {
+    case GP_ENCODING_NUMBER:
+        return input->type == GP_BOOLEAN ? ADVGP_KIND_BOOLEAN : ADVGP_KIND_NUMBER;
+    case GP_ENCODING_TIME:
+        return ADVGP_KIND_TIME;
+    case GP_ENCODING_ONEHOT:
+    case GP_ENCODING_TARGET:
+        break;
+    }
+    return ADVGP_KIND_CATEGORY;
+}
+
+const char *advgp_model_input(const advgp_model *model, size_t i, advgp_kind *kind)
+{
+    const gp_schema *s = model->model->schema;
+    if (i >= s->n_inputs) return NULL;
+    if (kind) *kind = kind_of(&s->inputs[i]);
+    return s->inputs[i].name;
+}
+
+double advgp_model_category(const advgp_model *model, size_t i, const char *text)
+{
+    const gp_schema *s = model->model->schema;
+    if (i >= s->n_inputs || !text) return GP_NO_CATEGORY;
+    return (double)gp_categories_find(&s->inputs[i].categories, (gp_text){.p = text, .n = strlen(text)});
+}
