@@ -20,6 +20,7 @@ sim: all
 
 bench: all
 	build/bench/gradient
+	build/bench/predict
 
 # Lines that no test ran, and their number.
 cover:

@@ -2,8 +2,8 @@
 
     wheel.py LIBADVGP DUCKDB_FOLDER OUTPUT_FOLDER       prints the path of the wheel
 
-A wheel is a zip file with three texts about itself, so nothing but Python, ldd and objdump is needed. The same files give
-the same bytes.
+A wheel is a zip file with three texts about itself, so nothing but Python, ldd and objdump is needed. The same files
+give the same bytes.
 """
 
 import base64
@@ -54,7 +54,8 @@ def libraries(advgp, duckdb):
 
 def tag(paths):
     """py3-none-manylinux_2_NN_MACHINE: of the newest C library whose functions are called."""
-    newest = max(int(minor) for path in paths for minor in re.findall(r"\bGLIBC_2\.(\d+)", run("objdump", "-T", str(path))))
+    called = "".join(run("objdump", "-T", str(path)) for path in paths)
+    newest = max(map(int, re.findall(r"\bGLIBC_2\.(\d+)", called)))
     return f"py3-none-manylinux_2_{newest}_{platform.machine()}"
 
 

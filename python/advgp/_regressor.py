@@ -33,8 +33,8 @@ def workers_here() -> Optional[int]:
 
 
 def with_workers(options: Dict[str, Any], n_rows: int) -> Dict[str, Any]:
-    """The same options, with `workers` where it makes a difference: on a small table, and for methods without steps, the
-    option would ask for another method than the one that is best."""
+    """The same options, with `workers` where it makes a difference: on a small table, and for methods without steps,
+    the option would ask for another method than the one that is best."""
     stepless = options.get("method") in ("exact", "linear", "mean")
     if options.get("workers") is None and n_rows > _SMALL and not stepless:
         return {**options, "workers": workers_here()}
@@ -55,6 +55,10 @@ def _bounds_of(bounds: Any) -> Any:
         return bounds
     low, high = bounds
     return ":".join("" if end is None or np.isinf(end) else repr(float(end)) for end in (low, high))
+
+
+def _names_of_a_matrix(n_columns: int) -> List[str]:
+    return [f"x{i}" for i in range(n_columns)]
 
 
 class ADVGPRegressor(RegressorMixin, BaseEstimator):
@@ -164,14 +168,15 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         inputs = inputs_of(X)
         self._check_size(inputs)
-        target = target_of(y, inputs.n_rows, lambda text: warnings.warn(text, DataConversionWarning, stacklevel=3))
-        names = inputs.names or [f"x{i}" for i in range(inputs.n_columns)]
+        target = target_of(y, inputs.n_rows, lambda text: warnings.warn(text, DataConversionWarning, stacklevel=4))
+        names = inputs.names or _names_of_a_matrix(inputs.n_columns)
         options = with_workers(self._train_options(), inputs.n_rows)
         if inputs.names is None:
             options.setdefault("features", names)  # a matrix has no columns that nobody chose, such as row numbers
 
         table = inputs.table(names)
-        options["target"] = free_name(str(getattr(y, "name", None) or "y"), names)
+        name = getattr(y, "name", None)  # of a series
+        options["target"] = free_name(name if isinstance(name, str) and name else "y", names)
         table.add(options["target"], values_of(target, "y"))
         if sample_weight is not None:
             options["weights"] = free_name("weight", [*names, options["target"]])
@@ -220,7 +225,7 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         if inputs.n_rows == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape=(0, {inputs.n_columns})) while a minimum of 1 is "
                              f"required by {type(self).__name__}.")
-        return Rows(inputs, [f"x{i}" for i in range(inputs.n_columns)] if fitted is None else list(fitted))
+        return Rows(inputs, _names_of_a_matrix(inputs.n_columns) if fitted is None else list(fitted))
 
     def _check_names(self, names: Optional[Sequence[str]], fitted: Optional[Sequence[str]]) -> None:
         """scikit-learn's rule: the same names in the same order, or none at all, with a warning."""
@@ -271,7 +276,9 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "ADVGPRegressor":
         """A fitted estimator of a model file, whoever trained it. Its columns are those that the model wants."""
         model, estimator = Model.load(path), cls()
-        estimator._adopt(model, len(model.inputs), model.inputs)
+        names = model.inputs
+        unnamed = names == _names_of_a_matrix(len(names))
+        estimator._adopt(model, len(names), None if unnamed else names)
         return estimator
 
     def _repr_html_(self) -> str:

@@ -1,5 +1,5 @@
-"""A frame with an Arrow C stream, as polars and pyarrow have one, made of numpy arrays and lists of texts by ctypes: the
-tests need neither library. Columns: float64 arrays (NaN: missing) and lists of str or None."""
+"""A frame with an Arrow C stream, as polars and pyarrow have one, made of numpy arrays and lists of texts by ctypes:
+the tests need neither library. Columns: float64 arrays (NaN: missing) and lists of str or None."""
 
 import ctypes
 

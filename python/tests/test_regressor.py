@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import threading
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def people(n=120, seed=1):
     size[::9] = np.nan
     when = pd.Timestamp("2021-01-01") + pd.to_timedelta(random.integers(0, 900, n), unit="D")
     garden = random.random(n) < 0.5
-    rent = 300 + 8 * np.nan_to_num(size, nan=70) + 100 * (city == "Köln") + 50 * garden + 10 * random.standard_normal(n)
+    rent = 300 + 8 * np.nan_to_num(size, nan=70) + 100 * (city == "Köln") + 50 * garden + random.normal(0, 10, n)
     frame = pd.DataFrame({"city": city, "size": size, "when": when, "garden": garden,
                           "floor": pd.Categorical(random.choice(["ground", "first"], n))})
     return frame, rent
@@ -170,6 +171,31 @@ class Travels(unittest.TestCase):
         np.testing.assert_array_equal(plain.predict(frame[frame.columns[::-1]]), expected)
         self.assertEqual(plain.inspect()["method"], "exact")
         self.assertIn("city", plain.describe())
+
+    def test_a_file_of_a_matrix_has_no_names(self):
+        X, y = wave(40)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ADVGPRegressor(method="linear").fit(X, y).save(os.path.join(folder, "m.safetensors"))
+            loaded = ADVGPRegressor.load(os.path.join(folder, "m.safetensors"))
+            self.assertEqual((loaded.predict(X).shape, loaded.n_features_in_), ((40,), 2))
+        self.assertFalse(hasattr(loaded, "feature_names_in_"))
+
+    def test_without_scikit_learn(self):
+        done = program("""
+from advgp import _scikit
+model = ADVGPRegressor(method="linear", workers=None)
+print(model.get_params()["method"], model.set_params(method="exact", noise="constant"), _scikit.BaseEstimator.__name__,
+      _scikit.BaseEstimator.__module__)
+print(model.fit(*rows(200)).score(*rows(200)) > 0.9, sorted(sys.modules["advgp"].__all__)[0])
+for wrong in (lambda: model.set_params(metod=1), lambda: ADVGPRegressor().predict([[1]])):
+    try:
+        wrong()
+    except ValueError as refused:
+        print(type(refused).__name__)
+""", blocked="sklearn")
+        self.assertEqual(done.stdout, "linear ADVGPRegressor(noise='constant', method='exact') BaseEstimator "
+                         "advgp._scikit\nTrue ADVGPRegressor\nValueError\nNotFittedError\n", done.stderr)
 
     def test_files_that_are_no_models(self):
         with self.assertRaises(FileNotFoundError):

@@ -70,7 +70,8 @@ class Company(unittest.TestCase):
 
     def test_workers_never_choose_the_method(self):
         X, y = wave()
-        seen = Parallel(n_jobs=2, backend="threading")(delayed(ADVGPRegressor(noise="constant").fit)(X, y) for _ in range(2))
+        fits = (delayed(ADVGPRegressor(noise="constant").fit)(X, y) for _ in range(2))
+        seen = Parallel(n_jobs=2, backend="threading")(fits)
         self.assertEqual([model.model_.inspect()["method"] for model in seen], ["exact", "exact"])
 
     def test_nobody_takes_more_than_its_share(self):

@@ -7,6 +7,7 @@
 #include "data/encode.h"
 #include "data/packed.h"
 #include "data/schema.h"
+#include "data/synthetic.h"
 #include "files/files.h"
 #include "method/method.h"
 #include "store/place.h"
@@ -289,8 +290,10 @@ advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_ho
     opened x;
     advgp_status st = table ? refuse_for_table(o, err) : ADVGP_OK;
     if (st != ADVGP_OK) return st;
-    if (o->n_operands == 1 && gp_packed_is(o->operands[0])) {
-        st = open_packed(o->operands[0], out, err);
+    const bool synthetic = o->n_operands == 1 && gp_synthetic_is(o->operands[0]);
+    if (synthetic || (o->n_operands == 1 && gp_packed_is(o->operands[0]))) {
+        st = synthetic ? gp_synthetic_open(o->operands[0], &out->shards, &out->schema, err)
+                       : open_packed(o->operands[0], out, err);
         if (st == ADVGP_OK) st = refuse_contradiction(o, out->schema, err);
         return st;
     }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cluster/role.h"
 #include "data/packed.h"
+#include "data/synthetic.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -232,7 +233,7 @@ size_t gp_participant_workers(const gp_participant *p)
 
 advgp_status gp_participant_data(gp_participant *p, const gp_shards *shards, size_t m, advgp_error *err)
 {
-    const char *dir = gp_packed_dir(shards);
+    const char *text = gp_synthetic_text(shards), *dir = text ? text : gp_packed_dir(shards);
     if (!dir)
         return gp_fail(err, ADVGP_EINVAL,
                        "workers in other processes read packed rows: pack the table with advgp pack, or name a folder "
@@ -241,7 +242,7 @@ advgp_status gp_participant_data(gp_participant *p, const gp_shards *shards, siz
     if (largest > p->message_max)
         return gp_fail(err, ADVGP_EINVAL, "%zu inputs: a cluster is made for %d at most", shards->d, INPUTS_MAX);
     if (p->listening) gp_zmq_expect(p->listening, largest);
-    gp_cluster_set_data(p->cluster, dir, gp_packed_fingerprint(shards));
+    gp_cluster_set_data(p->cluster, dir, text ? gp_synthetic_fingerprint(shards) : gp_packed_fingerprint(shards));
     return ADVGP_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "data/packed.h"
+#include "data/synthetic.h"
 #include "linalg/interrupt.h"
 #include "run/computer.h"
 #include "run/run.h"
@@ -158,10 +159,12 @@ static advgp_status open_shards(joining *j, const gp_job *job, advgp_error *err)
     j->dir = gp_alloc(strlen(dir) + 1, 1);
     if (!j->dir) return gp_fail(err, ADVGP_ENOMEM, "no memory for the name of a folder");
     memcpy(j->dir, dir, strlen(dir));
-    const advgp_status st = gp_packed_open(dir, &j->shards, NULL, NULL, err);
+    const bool synthetic = gp_synthetic_is(dir);
+    const advgp_status st = synthetic ? gp_synthetic_open(dir, &j->shards, NULL, err)
+                                      : gp_packed_open(dir, &j->shards, NULL, NULL, err);
     if (st != ADVGP_OK)
         return gp_wrap(err, st, "the shards of the run (a folder that all can open is needed, or {data} DIR)");
-    j->fingerprint = gp_packed_fingerprint(j->shards);
+    j->fingerprint = synthetic ? gp_synthetic_fingerprint(j->shards) : gp_packed_fingerprint(j->shards);
     if (j->fingerprint != job->fingerprint || j->shards->d != job->claims.spec.d)
         return gp_fail(err, ADVGP_ECLUSTER, "%s holds other rows than the lead's: use the same packed folder", dir);
     return ADVGP_OK;

@@ -91,7 +91,7 @@ advgp_status gp_training_begin(gp_training *t, advgp_error *err)
     if (st == ADVGP_OK && !t->components) t->components = t->conductor->components(t);
     if (st == ADVGP_OK && !t->components) st = gp_training_choose_components(t, &t->components, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
-    if (st == ADVGP_OK) st = gp_training_new_learner(t, t->components, &t->learner, err);
+    if (st == ADVGP_OK) st = gp_training_new_learner(t, t->m, t->components, &t->learner, err);
     const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
     t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     return st == ADVGP_OK ? gp_training_begin_run(t, t->options->resume, err) : st;

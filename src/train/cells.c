@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// By measurement (kin40k, protein): a cell for some 600 training rows, then for 300,
-// a hundred inducing inputs each, whose positions matter more than their number; 25 iterations are most of the gain.
-enum { AUTO_ROWS_MIN = 5000, AUTO_MAX = 256, AUTO_CELL_ROWS = 600 };
+// By measurement (bench/tables): a cell for some 300 training rows, with a hundred inducing inputs; 25 iterations are
+// most of the gain. Held-out rows are too few to tell 300 rows a cell from 600: a second try costs more than it gains.
+enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300 };
 enum { INDUCING = 100, ITERATIONS = 25, FIT_ROWS = 2000, CELL_ROWS_MIN = 100 };
 enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };
 static const double sample_surplus = 1.3;    // cells differ in size
@@ -182,8 +182,8 @@ static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
         m[c] = half < 1 ? 1 : half < INDUCING ? half : INDUCING;
     }
     const gp_cells_shape shape = {.n = n, .d = d, .M_g = l->layout.M, .kernel = f->t->options->kernel, .m = m};
-    if (st == ADVGP_OK) // the sums, the cells and those to compare with
-        st = gp_memory_check(3 * gp_arrow_bytes(&shape), "the posterior of cells", "use fewer {cells}", err);
+    if (st == ADVGP_OK) // the sums and the cells
+        st = gp_memory_check(2 * gp_arrow_bytes(&shape), "the posterior of cells", "use fewer {cells}", err);
     if (st == ADVGP_OK) st = gp_cells_new(&shape, &f->cells, err);
     if (st == ADVGP_OK) {
         memcpy(f->cells->centres, centres, n * d * sizeof *centres);
@@ -293,31 +293,13 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     return st;
 }
 
-// The better one, by held-out rows, in `best`; the other is gone.
-static bool keep_better(candidate *best, candidate *other)
+// Kept if held-out rows are predicted better.
+static advgp_status fit_auto(fitting *f, size_t n, candidate *c, advgp_error *err)
 {
-    const bool better = !best->cells || other->rmse < best->rmse;
-    candidate *loser = better ? best : other;
-    candidate_fini(loser);
-    if (better) *best = *other, *other = (candidate){0};
-    return better;
-}
-
-// Some cells; then, where they pay, twice as many.
-static advgp_status fit_auto(fitting *f, size_t n, candidate *best, advgp_error *err)
-{
-    candidate finer = {0};
     double global;
     advgp_status st = score(f, f->global, &global, err);
-    if (st == ADVGP_OK) st = fit_candidate(f, n, best, err);
-    if (st != ADVGP_OK) return st;
-    if (!(best->rmse < global)) {
-        candidate_fini(best);
-        return ADVGP_OK;
-    }
-    st = 2 * n <= AUTO_MAX ? fit_candidate(f, 2 * n, &finer, err) : ADVGP_OK;
-    if (st == ADVGP_OK && finer.cells) (void)keep_better(best, &finer);
-    candidate_fini(&finer);
+    if (st == ADVGP_OK) st = fit_candidate(f, n, c, err);
+    if (st == ADVGP_OK && !(c->rmse < global)) candidate_fini(c);
     return st;
 }
 
@@ -338,11 +320,10 @@ static size_t n_wanted(const gp_training *t)
     const gp_train_result *r = t->result;
     const size_t asked = t->options->cells;
     const bool in_hurry = r->interrupted || r->stopped == GP_STOPPED_INTERRUPTED || r->stopped == GP_STOPPED_TIME;
-    if (!asked || in_hurry || !t->conductor->fits_cells(t)) return 0;
+    if (!gp_training_wants_cells(t) || in_hurry || !t->conductor->fits_cells(t)) return 0;
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
-    if (t->n_train < AUTO_ROWS_MIN || !gp_training_held_out_decides(t)) return 0;
     size_t n = t->n_train / AUTO_CELL_ROWS < AUTO_MAX ? t->n_train / AUTO_CELL_ROWS : AUTO_MAX;
-    while (n > 1 && sample_bytes(t, 2 * n) > auto_memory_share * gp_memory_bytes()) n /= 2;
+    while (n > 1 && sample_bytes(t, n) > auto_memory_share * gp_memory_bytes()) n /= 2;
     return n;
 }
 
@@ -355,7 +336,7 @@ advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
     advgp_error why = {0};
     if (!n) return ADVGP_OK;
     const bool alone = t->options->cells != GP_CELLS_AUTO;
-    advgp_status st = take_sample(&f, alone ? n : 2 * n, &why);
+    advgp_status st = take_sample(&f, n, &why);
     if (st == ADVGP_OK) st = alone ? fit_candidate(&f, n, &best, &why) : fit_auto(&f, n, &best, &why);
     if (st == ADVGP_OK && best.cells) adopt(t, &best);
     const bool no_room = st == ADVGP_ENOMEM || st == ADVGP_EINVAL; // refused before it was taken

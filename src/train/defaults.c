@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-// By measurement (bench/accuracy): a step sees about a fortieth of the rows, within bounds (8,192 rows of each worker),
-// and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table that one step can see
-// whole has no noise between steps and needs fewer.
-enum { BATCH_MIN = 512, BATCH_MAX = 8192, READ_ROWS = 4096 };
+// By measurement (bench/accuracy, bench/tables): a step sees about a fortieth of the rows, within bounds (8,192 rows,
+// or 4,096 of each worker), and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table
+// that one step can see whole has no noise between steps and needs fewer, and so does the global part beside cells.
+enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
-enum { STEPS_WHOLE = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
+enum { STEPS_WHOLE = 400, STEPS_BESIDE_CELLS = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 
 // Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
 // steps. No more workers are started than a limit leaves room for.
@@ -87,12 +87,14 @@ static void resolve_schedule(gp_training *t)
 {
     const gp_train_options *o = t->options;
     size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
-    while (batch < BATCH_MAX * t->workers && 40 * batch < t->n_train) batch *= 2;
+    while ((batch < BATCH_MAX || batch < BATCH_WORKER_MAX * t->workers) && 40 * batch < t->n_train) batch *= 2;
     if (o->batch) batch = o->batch;
     if (batch > t->n_train) batch = t->n_train;
     t->batch = (batch + t->workers - 1) / t->workers;
     const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
-    const double least = gp_training_sees_all(t) ? STEPS_WHOLE : STEPS_MIN;
+    const double least = gp_training_sees_all(t)      ? STEPS_WHOLE
+                         : gp_training_wants_cells(t) ? STEPS_BESIDE_CELLS
+                                                      : STEPS_MIN;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
     t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
 }

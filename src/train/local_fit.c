@@ -26,7 +26,7 @@ static advgp_status bound(void *ctx, const double *x, size_t n, double *value, d
     if (st == ADVGP_OK)
         st = gp_qw_optimal(l->qw, gp_pass_stats(l->pass), l->theta[0], l->theta + l->layout.n_rest,
                            l->theta + l->layout.U, value, err);
-    if (st == ADVGP_OK) st = gp_pass_run(l->pass, l->theta, GP_PASS_GRADIENT, l->rows, NULL, l->gradient, err);
+    if (st == ADVGP_OK) st = gp_pass_run(l->pass, l->theta, GP_PASS_REST, l->rows, NULL, l->gradient, err);
     if (st != ADVGP_OK) return st;
     *value /= l->n_rows;
     for (size_t i = 0; i < n; i++) gradient[i] = l->gradient[i] / l->n_rows;

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-// Long enough to rank one component against four on every set tried; on small tables longer, since few held-out rows
-// tell less. A sum gains more from the rest of the run than one component does, so it may be a little behind.
-enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS_SMALL = 400, PILOT_STEPS = 200, PILOT_SMALL_ROWS = 50000 };
-enum { PILOT_BATCH_MAX = 4096, PILOT_SCORE_ROWS = 20000, PILOT_M_MIN = 40, PILOT_SUM = 4 };
+// Long and large enough to rank one component against four on every set tried: they are thrown away. A sum gains more
+// from the rest of the run than one component does, so it may be a little behind.
+enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS = 200, PILOT_BATCH_MAX = 1024, PILOT_SCORE_ROWS = 20000 };
+enum { PILOT_M_MIN = 40, PILOT_M_MAX = 100, PILOT_SUM = 4 };
 static const double pilot_handicap = 1.01;
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
@@ -19,17 +19,15 @@ static advgp_status pilot(gp_training *t, size_t components, double *score, advg
     gp_learner *l = NULL;
     gp_run *run = NULL;
     gp_score held_out;
-    advgp_status st = gp_training_new_learner(t, components, &l, err);
+    advgp_status st = gp_training_new_learner(t, t->m < PILOT_M_MAX ? t->m : PILOT_M_MAX, components, &l, err);
     *score = INFINITY;
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
-    const size_t batch_max = PILOT_BATCH_MAX / t->workers;
+    const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
     o.rule = &gp_rule_natural;
     o.max_delay = 0, o.filter = 0;
     if (o.batch > batch_max) o.batch = batch_max;
-    o.steps = gp_training_sees_all(t)         ? PILOT_STEPS_WHOLE
-              : t->n_train < PILOT_SMALL_ROWS ? PILOT_STEPS_SMALL
-                                              : PILOT_STEPS;
+    o.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);

@@ -19,6 +19,16 @@ bool gp_training_held_out_decides(const gp_training *t)
     return gp_shards_rows(t->shards, GP_STOP) >= HELD_OUT_DECIDES;
 }
 
+// By itself from this number of rows on: fewer leave nothing for local processes, and the steps take little time.
+enum { CELLS_ROWS_MIN = 5000 };
+
+bool gp_training_wants_cells(const gp_training *t)
+{
+    const size_t asked = t->options->cells;
+    if (asked != GP_CELLS_AUTO) return asked > 0;
+    return t->n_train >= CELLS_ROWS_MIN && gp_training_held_out_decides(t);
+}
+
 void gp_training_phase(const gp_training *t, const char *what)
 {
     if (t->events->phase) t->events->phase(t->events->ctx, what);
@@ -62,13 +72,14 @@ bool gp_training_sees_all(const gp_training *t)
     return t->workers * t->batch >= t->n_train;
 }
 
-advgp_status gp_training_new_learner(const gp_training *t, size_t components, gp_learner **out, advgp_error *err)
+advgp_status gp_training_new_learner(const gp_training *t, size_t m, size_t components, gp_learner **out,
+                                     advgp_error *err)
 {
     const gp_train_options *o = t->options;
     const gp_learner_options lo = {
         .d = t->shards->d,
-        .m = t->m,
-        .components = components < t->m ? components : t->m,
+        .m = m,
+        .components = components < m ? components : m,
         .kernel = o->kernel,
         .map = o->map,
         .rank = o->rank,
@@ -76,7 +87,7 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t components, gp
         .trend = o->trend,
         .length_scale = gp_train_start_length(t->shards->d),
         .seed = o->seed,
-        .inducing = gp_cmat_of(t->inducing, t->m, t->shards->d),
+        .inducing = gp_cmat_of(t->inducing, m, t->shards->d),
     };
     const advgp_status st = gp_learner_new(&lo, out, err);
     if (st == ADVGP_OK && o->theta) memcpy((*out)->theta, o->theta, (*out)->layout.size * sizeof(double));

@@ -69,8 +69,10 @@ double gp_training_quorum(const gp_training *training);
 double gp_training_rows_a_version(const gp_training *training);
 bool gp_training_sees_all(const gp_training *training);         // every step sees all rows
 bool gp_training_held_out_decides(const gp_training *training); // enough rows are held out to rank and to stop by
+bool gp_training_wants_cells(const gp_training *training);      // unless it is stopped, or held-out rows disagree
 gp_run_options gp_training_run_options(const gp_training *training, const gp_learner *learner);
-advgp_status gp_training_new_learner(const gp_training *training, size_t components, gp_learner **out,
+// With the first m of the inducing inputs.
+advgp_status gp_training_new_learner(const gp_training *training, size_t m, size_t components, gp_learner **out,
                                      advgp_error *err);
 // Exact statistics of the training rows at the learner's theta, over all of them or max_rows; then noise, q(w) and
 // bound. stop, which may be NULL, is asked now and then with the training.
