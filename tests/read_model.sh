@@ -32,14 +32,14 @@ done; done; done
 train() { "$advgp" train t.csv --target y -o m.safetensors -q "$@" > /dev/null || exit 1; }
 for map in 'nystrom' 'nystrom --rank 8' 'ensemble --groups 2' 'rvm'; do for components in 1 3; do
   # shellcheck disable=SC2086
-  train --map $map -m 15 --epochs 20 --components $components
+  train --noise constant --map $map -m 15 --epochs 20 --components $components
   check "map $map, $components components"
 done; done
 for cells in 1 2; do
-  train -m 15 --epochs 20 --components 2 --cells $cells
+  train --noise constant -m 15 --epochs 20 --components 2 --cells $cells
   check "$cells cells"
 done
-for method in linear mean 'exact' 'exact --trend none' 'exact --trend constant --kernel matern32'; do
+for method in linear mean 'exact --noise constant' 'exact --trend none' 'exact --trend constant --kernel matern32'; do
   # shellcheck disable=SC2086
   train --method $method
   check "method $method"

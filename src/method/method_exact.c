@@ -29,6 +29,7 @@ typedef struct exact_run {
     const gp_schema *schema;
     const gp_train_options *options;
     const gp_train_events *events;
+    gp_notes *notes;
     gp_stopwatch began;
     const gp_kernel *kernel;
     gp_exact_spec spec;
@@ -281,7 +282,7 @@ static advgp_status make_model(exact_run *r, const gp_train_request *request, gp
     }
     gp_exact_free(r->exact); // its matrices are as large as those of the predictors that follow
     r->exact = NULL;
-    st = gp_train_conclude(m, &r->reader, r->options, r->began, result, err);
+    st = gp_train_conclude(m, &r->reader, r->options, r->began, result, r->notes, err);
     if (st == ADVGP_OK) return st;
     m->schema = NULL; // still the caller's
     gp_model_free(m);
@@ -361,6 +362,7 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
     exact_run r = {.schema = request->schema,
                    .options = options,
                    .events = request->events ? request->events : &silent,
+                   .notes = request->notes,
                    .began = gp_stopwatch_start(),
                    .spec = {.d = shards->d, .n_components = 1, .trend = options->trend},
                    .n_hyper = gp_exact_fit_n_hyper(shards->d, options->trend)};

@@ -71,7 +71,8 @@ static void unload(void)
 
 static gp_train_options small(void)
 {
-    return (gp_train_options){.m = 15,
+    return (gp_train_options){.noise = GP_NOISE_CONSTANT,
+                              .m = 15,
                               .components = 1,
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,

@@ -176,17 +176,3 @@ advgp_status gp_predict_parts(const gp_predictor *p, gp_predict_work *work, gp_c
     }
     return ADVGP_OK;
 }
-
-advgp_status gp_predict_scale(const gp_predictor *p, gp_predict_work *work, gp_cmat X, const double *mean,
-                              const double *var_f, double *scale, advgp_error *err)
-{
-    advgp_status st = gp_predict_check(p, work, X, err);
-    if (st != ADVGP_OK) return st;
-    for (size_t first = 0; first < X.rows; first += work->block_rows) {
-        const size_t B = rows_left(work, X, first);
-        scale_block(p, work, gp_cmat_part(X, first, 0, B, X.cols), mean + first, var_f + first, scale + first);
-        st = check_block(first, B, scale, NULL, NULL, err);
-        if (st != ADVGP_OK) return st;
-    }
-    return ADVGP_OK;
-}

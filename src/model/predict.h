@@ -52,9 +52,6 @@ void gp_predictor_vary(gp_predictor *predictor, gp_predictor *ln_scale_take, gp_
 enum { GP_SCALE_INPUTS = 2 }; // beyond those of the row
 // All of them for a row x, into d + GP_SCALE_INPUTS numbers at out.
 void gp_scale_inputs(const gp_predictor *predictor, const double *x, double mean, double var_f, double *out);
-// g^2 at the rows of X, of which mean and var_f are known; 1 where the noise is constant.
-advgp_status gp_predict_scale(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, const double *mean,
-                              const double *var_f, double *scale, advgp_error *err);
 
 // Features phi (n x M) and residuals (n, or NULL) of the rows of X, for whoever needs them as such; EINVAL where the
 // predictor is not in weight space.

@@ -602,7 +602,8 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_MODEL,
      .fallback = "auto",
      .words = "auto|constant|varying",
-     .help = "one spread for all rows, or one that depends on the row; auto: whichever is better on held-out rows"},
+     .help =
+         "one spread for all rows, or one that depends on the row; auto: whichever is better on rows it has not seen"},
 
     {.name = "method",
      .kind = GP_OPTION_CHOICE,

@@ -23,12 +23,12 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
 }
 
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
-                               gp_train_result *r, advgp_error *err)
+                               gp_train_result *r, gp_notes *notes, advgp_error *err)
 {
     const gp_shards *test = options ? options->test : NULL;
     gp_assessor assessor;
     r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_noise_fit(model, reader, options, r, err);
+    advgp_status st = gp_noise_fit(model, reader, options, r, notes, err);
     if (st != ADVGP_OK) return st;
     st = gp_assessor_init(&assessor, model, reader, err);
     if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);

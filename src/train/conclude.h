@@ -10,6 +10,6 @@ gp_stopwatch gp_stopwatch_start(void);
 
 // For a model whose parameters are final: fits its noise (noise.h), calibrates and assesses it (score/assess.h), and
 // writes the record. With options->test the figures of the result are of those rows instead; the record is not. options
-// may be NULL. result brings stopped, versions, rows and neg_elbo, and gets the rest.
+// and notes may be NULL. result brings stopped, versions, rows and neg_elbo, and gets the rest.
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
-                               gp_train_result *result, advgp_error *err);
+                               gp_train_result *result, gp_notes *notes, advgp_error *err);

@@ -17,10 +17,13 @@
 
 // Small beside the model of the mean: a scale needs less detail. Rows are a random sample of the training rows, bounded
 // so that they fit beside the model.
-enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
+enum { INDUCING = 50, ROWS_EACH = 10, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
 enum { ROWS_MAX = 100000, NUMBERS_MAX = 1 << 23, ROWS_MIN = 100 };
 enum { HELD_OUT_MIN = 100, JUDGED_ROWS = 20000 }; // of each half: fewer cannot tell
-static const double memory_share = 0.05;          // that the rows may take of all the memory
+enum { LEFT_OUT_MIN = 200 };                      // where none are held out: of 100 rows intervals came out too narrow
+// The hyper-parameters of a scale have seen the rows that it is judged by, where none are held out: it must gain more.
+static const double left_out_margin = 0.01;
+static const double memory_share = 0.05; // that the rows may take of all the memory
 
 // Rows with what the mean leaves of them.
 typedef struct sample {
@@ -65,22 +68,13 @@ static gp_cmat inputs_of(const sample *s)
 
 // ---- the logarithm of residuals -------------------------------------------------------------------------------------
 
-// z = ln g + ln(u / g + c) / a, c the median of u / g: a logarithm where u is large, so that tails do not rule, and
-// nearly straight where it is small, so that residuals of nothing do not. As g is in it, z moves by 1 - a where it is
-// off by 1; divided by a, the mean of (u / g) / (u / g + c), it moves by 0: a step of Newton's method. Then
-// standardised; false where they hardly differ, so that there is nothing to fit.
+// z = ln g + psi (score/left_out.h), standardised. False where they hardly differ, so that there is nothing to fit.
 static bool take_logarithms(sample *s)
 {
-    double a = 0, n = 0, sum = 0, squares = 0;
-    for (size_t i = 0; i < s->n; i++) s->sorted[i] = s->u[i] * exp(-s->ln_g[i]);
-    gp_sort(s->sorted, s->n);
-    for (size_t i = 0; i < s->n; i++) sum += s->sorted[i];
-    const double c = fmax(s->sorted[s->n / 2], 1e-3 * sum / (double)s->n);
-    if (!(c > 0)) return false;
-    for (size_t i = 0; i < s->n; i++) a += s->sorted[i] / (s->sorted[i] + c) / (double)s->n;
-    sum = 0;
+    double n = 0, sum = 0, squares = 0;
+    if (!gp_scale_logarithms(s->n, s->u, s->ln_g, s->sorted, s->z)) return false;
     for (size_t i = 0; i < s->n; i++) {
-        s->z[i] = s->ln_g[i] + log(s->u[i] * exp(-s->ln_g[i]) + c) / a;
+        s->z[i] += s->ln_g[i];
         n += s->w[i], sum += s->w[i] * s->z[i];
     }
     s->centre = sum / n;
@@ -113,7 +107,8 @@ static advgp_status shards_of(const sample *s, bool weighted, uint64_t seed, gp_
 static advgp_status train_scale(const gp_model *model, const gp_shards *shards, const gp_train_options *options,
                                 size_t workers, gp_model **out, advgp_error *err)
 {
-    const gp_train_options o = {.m = INDUCING,
+    const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH;
+    const gp_train_options o = {.m = few < INDUCING ? few : INDUCING,
                                 .components = 1,
                                 .kernel = options->kernel,
                                 .map = &gp_map_cholesky,
@@ -259,8 +254,9 @@ static void judge_row(void *ctx, double w, const double *x, double y, double mea
     j->n += w;
 }
 
-// Calibrated on one half of the held-out rows, judged on the other.
-static advgp_status held_out_crps(gp_model *model, gp_reader *reader, double *crps, advgp_error *err)
+// Calibrated on one half of the held-out rows and judged on the other; where those are few, both on training rows, each
+// left out in turn.
+static advgp_status new_rows_crps(gp_model *model, gp_reader *reader, bool held_out, double *crps, advgp_error *err)
 {
     gp_scores scores;
     gp_predictor *predictor = NULL;
@@ -268,20 +264,22 @@ static advgp_status held_out_crps(gp_model *model, gp_reader *reader, double *cr
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     gp_scores_init(&scores, model);
-    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err);
+    if (st == ADVGP_OK)
+        st = held_out ? gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err)
+                      : gp_left_out_rows(predictor, reader, JUDGED_ROWS, judge_row, &j, err);
     gp_predictor_free(predictor);
     *crps = j.crps / j.n;
     return st;
 }
 
-static advgp_status choose(gp_model *model, gp_reader *reader, advgp_error *err)
+static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, advgp_error *err)
 {
     double constant = NAN, varying = NAN;
     gp_model *noise = model->noise;
-    advgp_status st = held_out_crps(model, reader, &varying, err);
+    advgp_status st = new_rows_crps(model, reader, held_out, &varying, err);
     model->noise = NULL;
-    if (st == ADVGP_OK) st = held_out_crps(model, reader, &constant, err);
-    if (st == ADVGP_OK && varying < constant)
+    if (st == ADVGP_OK) st = new_rows_crps(model, reader, held_out, &constant, err);
+    if (st == ADVGP_OK && varying < (held_out ? 1 : 1 - left_out_margin) * constant)
         model->noise = noise;
     else
         gp_model_free(noise);
@@ -290,22 +288,33 @@ static advgp_status choose(gp_model *model, gp_reader *reader, advgp_error *err)
     return st;
 }
 
+// An auto without the memory for it, or with numbers that are none, is constant; the mean stands without it.
+static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why, advgp_error *err)
+{
+    gp_model_free(model->noise);
+    model->noise = NULL;
+    json_object_set_new(model->record, "noise_not_fitted", json_string(why));
+    return gp_notes_add(notes, err, 1, "the noise is the same for all rows: %s", why);
+}
+
 advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *o, const gp_train_result *result,
-                          advgp_error *err)
+                          gp_notes *notes, advgp_error *err)
 {
     const gp_shards *rows = reader->shards;
-    const bool judged = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
-                        gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
+    const bool held_out = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
+                          gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
     if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
-    if (o->noise == GP_NOISE_AUTO && !judged) return ADVGP_OK;
+    if (o->noise == GP_NOISE_AUTO && !held_out && gp_shards_rows(rows, GP_TRAIN) < LEFT_OUT_MIN) return ADVGP_OK;
     advgp_error why = {0};
-    advgp_status st = fit(model, reader, o, result->workers, judged, &why);
-    if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) st = choose(model, reader, &why);
-    if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) { // the mean stands without it
-        gp_model_free(model->noise);
-        model->noise = NULL;
-        json_object_set_new(model->record, "noise_not_fitted", json_string(why.text));
-        st = ADVGP_OK;
+    advgp_status st = fit(model, reader, o, result->workers, held_out, &why);
+    if (st == ADVGP_OK && !model->noise && o->noise == GP_NOISE_VARYING) {
+        st = go_without(model, notes, "rows are too few, or what is left of them hardly differs", &why);
+    } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
+        st = choose(model, reader, held_out, &why);
+    }
+    if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {
+        const advgp_error because = why;
+        st = go_without(model, notes, because.text, &why);
     }
     if (st != ADVGP_OK && err) *err = why;
     json_object_set_new(model->record, "noise", json_string(model->noise ? "varying" : "constant"));

@@ -5,8 +5,9 @@
 #include "train/train.h"
 
 // By options->noise: none for `constant`; `varying` takes it, where rows and residuals allow one; `auto` takes it if
-// the held-out CRPS falls, and needs enough held-out rows to tell. Sets model->noise and notes in the record what was
-// chosen. Of an interrupted training, too: it is bounded, and a replay, which does not know when somebody asked, must
+// the CRPS of rows that it has not seen falls: of held-out ones, or where those are few of training rows, each left
+// out. Sets model->noise, says in the record what was chosen, and in notes (may be NULL) what could not be. Of an
+// interrupted training, too: it is bounded, and a replay, which does not know when somebody asked, must
 // come to the same. The reader is that of the training rows.
 advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *options,
-                          const gp_train_result *result, advgp_error *err);
+                          const gp_train_result *result, gp_notes *notes, advgp_error *err);

@@ -103,16 +103,55 @@ static void auto_takes_what_is_better_and_the_same_bits(void **state)
     CHECK_BITS(models[0]->noise->layout.size, models[0]->noise->theta, models[1]->noise->theta, "auto");
     CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration, models[1]->calibration, "auto");
     for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
-    // Too few held-out rows to tell.
-    make_rows(600, true, false, "0.2");
-    gp_model *few = train(GP_NOISE_AUTO, NULL);
-    assert_null(few->noise);
-    gp_model_free(few);
-    free_table();
-    make_rows(300, true, false, "0.2"); // none: leave-one-out alone
-    few = train(GP_NOISE_VARYING, NULL);
+}
+
+// Where few rows are held out, or none, training rows tell, each left out in turn.
+static void auto_takes_it_without_held_out_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        bool varying, taken;
+    } cases[] = {{600, true, true}, {600, false, false}, {150, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_rows(cases[i].n, cases[i].varying, false, "0.2");
+        gp_model *model = train(GP_NOISE_AUTO, NULL);
+        CHECK(!model->noise == !cases[i].taken, "auto", "%zu rows: %s", cases[i].n,
+              model->noise ? "taken" : "not taken");
+        gp_model_free(model);
+        free_table();
+    }
+    make_rows(300, true, false, "0.2"); // none are held out
+    gp_model *few = train(GP_NOISE_VARYING, NULL);
     assert_non_null(few->noise);
     gp_model_free(few);
+    free_table();
+}
+
+// Of 60 rows nothing can be told, and a note says so.
+static void what_cannot_vary_is_told(void **state)
+{
+    (void)state;
+    make_rows(60, true, false, "none");
+    gp_notes notes = {0};
+    advgp_error err;
+    gp_model *model;
+    const gp_train_options o = {.m = 10,
+                                .components = 1,
+                                .kernel = &gp_kernel_ard_rbf,
+                                .map = &gp_map_cholesky,
+                                .trend = GP_TREND_LINEAR,
+                                .noise = GP_NOISE_VARYING,
+                                .steps = 20,
+                                .seed = 3};
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .notes = &notes};
+    must(gp_train(&request, &model, NULL, &err), &err);
+    t.schema = NULL;
+    assert_null(model->noise);
+    CHECK(notes.n > 0 && strstr(notes.items[notes.n - 1].text, "the noise is the same for all rows"), "note",
+          "%zu notes", notes.n);
+    gp_notes_fini(&notes);
+    gp_model_free(model);
     free_table();
 }
 
@@ -126,7 +165,7 @@ static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
     const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = GP_NOISE_VARYING, .seed = 1};
-    must(gp_noise_fit(model, &reader, &o, &result, &err), &err);
+    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
     assert_non_null(model->noise);
     // One sigma for every row, written as a scale model: the numbers of constant noise.
     gp_predictor *plain = NULL, *same = NULL;
@@ -157,6 +196,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_known_scale_is_found),
         cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
+        cmocka_unit_test(auto_takes_it_without_held_out_rows),
+        cmocka_unit_test(what_cannot_vary_is_told),
         cmocka_unit_test(one_sigma_as_a_scale_model_is_constant_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
