@@ -115,6 +115,21 @@ except KeyboardInterrupt:
 """)
         self.assertEqual((done.stdout, done.returncode), ("usable True\n", 0), done.stderr)
 
+    def test_ctrl_c_ends_a_long_prediction(self):
+        done = program("""
+import resource
+X, y = rows(2000)
+model = ADVGPRegressor(method="exact", noise="constant", epochs=None).fit(X, y)
+many = np.tile(X, (300, 1))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+try:
+    model.predict(many, return_std=True)
+except KeyboardInterrupt:
+    print("heard", resource.getrusage(resource.RUSAGE_SELF).ru_utime < 60, model.predict(X[:50]).shape)
+""")
+        self.assertEqual((done.stdout, done.returncode), ("heard True (50,)\n", 0), done.stderr)
+
     def test_the_process_of_an_interrupted_fit_dies_of_it(self):
         done = program("""
 X, y = rows()
