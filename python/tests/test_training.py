@@ -23,8 +23,9 @@ def rows(n=2000):
     return X, np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * random.standard_normal(n)
 
 
-def program(text, blocked="", **how):
-    """Runs Python on a text that knows LONG and rows; what it printed and its exit code."""
+def program(text, blocked="sklearn", **how):
+    """Runs Python on a text that knows LONG and rows; what it printed and its exit code. scikit-learn, which takes a
+    second to import, is not there unless it matters."""
     here = os.path.dirname(os.path.abspath(__file__))
     head = f"import sys; sys.path[:0] = [{here!r}]; sys.modules.update(dict.fromkeys({blocked.split()!r}))\n"
     head += "from test_training import *\n"
@@ -61,7 +62,7 @@ class Watched(unittest.TestCase):
 
     def test_verbose_tells(self):
         once = "X, y = rows(); ADVGPRegressor(**LONG, verbose=1).fit(X, y, callback=lambda progress: True)"
-        done = program(once, blocked="tqdm tqdm.auto")
+        done = program(once, blocked="sklearn tqdm tqdm.auto")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
         self.assertRegex(done.stdout, r"advgp: .* s, epoch 50 of 2000, RMSE [0-9.]+, MNLP ")
 
