@@ -21,6 +21,7 @@ sim: all
 bench: all
 	build/bench/gradient
 	build/bench/predict
+	build/bench/time $(or $(DATA),data)
 
 # Lines that no test ran, and their number.
 cover:

@@ -75,7 +75,8 @@ def contents(advgp, duckdb):
     info, found = f"advgp-{VERSION}.dist-info", libraries(advgp, duckdb)
     files = {f"advgp/{path.name}": path.read_bytes() for path in sorted((HERE / "advgp").iterdir()) if path.is_file()}
     for name, path in sorted(found.items()):
-        files[f"advgp/lib/{name}"] = path.read_bytes()
+        folder = "advgp/lib" if name == "libadvgp.so.0" else "advgp/lib/advgp"  # where the library looks for them
+        files[f"{folder}/{name}"] = path.read_bytes()
         theirs = licence(path)
         if theirs:
             files[f"{info}/licenses/{theirs[0]}"] = theirs[1]

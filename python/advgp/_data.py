@@ -186,8 +186,9 @@ def _from_series(series: Any, name: str) -> Values:
 class Table:
     """A table of the library. What its columns point to lives as long as it does."""
 
-    def __init__(self, handle: int, kept: Any = None):
+    def __init__(self, handle: int, n_rows: Optional[int] = None, kept: Any = None):
         self.handle = handle
+        self.n_rows = n_rows  # None: in files, which nobody has read
         self.kept = [kept]
 
     def __del__(self) -> None:
@@ -228,7 +229,7 @@ class _Columns(Inputs):
         self.n_rows, self.n_columns, self.names, self.column = n_rows, n_columns, names, column
 
     def table(self, names: Sequence[str]) -> Table:
-        table = Table(made_by("data_new", self.n_rows))
+        table = Table(made_by("data_new", self.n_rows), self.n_rows)
         for i, name in enumerate(names):
             table.add(name, self.column(i, name))
         return table
@@ -276,8 +277,8 @@ class _Arrow(Inputs):
         stream = _capsule_pointer(capsule, b"arrow_array_stream")
         self.names = _names_in(stream)
         self.n_columns = len(self.names)
-        self.read = Table(made_by("data_arrow", stream), exporter)
-        self.n_rows = lib.advgp_data_rows(self.read.handle)
+        self.read = Table(made_by("data_arrow", stream), kept=exporter)
+        self.read.n_rows = self.n_rows = lib.advgp_data_rows(self.read.handle)
 
     def table(self, names: Sequence[str]) -> Table:
         if list(names) != self.names:

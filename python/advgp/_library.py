@@ -217,12 +217,16 @@ def made_by(name: str, *arguments: Any) -> int:
     return out.value or 0
 
 
-def text_made_by(name: str, *arguments: Any) -> str:
-    text = made_by(name, *arguments)
+def text_taken(text: int) -> str:
+    """A text that the library made, and frees."""
     try:
         return ctypes.string_at(text).decode()
     finally:
         lib.advgp_text_free(text)
+
+
+def text_made_by(name: str, *arguments: Any) -> str:
+    return text_taken(made_by(name, *arguments))
 
 
 def encode(text: str) -> bytes:

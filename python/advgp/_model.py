@@ -13,22 +13,48 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _library as c
+from ._apart import Apart
 from ._data import Rows, Table, from_files, inputs_of, is_path
 from ._library import call, lib, made_by, text_made_by
 from ._options import Options
 
 
-_FEW = 16  # rows
+_FEW, _LONG = 16, 10000  # rows
 
 _log = logging.getLogger("advgp")
 
 
-@c.TEXT_CALLBACK
-def _on_note(ctx: Any, text: bytes) -> None:
-    _log.info("%s", text.decode("utf-8", "replace"))
+class _Reading(Apart):
+    """A question about a whole table, which may be long: `function` of the library with a model, a table and options.
+    What it makes is freed by `free`. What is done to the rows (values not seen, out of range, ...) goes to the log."""
 
+    def __init__(self, function: str, free: Any, handle: int, table: Table, options: Options):
+        super().__init__()
+        self.question = function, handle, table, options
+        self.made, self.free = 0, free
+        self._note: Any = c.TEXT_CALLBACK(self.guarded(
+            lambda ctx, text: _log.info("%s", text.decode("utf-8", "replace"))))
+        self.watch: Any = c.Watch(None, self._note, stop=ctypes.pointer(self.stop))
 
-_watch = c.Watch(None, _on_note)  # of what is done to the rows of a prediction: values not seen, out of range, ...
+    def work(self) -> None:
+        function, handle, table, options = self.question
+        try:
+            self.made = made_by(function, handle, table.handle, options.handle, ctypes.byref(self.watch))
+        except c.AdvgpError as failure:
+            self.failure = self.failure or failure
+        self._note = self.watch = None  # which know this object: the table would outlive its answer
+
+    def answer(self) -> int:
+        """What the library has made. Only a long question pays for a thread, where Ctrl-C can be heard."""
+        table = self.question[2]
+        if table.n_rows is None or table.n_rows > _LONG:
+            self.run()
+        else:
+            self.work()
+        if self.failure is not None:
+            self.free(self.made)
+            raise self.failure
+        return self.made
 
 
 class Model:
@@ -131,7 +157,7 @@ class Model:
         """All that `advgp predict` says of every row, by column: mean, sd_f, sd_y, lo and hi, or what its options ask
         for: `interval`, `quantiles`, `exceeds`, `draws`, `mean_only`. As in answer(frame, quantiles=[0.1, 0.9])."""
         table, asked = self._table(data), Options("predict", options)
-        answer = made_by("predict_data", self._handle, table.handle, asked.handle, ctypes.byref(_watch))
+        answer = _Reading("predict_data", lib.advgp_answer_free, self._handle, table, asked).answer()
         try:
             n_rows, columns = lib.advgp_answer_rows(answer), {}
             for i in range(lib.advgp_answer_columns(answer)):
@@ -212,7 +238,7 @@ class Model:
     def evaluate(self, data: Any, **options: Any) -> Dict[str, Any]:
         """What `advgp evaluate --json` prints of rows whose target is known: errors, likelihood, coverage."""
         asked, table = Options("evaluate", options), self._table(data)
-        return json.loads(text_made_by("evaluate", self._handle, table.handle, asked.handle, ctypes.byref(_watch)))
+        return json.loads(c.text_taken(_Reading("evaluate", lib.advgp_text_free, self._handle, table, asked).answer()))
 
 
 def _free(handle: int, workspaces: List[int]) -> None:

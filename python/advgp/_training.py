@@ -1,14 +1,10 @@
-"""One training, in a thread of its own: the caller's thread waits where Ctrl-C reaches it, the other one computes
-without Python's lock and comes back for callbacks only."""
+"""One training: its progress, its notes, and what ended it."""
 
-import _thread
-import atexit
 import ctypes
-import os
-import sys
-from typing import Any, Callable, List, NamedTuple, Optional, Set
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _library as c
+from ._apart import Apart
 from ._data import Table
 from ._options import Options
 
@@ -30,30 +26,17 @@ class Progress(NamedTuple):
     bound: float
 
 
-class _Run:
-    """The state of a training, shared by the thread that waits and the one that computes. A run that is left behind
-    keeps itself alive until it has ended: the thread holds it."""
+class _Run(Apart):
+    """The state of a training, shared by the thread that waits and the one that computes."""
 
     def __init__(self, table: Table, options: Options, listener: "_Listener"):
+        super().__init__()
         self.table, self.options, self.listener = table, options, listener
-        self.stop = ctypes.c_int(0)
         self.out, self.error, self.status = ctypes.c_void_p(), c.Error(), c.OK
-        self.failure: Optional[BaseException] = None  # what a callback raised
-        self.ended = _thread.allocate_lock()
-        self.ended.acquire()
-        self._note = c.TEXT_CALLBACK(self._guarded(lambda ctx, text: listener.note(text.decode("utf-8", "replace"))))
-        self._progress = c.PROGRESS_CALLBACK(self._guarded(self._on_progress))
-        self.watch = c.Watch(None, self._note, self._progress, stop=ctypes.pointer(self.stop))
-
-    def _guarded(self, function: Callable[..., None]) -> Callable[..., None]:
-        """No exception may cross the library: it is kept for the caller, and the training ends."""
-        def guarded(*arguments: Any) -> None:
-            try:
-                function(*arguments)
-            except BaseException as failure:
-                self.failure = self.failure or failure
-                self.stop.value = 1
-        return guarded
+        self._note: Any = c.TEXT_CALLBACK(self.guarded(
+            lambda ctx, text: listener.note(text.decode("utf-8", "replace"))))
+        self._progress: Any = c.PROGRESS_CALLBACK(self.guarded(self._on_progress))
+        self.watch: Any = c.Watch(None, self._note, self._progress, stop=ctypes.pointer(self.stop))
 
     def _on_progress(self, ctx: Any, told: Any) -> None:
         if self.stop.value:  # what is left of it is told to nobody
@@ -61,35 +44,10 @@ class _Run:
         if self.listener.progress(Progress(*(getattr(told.contents, name) for name in Progress._fields))):
             self.stop.value = 1
 
-    def compute(self) -> None:
-        try:
-            self.status = c.lib.advgp_train(self.table.handle, self.options.handle, ctypes.byref(self.watch),
-                                            ctypes.byref(self.out), ctypes.byref(self.error))
-        finally:
-            _running.discard(self)
-            self.ended.release()
-
-    def wait(self) -> None:
-        # Python hears of Ctrl-C between two waits: not every interrupt of the main thread (_thread.interrupt_main, a
-        # signal that another thread got) ends a wait.
-        while not self.ended.acquire(timeout=0.2):
-            pass
-        self.ended.release()
-
-
-# A process that ends would pull Python away under a callback: the trainings of daemon threads are stopped before.
-_running: Set[_Run] = set()
-
-
-def _stop_all() -> None:
-    for run in list(_running):
-        run.stop.value = 1
-        run.wait()
-
-
-atexit.register(_stop_all)
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_running.clear)  # a child that was forked has none of its parent's threads
+    def work(self) -> None:
+        self.status = c.lib.advgp_train(self.table.handle, self.options.handle, ctypes.byref(self.watch),
+                                        ctypes.byref(self.out), ctypes.byref(self.error))
+        self._note = self._progress = self.watch = None  # which know this object: the table would outlive its training
 
 
 class _Listener:
@@ -150,21 +108,11 @@ class Trained(NamedTuple):
 
 
 def train(table: Table, options: Options, callback: Optional[Callable[[Progress], Any]], verbose: int) -> Trained:
-    """Trains to the end, until a callback returns True or raises, or until Ctrl-C. A second Ctrl-C does not wait for
-    the training to end; it ends by itself soon after."""
+    """Trains to the end, until a callback returns True or raises, or until Ctrl-C."""
     listener = _Listener(callback, verbose)
     run = _Run(table, options, listener)
-    _running.add(run)
     try:
-        _thread.start_new_thread(run.compute, ())  # unlike Thread.start it has begun or failed when it returns
-        run.wait()
-    except RuntimeError:  # no thread was to be had
-        _running.discard(run)
-        raise
-    except BaseException as interrupt:  # Ctrl-C, or what another signal's handler raised
-        run.failure = run.failure or interrupt
-        run.stop.value = 1
-        run.wait()
+        run.run()
     finally:
         listener.close()
     on_request = run.status == c.ESTOPPED and run.out.value  # a callback has seen enough

@@ -23,8 +23,9 @@ def rows(n=2000):
     return X, np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * random.standard_normal(n)
 
 
-def program(text, blocked="", **how):
-    """Runs Python on a text that knows LONG and rows; what it printed and its exit code."""
+def program(text, blocked="sklearn", **how):
+    """Runs Python on a text that knows LONG and rows; what it printed and its exit code. scikit-learn, which takes a
+    second to import, is not there unless it matters."""
     here = os.path.dirname(os.path.abspath(__file__))
     head = f"import sys; sys.path[:0] = [{here!r}]; sys.modules.update(dict.fromkeys({blocked.split()!r}))\n"
     head += "from test_training import *\n"
@@ -61,7 +62,7 @@ class Watched(unittest.TestCase):
 
     def test_verbose_tells(self):
         once = "X, y = rows(); ADVGPRegressor(**LONG, verbose=1).fit(X, y, callback=lambda progress: True)"
-        done = program(once, blocked="tqdm tqdm.auto")
+        done = program(once, blocked="sklearn tqdm tqdm.auto")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
         self.assertRegex(done.stdout, r"advgp: .* s, epoch 50 of 2000, RMSE [0-9.]+, MNLP ")
 
@@ -114,6 +115,21 @@ except KeyboardInterrupt:
     print("usable", ADVGPRegressor(method="linear").fit(X, y).score(X, y) > 0.3)
 """)
         self.assertEqual((done.stdout, done.returncode), ("usable True\n", 0), done.stderr)
+
+    def test_ctrl_c_ends_a_long_prediction(self):
+        done = program("""
+import resource
+X, y = rows(2000)
+model = ADVGPRegressor(method="exact", noise="constant", epochs=None).fit(X, y)
+many = np.tile(X, (300, 1))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+try:
+    model.predict(many, return_std=True)
+except KeyboardInterrupt:
+    print("heard", resource.getrusage(resource.RUSAGE_SELF).ru_utime < 60, model.predict(X[:50]).shape)
+""")
+        self.assertEqual((done.stdout, done.returncode), ("heard True (50,)\n", 0), done.stderr)
 
     def test_the_process_of_an_interrupted_fit_dies_of_it(self):
         done = program("""

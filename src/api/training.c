@@ -249,7 +249,7 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
         st = saved != ADVGP_OK ? saved : shown;
     }
     if (interrupted && saved == ADVGP_OK) return tell_interrupted(model, path ? kept : NULL, checkpoint, result, err);
-    if (saved == ADVGP_OK && checkpoint_ends) (void)unlink(checkpoint);
+    if (!interrupted && checkpoint_ends) (void)unlink(checkpoint); // the model is there, if only in the other place
     return st;
 }
 

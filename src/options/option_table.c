@@ -998,7 +998,9 @@ const gp_option gp_option_table[] = {
      .verbs = TRAIN,
      .group = GP_GROUP_RUN,
      .value = "FILE",
-     .help = "where the state is saved on the way and when interrupted; else beside the model, until it is done"},
+     .help =
+         "where the state is saved: on the way, after the steps and when interrupted; else beside the model, until it "
+         "is done"},
     {.name = "checkpoint-every",
      .kind = GP_OPTION_REAL,
      .verbs = TRAIN,

@@ -343,7 +343,7 @@ advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
     if (st == ADVGP_ENUMERIC || (!alone && no_room))               // the global model stands without them
         st = gp_notes_add(t->notes, err, 1, "no cells: %s", why.text);
     else if (st == ADVGP_ESTOPPED && t->conductor->accept_stop(t, err) == ADVGP_OK)
-        t->result->interrupted = true, gp_training_save(t), st = ADVGP_OK; // no checkpoint has the steps
+        t->result->interrupted = true, st = ADVGP_OK;
     else if (st != ADVGP_OK && err)
         *err = why;
     candidate_fini(&best);

@@ -140,9 +140,7 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
         *rows = t->n_train;
         const advgp_status st = gp_training_posterior(t, t->run, t->learner, 0, before ? NULL : gp_training_stop,
                                                       &t->result->neg_elbo, err);
-        if (st == ADVGP_ECLUSTER) gp_training_save(t); // workers were lost: the steps need not be made again
         if (st != ADVGP_ESTOPPED) return st;
-        gp_training_save(t); // here, not before: no checkpoint has the steps
     }
     return finish_soon(t, few, (size_t)fewest, rows, err);
 }

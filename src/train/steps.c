@@ -33,7 +33,6 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
 {
     gp_learner *l = t->learner;
     gp_server *server = t->run->server;
-    const double pause = t->options->checkpoint_seconds;
     gp_stop_reason stopped = gp_training_is_over(t);
     t->run_start = t->last_save = gp_clock_wall();
     const double cpu = gp_clock_cpu();
@@ -60,8 +59,7 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
     }
     if (st == ADVGP_ECLUSTER) gp_training_save(t); // too few workers are left: another time, with others
     if (st != ADVGP_OK) return st;
-    if (!t->result->interrupted && pause > 0 && gp_clock_wall() - t->run_start >= pause)
-        gp_training_save(t); // the finish may take long, too
+    if (!t->result->interrupted) gp_training_save(t); // whatever ends the acts that follow, the steps stay made
     memcpy(l->theta, l->best, l->layout.size * sizeof(double));
     t->result->stopped = stopped;
     t->result->versions = (size_t)gp_server_version(server);

@@ -56,9 +56,9 @@ typedef struct gp_train_options {
     struct gp_cluster *cluster; // workers in processes of their own (cluster.h), which knows how many; NULL: threads
     const double *delays;       // [n_delays]: seconds worker k sleeps before every push
     size_t n_delays;
-    const char *checkpoint;              // file of the whole state, written on the way and when interrupted; NULL: none
-    double checkpoint_seconds;           // between two; 0: only when interrupted
-    const char *resume;                  // checkpoint to go on from; NULL: from the start
+    const char *checkpoint;    // of the whole state: on the way, after the steps, when interrupted; NULL: none
+    double checkpoint_seconds; // between two on the way; 0: none there
+    const char *resume;        // checkpoint to go on from; NULL: from the start
     const struct gp_replay_feed *replay; // a log to compute again instead of running workers (replay.h); NULL: none
     const gp_shards *test; // rows (all GP_STOP) that the figures of the result are of; NULL: held-out ones
 } gp_train_options;

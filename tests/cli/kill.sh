@@ -70,20 +70,28 @@ for ((i = 0; i < rounds; i++)); do
 done
 (( n_kills > 0 )) || tell 'nothing was killed'
 
-# In the last act: when the log says that the sums are being collected.
-n_cases=$((n_cases + 1))
-rm -f out/k out/k.* out/log
-"$advgp" "${run[@]}" -o out/k --checkpoint out/k.c --log out/log >said.out 2>said.err &
-pid=$!
-for ((i = 0; i < 6000; i++)); do
-  grep -q '"event":"collect"' out/log 2>/dev/null && break
-  sleep 0.005
+# ---- after the steps: they stay made, however short they were
+table 2500 4 >in/few.csv
+run=(train in/few.csv --target y -m 20 --components 1 --epochs 10 --batch 500 --cells 4 --checkpoint-every 1)
+answers() { "$advgp" predict "$1" in/few.csv -q | cksum; }
+undisturbed
+wanted=$(answers out/undisturbed)
+for act in finish cells noise; do
+  n_cases=$((n_cases + 1)) before=$n_kills
+  : >said.err # the words of the run before
+  rm -f out/k out/k.* out/log
+  "$advgp" "${run[@]}" -o out/k --checkpoint out/k.c --log out/log >said.out 2>said.err &
+  pid=$!
+  for ((i = 0; i < 6000; i++)); do grep -q "^advgp: $act" said.err && break; sleep 0.005; done
+  kill -KILL $pid 2>/dev/null
+  wait $pid 2>/dev/null
+  [[ $? != 137 ]] || n_kills=$((n_kills + 1))
+  [[ $act == finish || $n_kills != "$before" ]] || tell "$act: it was over before the kill"
+  [[ -s out/k.c ]] || tell "killed in $act: no checkpoint"
+  go_on "killed in $act"
+  [[ $(bits out/log) == "$(bits out/undisturbed.log)" && $(answers out/k) == "$wanted" ]] || tell "killed in $act: another model"
+  [[ $(grep -c '"event":"advance"' out/log) == $(grep -c '"event":"advance"' out/undisturbed.log) ]] || tell "killed in $act: steps were made again"
 done
-kill -KILL $pid 2>/dev/null
-wait $pid 2>/dev/null
-[[ -s out/k.c ]] || tell 'killed in the finish pass: no checkpoint of before'
-go_on 'killed in the finish pass'
-[[ $(bits out/log) == "$(bits out/undisturbed.log)" ]] || tell "killed in the finish pass: bits $(bits out/log)"
 
 # ---- with delay: as good
 run=("${data[@]}" "${steps[@]}" --epochs 18 --max-delay 4 --quorum 0.5 --delay-worker 0:0.015,1:0.03)
@@ -94,4 +102,4 @@ for ((i = 0; i < (rounds + 3) / 4; i++)); do
   close_to "delay 4, killed after $at ms: RMSE" "$(rmse out/log)" "$(rmse out/undisturbed.log)" 0.05
 done
 echo "$n_kills kills"
-end_report $((rounds + 2))
+end_report $((rounds + 4))
