@@ -3,7 +3,7 @@
 #include "api/answer.h"
 #include "api/load.h"
 #include "api/options_test.h"
-#include "api/training.h"
+#include "api/whole_training.h"
 #include "base/text.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // piece.h: rows that lie in memory, wherever they come from: arrays of a caller, pieces that were pushed, batches of
-// Arrow. A column of a piece knows how its values are read; the source over pieces (memory.c) asks for chunk after
-// chunk.
+// Arrow. A column of a piece knows how its values are read; the source over pieces (memory_source.c) asks for chunk
+// after chunk.
 #pragma once
 #include "data/source.h"
 

@@ -1,6 +1,6 @@
 // source.h: a table of named, typed columns that arrives in chunks, wherever it comes from. The table of functions
-// below is the contract; memory.c (a caller's arrays), packed_source.c, synthetic.c and files/duckdb.c (files and SQL)
-// keep it, and source_test.c asks it of each.
+// below is the contract; memory_source.c (a caller's arrays), packed_source.c, synthetic.c and files/duckdb.c (files
+// and SQL) keep it, and source_test.c asks it of each.
 #pragma once
 #include "base/status.h"
 

@@ -1,5 +1,5 @@
 // train.c: advgp_train: a training whose rows may lie in memory and whose model is handed over.
-#include "api/training.h"
+#include "api/whole_training.h"
 #include "lib/handles.h"
 #include "linalg/blas.h"
 

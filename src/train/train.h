@@ -21,7 +21,7 @@ enum { GP_CELLS_MAX = 10000 }; // that may be asked for
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
     size_t components; // 0: pilots choose
-    size_t cells;      // local processes beside the global one (cells.c); 0: none; GP_CELLS_AUTO: as many as pay
+    size_t cells;      // local processes beside the global one (fit_cells.c); 0: none; GP_CELLS_AUTO: as many as pay
     const gp_kernel *kernel;
     bool kernel_open;  // nobody named it: where the evidence of kernels can be had (method exact), the best is taken
     bool course_asked; // an option was given that only the course of advgp has, so method auto is advgp

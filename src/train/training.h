@@ -94,8 +94,8 @@ void gp_training_end_run(gp_training *training);
 advgp_status gp_training_versions(gp_training *training, advgp_error *err);
 // finish.c: polish and finish pass. *rows: that it took.
 advgp_status gp_training_finish(gp_training *training, size_t *rows, advgp_error *err);
-// cells.c: local processes in cells of the input space, if held-out rows agree: then the learner's q(w) and noise are
-// those of the joint posterior.
+// fit_cells.c: local processes in cells of the input space, if held-out rows agree: then the learner's q(w) and noise
+// are those of the joint posterior.
 advgp_status gp_training_fit_cells(gp_training *training, advgp_error *err);
 // What was learned and how good it is, into the new model.
 advgp_status gp_training_fill_model(gp_training *training, gp_model *model, size_t finish_rows, advgp_error *err);

@@ -1,5 +1,5 @@
-// memory.c: pieces of rows in memory as a source, and a caller's arrays as one such piece. Plain doubles are handed on
-// in place; everything else is copied chunk by chunk.
+// memory_source.c: pieces of rows in memory as a source, and a caller's arrays as one such piece. Plain doubles are
+// handed on in place; everything else is copied chunk by chunk.
 #include "base/alloc.h"
 #include "base/text.h"
 #include "data/piece.h"

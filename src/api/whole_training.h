@@ -1,5 +1,5 @@
-// training.h: a training as `advgp train` does it: rows read, steps taken, the model written, a log of it all. For
-// whoever has options and a host.
+// whole_training.h: a training as `advgp train` does it: rows read, steps taken, the model written, a log of it all.
+// For whoever has options and a host.
 #pragma once
 #include "api/host.h"
 #include "api/load.h"

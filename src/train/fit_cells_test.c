@@ -1,5 +1,5 @@
-// cells_test.c: cells of a whole training on a small generated table: better where the function is rough, the same bits
-// again; sums that do not depend on threads; and a model that someone stops for is one without them.
+// fit_cells_test.c: cells of a whole training on a small generated table: better where the function is rough, the same
+// bits again; sums that do not depend on threads; and a model that someone stops for is one without them.
 #include "base/alloc.h"
 #include "fixture.h"
 #include "model/arrow.h"

@@ -1,5 +1,5 @@
-// training.c: a training from options to the model file, and its log.
-#include "api/training.h"
+// whole_training.c: a training from options to the model file, and its log.
+#include "api/whole_training.h"
 #include "api/participant.h"
 #include "api/record.h"
 #include "api/request.h"
