@@ -1,6 +1,7 @@
 // noise_test.c: noise that depends on the row: found where it is known, not taken where nothing says so, the same bits
 // again, and nothing else changed.
 #include "base/alloc.h"
+#include "score/left_out.h"
 #include "train/noise.h"
 #include "train/rows_test.h"
 #include "train/train.h"
@@ -128,6 +129,24 @@ static void auto_takes_it_without_held_out_rows(void **state)
     free_table();
 }
 
+// What the scale is fitted to: nothing where all residuals are 0, the same for scores and factors k times as large, and
+// ties and single zeros do no harm.
+static void logarithms_of_scores_keep_their_laws(void **state)
+{
+    (void)state;
+    enum { N = 50 };
+    double u[N] = {0}, ln_g[N] = {0}, sorted[N], psi[N], again[N];
+    assert_false(gp_scale_logarithms(N, u, ln_g, sorted, psi));
+    for (size_t i = 0; i < N; i++) u[i] = (double)(i % 7), ln_g[i] = 0.1 * (double)(i % 3);
+    assert_true(gp_scale_logarithms(N, u, ln_g, sorted, psi));
+    for (size_t i = 0; i < N; i++) {
+        CHECK(isfinite(psi[i]), "ties and zeros", "psi %g", psi[i]);
+        u[i] *= 3, ln_g[i] += log(3);
+    }
+    assert_true(gp_scale_logarithms(N, u, ln_g, sorted, again));
+    for (size_t i = 0; i < N; i++) CHECK_CLOSE(psi[i], again[i], 1e-12, "three times as large");
+}
+
 // Of 60 rows nothing can be told, and a note says so.
 static void what_cannot_vary_is_told(void **state)
 {
@@ -197,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_known_scale_is_found),
         cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
         cmocka_unit_test(auto_takes_it_without_held_out_rows),
+        cmocka_unit_test(logarithms_of_scores_keep_their_laws),
         cmocka_unit_test(what_cannot_vary_is_told),
         cmocka_unit_test(one_sigma_as_a_scale_model_is_constant_noise),
     };
