@@ -1,5 +1,5 @@
 // fit_cells.c: the act after the finish: local processes in cells of the input space beside the global one
-// (model/cells.h), kept only if held-out rows are predicted better. docs/math.md 10.
+// (model/cells.h), kept only if the bound is better and held-out rows do not contradict. docs/math.md 10.
 //
 // Everything here is a function of the parameters, the rows and the seed: tasks are cells, each with a place of its own
 // for what it finds, so neither the number of threads nor who was faster changes a bit.
@@ -293,13 +293,15 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     return st;
 }
 
-// Kept if held-out rows are predicted better.
+// Kept if the bound over all training rows is better, unless held-out rows contradict it by more than their number
+// leaves to chance: a few hundred of them alone would throw good cells away.
 static advgp_status fit_auto(fitting *f, size_t n, candidate *c, advgp_error *err)
 {
     double global;
     advgp_status st = score(f, f->global, &global, err);
     if (st == ADVGP_OK) st = fit_candidate(f, n, c, err);
-    if (st == ADVGP_OK && !(c->rmse < global)) candidate_fini(c);
+    const double chance = 1 + 1 / sqrt((double)gp_shards_rows(f->t->shards, GP_STOP));
+    if (st == ADVGP_OK && !(c->neg_elbo < f->t->result->neg_elbo && c->rmse < chance * global)) candidate_fini(c);
     return st;
 }
 

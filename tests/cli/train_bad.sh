@@ -38,6 +38,9 @@ with gap.csv 'NR == 31 { $2 = "" } 1'
 with quote.csv 'NR == 31 { $2 = "\"open" } 1'
 with names.csv 'BEGIN { OFS = "," } { $1 = NR == 1 ? "name" : "person number " NR; $2 = NR == 1 ? "note" : "remark " NR * 7 } 1'
 with onegroup.csv '{ $4 = NR == 1 ? "g" : "a" } 1'
+printf 'BZh91AY&SY' >in/a.csv.bz2
+printf '\xfd7zXZ\0\0' >in/a.csv.xz
+printf 'PK\3\4' >in/a.xlsx
 table 60 | tr , '#' >in/delimiter.csv
 table 60 | sed 's/,.*//' >in/column.csv
 head -c 20000 /dev/urandom >in/junk.csv
@@ -116,6 +119,9 @@ t 'target as weights'        2 "'y'" 'weights' -- train in/good.csv "${y[@]}" --
 t 'weights as feature'       2 "'x1'" '--features' -- train in/good.csv "${y[@]}" --weights x1 --features x1,x2
 t 'all columns excluded'     3 'in/good.csv' 'predict from' -- train in/good.csv "${y[@]}" --exclude x1,x2
 t 'wrong delimiter'          3 'in/delimiter.csv' "'y'" 'x1#x2#y' -- train in/delimiter.csv "${y[@]}"
+t 'bzip2'                    3 'in/a.csv.bz2' 'bzip2' 'bzcat' -- train in/a.csv.bz2 "${y[@]}"
+t 'xz'                       3 'in/a.csv.xz' 'xz' 'xzcat' -- train in/a.csv.xz "${y[@]}"
+t 'a workbook'               3 'in/a.xlsx' 'workbook' 'as CSV' -- train in/a.xlsx "${y[@]}"
 t 'one column'               3 'in/column.csv' "'y'" -- train in/column.csv "${y[@]}"
 t 'only free text'           3 'free text' '--encode' -- train in/names.csv "${y[@]}"
 t 'dates as target'          3 "'y'" 'dates' -- train in/dates.csv "${y[@]}"

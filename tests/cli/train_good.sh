@@ -53,6 +53,39 @@ cat in/good.csv >in/pipe &
 same 'a FIFO' -- train in/pipe
 wait
 
+# What no look at the file can tell, or what it may guess wrong, said by options.
+tail -n +2 in/good.csv >in/bare.csv
+tr , '~' <in/good.csv >in/tilde.csv
+sed '3~7s/^[^,]*,/,/' in/good.csv >in/gaps.csv
+sed '3~7s/^,/nil,/' in/gaps.csv >in/nil.csv
+good 'no header line' 'c3' -- train in/bare.csv --header no --target c3 --epochs 1 -m 5 --json -o out/m.safetensors &&
+  close_to 'no header line' "$(number rmse)" "$plain" 1e-6
+same 'a delimiter of its own' -- train in/tilde.csv --delimiter '~'
+good 'gaps' -- train in/gaps.csv "${quick[@]}"
+gaps=$(number rmse)
+good 'gaps with a name' -- train in/nil.csv --na nil "${quick[@]}" && close_to 'gaps with a name' "$(number rmse)" "$gaps" 1e-9
+
+# Dates and amounts in several writings are the same numbers.
+# written FILE DATE AMOUNT SHARE: a table with them, as awk writes them
+written() {
+  awk -F, -v OFS=, -v date="$2" -v amount="$3" -v share="$4" 'NR == 1 { print $0, "day,paid,share"; next } {
+    d = NR % 28 + 1; m = NR % 12 + 1; a = 1000 + NR * 7 % 900; s = NR * 13 % 100
+    day = date == "iso" ? sprintf("2021-%02d-%02d", m, d) : date == "dots" ? sprintf("%02d.%02d.2021", d, m) : \
+          date == "us" ? sprintf("%02d/%02d/2021", m, d) : sprintf("%02d|%02d|2021", d, m)
+    paid = amount == "plain" ? a : sprintf("\"$%d,%03d\"", a / 1000, a % 1000)
+    print $0, day, paid, share == "plain" ? s / 100 : s " %" }' in/good.csv >"in/$1"
+}
+written iso.csv iso plain plain
+written dots.csv dots money percent
+written us.csv us money plain
+written bars.csv bars plain plain
+good 'dates and amounts, plain' -- train in/iso.csv "${quick[@]}"
+written=$(number rmse)
+as_written() { good "$@" "${quick[@]}" && close_to "$1" "$(number rmse)" "$written" 1e-6; }
+as_written 'days first, dollars, per cent' 'day first' -- train in/dots.csv
+as_written 'months first, dollars' 'month first' -- train in/us.csv
+as_written 'a format of its own' -- train in/bars.csv --date-format 'day=%d|%m|%Y'
+
 mkdir -p in/parts/deep
 { head -n 81 in/good.csv; } >in/parts/a.csv
 { head -n 1 in/good.csv; sed -n '82,$p' in/good.csv; } >in/parts/b.csv
