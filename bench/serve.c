@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = {"mean", "sd", "interval"};
     const size_t calls = argc > 1 ? strtoul(argv[1], NULL, 10) : 200000;
-    double *x = doubles(ROWS * D), *y = doubles(ROWS), *micros = doubles(calls);
+    double *x = doubles((size_t)ROWS * D), *y = doubles(ROWS), *micros = doubles(calls);
     gp_rng rng = gp_rng_seeded(1, 0);
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t k = 0; k < D; k++) x[i * D + k] = gp_rng_normal(&rng);
