@@ -3,7 +3,7 @@
 #include "data/table_test.h"
 #include "train/lengths.h"
 
-enum { ROWS = 100, D = 9, WIDE_ROWS = 40 };
+enum { ROWS = 100, MORE_ROWS = 200, D = 9, WIDE_ROWS = 40 };
 
 // A number, a text of four categories, a date of two columns, two more numbers.
 static gp_input inputs[] = {{.encoding = GP_ENCODING_NUMBER, .first = 0, .n_encoded = 1},
@@ -37,8 +37,8 @@ static void columns_of_one_text_share_a_length(void **state)
     for (size_t k = 1; k < 5; k++) assert_int_equal(lengths.of[k], lengths.of[1]);
     gp_lengths_fini(&lengths);
 
-    static double more_X[2 * ROWS * D], more_y[2 * ROWS], more_w[2 * ROWS];
-    ASSERT_OK(gp_lengths_new(&schema, rows_of(2 * ROWS, more_X, more_y, more_w), &lengths, err));
+    static double more_X[MORE_ROWS * D], more_y[MORE_ROWS], more_w[MORE_ROWS];
+    ASSERT_OK(gp_lengths_new(&schema, rows_of(MORE_ROWS, more_X, more_y, more_w), &lengths, err));
     assert_int_equal(lengths.n, 6);
     for (size_t k = 0; k < D; k++) assert_int_equal(lengths.of[k], want[k]);
     gp_lengths_fini(&lengths);
