@@ -341,6 +341,26 @@ void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out)
     left(f, GP_TRANSPOSED, A, out);
 }
 
+bool gp_features_invertible(const gp_features *f)
+{
+    for (size_t b = 0; b < f->n_components; b++)
+        if (!f->components[b].map->lower) return false;
+    return true;
+}
+
+void gp_features_back(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_mat to = gp_mat_part(out, c->col, 0, c->m, A.cols);
+        gp_mat_copy(gp_cmat_part(A, c->feature, 0, c->M, A.cols), to);
+        gp_trsm_left(GP_LOWER, GP_TRANSPOSED, gp_ro(c->T), to);
+    }
+    for (size_t t = 0; t < f->M - f->n_kernel_features; t++)
+        scale_row(A.cols, 1 / trend_scale(f, t), A.p + (f->n_kernel_features + t) * A.ld,
+                  out.p + (f->n_kernel_cols + t) * out.ld);
+}
+
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out)
 {
     for (size_t b = 0; b < f->n_components; b++) {

@@ -86,6 +86,11 @@ void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out);
 
+// Whether L~ is square and lower triangular, as every map of the kind `lower` is; then out = L~^-T A (A is M x c) takes
+// sums over features back to columns.
+bool gp_features_invertible(const gp_features *f);
+void gp_features_back(const gp_features *f, gp_cmat A, gp_mat out);
+
 // How many times rounding in a sum over kernel columns grows when it is carried to features: max over features of k(x,
 // x) |T_j|^2.
 double gp_features_condition(const gp_features *f);

@@ -21,6 +21,8 @@ struct gp_pass {
     double max_loss;
     bool by_features; // this pass forms Phi
     bool begun;
+    bool keeps;  // the last pass was of the kind KEEP
+    size_t kept; // rows of it in the block
 
     // Of theta, made by begin:
     double ln_sigma, beta;
@@ -120,6 +122,11 @@ void gp_pass_free(gp_pass *pass)
     gp_free(pass);
 }
 
+static bool wants_gradient(gp_pass_kind kind)
+{
+    return kind == GP_PASS_GRADIENT || kind == GP_PASS_REST;
+}
+
 // ---- begin ------------------------------------------------------------------------------------------------
 
 static void set_q(gp_pass *p, const double *theta)
@@ -166,9 +173,11 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
         return gp_fail(err, ADVGP_ENUMERIC, "q(w) is not finite");
     advgp_status st = gp_interrupt_status(gp_features_set(pass->f, theta, err), "a pass", err);
     if (st != ADVGP_OK) return st;
-    pass->by_features = kind == GP_PASS_STATS || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
+    pass->by_features = !wants_gradient(kind) || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
     set_q(pass, theta);
-    if (kind != GP_PASS_STATS) set_weights(pass);
+    if (wants_gradient(kind)) set_weights(pass);
+    pass->keeps = kind == GP_PASS_KEEP;
+    pass->kept = 0;
     gp_mat_zero(pass->C);
     gp_mat_zero(pass->CL);
     memset(pass->c, 0, pass->f->n_cols * sizeof(double));
@@ -224,8 +233,18 @@ static void scale_rows(gp_pass *p, size_t B)
         }
 }
 
+// The block's share of K~^T W Phi and K~^T W y.
+static void add_columns(gp_pass *p, gp_cmat K, gp_cmat PhiY)
+{
+    const size_t M = p->f->M;
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, K, gp_cmat_part(PhiY, 0, 0, PhiY.rows, M), 1, p->CL);
+    for (size_t i = 0; i < K.rows; i++)
+        for (size_t j = 0; j < K.cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
+}
+
 // [Phi y] of a block and its share of the statistics. C squares the condition of K_mm and A = L~^T C L~ loses that many
-// digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more, and for the gradient another 2 M^2: K~^T W Phi.
+// digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more. The gradient's K~^T W Phi follows from A where
+// L~ can be undone (make_columns), and takes another 2 M^2 a row where it cannot.
 static gp_mat add_features(gp_pass *p, gp_cmat KY)
 {
     const gp_features *f = p->f;
@@ -235,35 +254,35 @@ static gp_mat add_features(gp_pass *p, gp_cmat KY)
     gp_features_right(f, K, Phi);
     for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
     gp_syrk_upper(gp_ro(PhiY), 1, gp_mat_of(p->C.p, M + 1, M + 1));
-    if (p->kind != GP_PASS_STATS) {
-        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, K, gp_ro(Phi), 1, p->CL);
-        for (size_t i = 0; i < B; i++)
-            for (size_t j = 0; j < f->n_cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
-    }
+    if (wants_gradient(p->kind) && !gp_features_invertible(f)) add_columns(p, K, gp_ro(PhiY));
     return PhiY;
+}
+
+// H^T [1 X] and the like of the block in the workspace; left is its [K~ y] or [Phi y].
+static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
+{
+    const gp_features *f = p->f;
+    gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
+    gp_cmat X1 = gp_cmat_part(gp_ro(p->X1), 0, 0, B, f->d + 1), Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, left, gp_cmat_part(gp_ro(p->weights), 0, 0, left.cols, G.cols), 0, G);
+    gp_features_times_slope(f, gp_cmat_part(gp_ro(p->KY), 0, 0, B, p->KY.cols), p->slope, G, h1); // H = G o K'
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols), X1, 1, p->HX);
+    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
 }
 
 static void add_block(gp_pass *p, size_t B, bool weighted)
 {
     const gp_features *f = p->f;
-    const bool gradient = p->kind != GP_PASS_STATS;
+    const bool gradient = wants_gradient(p->kind);
     gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
-    gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
-    gp_cmat Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
-
-    gp_features_columns(f, X1, KY, gradient ? p->slope : NULL);
+    gp_features_columns(f, X1, KY, gradient || p->kind == GP_PASS_KEEP ? p->slope : NULL);
     if (weighted) scale_rows(p, B);
     gp_mat left = KY;
     if (p->by_features)
         left = add_features(p, gp_ro(KY));
     else
         gp_syrk_upper(gp_ro(KY), 1, p->C);
-    if (!gradient) return;
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(left), gp_cmat_part(gp_ro(p->weights), 0, 0, left.cols, G.cols), 0, G);
-    gp_features_times_slope(f, gp_ro(KY), p->slope, G, h1); // H = G o K'
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols),
-            gp_cmat_part(gp_ro(X1), 0, 0, B, f->d + 1), 1, p->HX);
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
+    if (gradient) add_slopes(p, B, gp_ro(left));
 }
 
 // Which row is to blame; only looked for when something is.
@@ -298,7 +317,12 @@ advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err)
             pass->begun = false; // some rows are in the sums already: they are worth nothing now
             return blame_row(rows, err);
         }
+        if (B && pass->kept) {
+            pass->begun = pass->keeps = false;
+            return gp_fail(err, ADVGP_EINVAL, "pass: rows to be kept do not fit into a block of %zu", pass->block_rows);
+        }
         if (B) add_block(pass, B, rows.w != NULL);
+        if (pass->keeps && B) pass->kept = B;
     }
     return gp_interrupt_status(ADVGP_OK, "a pass", err);
 }
@@ -356,9 +380,19 @@ static void make_diagonal(gp_pass *p)
         p->diag[j] = gp_dot(M, p->stats.A.p + j * M, p->SE.p + j * M) - p->stats.b[j] * p->mu[j];
 }
 
+// K~^T W Phi and K~^T W y, where the pass summed over features and L~ can be undone.
+static void make_columns(gp_pass *p)
+{
+    const gp_features *f = p->f;
+    if (!p->by_features || !gp_features_invertible(f)) return;
+    gp_features_back(f, gp_ro(p->stats.A), p->CL);
+    gp_features_back(f, gp_cmat_of(p->stats.b, f->M, 1), gp_mat_of(p->c, f->n_cols, 1));
+}
+
 static void make_gradient(gp_pass *p, double sum_squares, double *grad)
 {
     const size_t M = p->layout.M;
+    make_columns(p);
     const double beta = p->beta;
     grad[0] = p->n - beta * sum_squares;
     const gp_feature_sums sums = {
@@ -401,7 +435,7 @@ static advgp_status check_finite(const gp_pass *p, double sum_g, const double *g
 advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error *err)
 {
     if (!pass || !pass->begun) return gp_fail(err, ADVGP_EINVAL, "pass: end before begin");
-    if (grad && pass->kind == GP_PASS_STATS)
+    if (grad && !wants_gradient(pass->kind))
         return gp_fail(err, ADVGP_EINVAL, "pass: a gradient was asked of a pass for statistics");
     pass->begun = false;
     make_stats(pass);
@@ -411,6 +445,27 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
     if (grad) make_gradient(pass, sum_squares, grad);
     if (sum_g) *sum_g = value;
     return gp_interrupt_status(check_finite(pass, value, grad, err), "a pass", err);
+}
+
+advgp_status gp_pass_kept_gradient(gp_pass *p, const double *theta, double *grad, advgp_error *err)
+{
+    if (!p || !theta || !grad || !p->keeps || p->begun)
+        return gp_fail(err, ADVGP_EINVAL, "pass: a gradient of kept rows, and none are");
+    const gp_features *f = p->f;
+    const size_t B = p->kept;
+    p->kind = GP_PASS_REST;
+    set_q(p, theta);
+    set_weights(p);
+    gp_mat_zero(p->HX);
+    gp_mat_zero(p->hxx);
+    gp_mat_zero(p->CL);
+    memset(p->c, 0, f->n_cols * sizeof(double));
+    gp_cmat PhiY = gp_cmat_part(gp_ro(p->PhiY), 0, 0, B, f->M + 1);
+    if (B && !gp_features_invertible(f)) add_columns(p, gp_cmat_part(gp_ro(p->KY), 0, 0, B, f->n_cols), PhiY);
+    if (B) add_slopes(p, B, PhiY);
+    make_diagonal(p);
+    make_gradient(p, squares(p), grad);
+    return check_finite(p, 0, grad, err);
 }
 
 advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_batch rows, double *sum_g,

@@ -40,7 +40,8 @@ void gp_pass_free(gp_pass *pass);
 typedef enum gp_pass_kind {
     GP_PASS_STATS,    // statistics only, to full precision: the finish pass
     GP_PASS_GRADIENT, // and everything for the gradient
-    GP_PASS_REST      // the same but for mu and U, whose gradients follow from the statistics
+    GP_PASS_REST,     // the same but for mu and U, whose gradients follow from the statistics
+    GP_PASS_KEEP      // statistics as by STATS, of rows that fit into one block and are kept for gp_pass_kept_gradient
 } gp_pass_kind;
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
@@ -54,6 +55,10 @@ advgp_status gp_pass_end(gp_pass *pass, double *sum_g, double *grad, advgp_error
 // begin, add, end over rows that are all in memory.
 advgp_status gp_pass_run(gp_pass *pass, const double *theta, gp_pass_kind kind, gp_batch rows, double *sum_g,
                          double *grad, advgp_error *err);
+
+// After a pass of the kind KEEP: the gradient that a REST pass over the same rows would give, without another look at
+// them. theta differs from that of the pass in q(w) at most.
+advgp_status gp_pass_kept_gradient(gp_pass *pass, const double *theta, double *grad, advgp_error *err);
 
 // A gradient by columns has a relative error of about cond(K_mm) * 1e-16 in A. Where that would exceed the given loss,
 // the pass forms Phi: twice the flops, no loss. Steps on mini-batches need no more than 1e-8 (their own noise is 1e-2);

@@ -6,6 +6,27 @@
 // digits.
 static const double tolerance = 1e-10;
 
+// Rows that are kept give the gradient at another q(w) without being looked at again.
+static void compare_kept(const problem *p, const double *expected)
+{
+    advgp_error err = {0};
+    engine e = engine_new(p, p->n);
+    double *theta = doubles(p->layout.size), *rest = doubles(p->layout.n_rest);
+    memcpy(theta, p->theta, p->layout.n_rest * sizeof *theta);
+    gp_theta_start_q(p->layout, theta);
+    CHECK_OK(gp_pass_run(e.pass, theta, GP_PASS_KEEP, p->rows, NULL, NULL, &err), p->label);
+    CHECK_OK(gp_pass_kept_gradient(e.pass, p->theta, rest, &err), p->label);
+    CHECK_ARRAY(p->layout.n_rest, expected, rest, tolerance, p->label);
+    engine_free(e);
+    if (p->n > 1 && !p->w) {
+        e = engine_new(p, p->n - 1);
+        CHECK_FAILS(ADVGP_EINVAL, gp_pass_run(e.pass, theta, GP_PASS_KEEP, p->rows, NULL, NULL, &err), p->label);
+        CHECK_FAILS(ADVGP_EINVAL, gp_pass_kept_gradient(e.pass, p->theta, rest, &err), p->label);
+        engine_free(e);
+    }
+    free(theta), free(rest);
+}
+
 // loss 0 always forms Phi, an infinite one never does; both ways must give the same.
 static void compare_by(const problem *p, size_t block_rows, size_t piece, double loss)
 {
@@ -20,6 +41,7 @@ static void compare_by(const problem *p, size_t block_rows, size_t piece, double
     CHECK_OK(gp_pass_run(e.pass, p->theta, GP_PASS_REST, p->rows, &again, rest, &err), p->label);
     CHECK_BITS(p->layout.n_rest, grad, rest, p->label);
     free(rest);
+    compare_kept(p, grad);
     CHECK_OK(gp_pass_begin(e.pass, p->theta, GP_PASS_GRADIENT, &err), p->label);
     for (size_t first = 0; first < p->n; first += piece)
         CHECK_OK(gp_pass_add(e.pass, gp_batch_part(p->rows, first, p->n - first < piece ? p->n - first : piece), &err),

@@ -1,4 +1,5 @@
-// local_fit.c: one cell: the bound with q(w) at its optimum, and its gradient, by two passes over the rows.
+// local_fit.c: one cell: the bound with q(w) at its optimum, and its gradient, by one pass over the rows, which are
+// kept meanwhile; a cell of very many rows is looked at twice.
 #include "train/local_fit.h"
 #include "base/alloc.h"
 #include "linalg/interrupt.h"
@@ -7,8 +8,11 @@
 
 #include <string.h>
 
+enum { KEPT_ROWS_MAX = 4096 }; // their columns and features take 10 MB at m = 100
+
 typedef struct local_fit {
     gp_batch rows;
+    bool kept;
     gp_features *f;
     gp_pass *pass;
     gp_qw *qw;
@@ -22,11 +26,13 @@ static advgp_status bound(void *ctx, const double *x, size_t n, double *value, d
     local_fit *l = ctx;
     if (gp_interrupted()) return gp_interrupt_status(ADVGP_OK, "the fit of a cell", err);
     memcpy(l->theta, x, n * sizeof *x);
-    advgp_status st = gp_pass_run(l->pass, l->theta, GP_PASS_STATS, l->rows, NULL, NULL, err);
+    advgp_status st = gp_pass_run(l->pass, l->theta, l->kept ? GP_PASS_KEEP : GP_PASS_STATS, l->rows, NULL, NULL, err);
     if (st == ADVGP_OK)
         st = gp_qw_optimal(l->qw, gp_pass_stats(l->pass), l->theta[0], l->theta + l->layout.n_rest,
                            l->theta + l->layout.U, value, err);
-    if (st == ADVGP_OK) st = gp_pass_run(l->pass, l->theta, GP_PASS_REST, l->rows, NULL, l->gradient, err);
+    if (st != ADVGP_OK) return st;
+    st = l->kept ? gp_pass_kept_gradient(l->pass, l->theta, l->gradient, err)
+                 : gp_pass_run(l->pass, l->theta, GP_PASS_REST, l->rows, NULL, l->gradient, err);
     if (st != ADVGP_OK) return st;
     *value /= l->n_rows;
     for (size_t i = 0; i < n; i++) gradient[i] = l->gradient[i] / l->n_rows;
@@ -36,7 +42,8 @@ static advgp_status bound(void *ctx, const double *x, size_t n, double *value, d
 static advgp_status prepare(local_fit *l, const gp_cells *cells, size_t cell, advgp_error *err)
 {
     advgp_status st = gp_cells_features(cells, cell, &l->f, err);
-    if (st == ADVGP_OK) st = gp_pass_new(l->f, 0, &l->pass, err);
+    l->kept = l->rows.X.rows <= KEPT_ROWS_MAX;
+    if (st == ADVGP_OK) st = gp_pass_new(l->f, l->kept ? l->rows.X.rows : 0, &l->pass, err);
     if (st == ADVGP_OK) st = gp_qw_new(l->f->M, &l->qw, err);
     if (st != ADVGP_OK) return st;
     l->layout = gp_theta_layout_of(l->f);

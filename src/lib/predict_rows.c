@@ -1,5 +1,5 @@
-// predict.c: advgp_predict_*: rows whose columns are known by place. No lock, no memory: a block of rows at a time goes
-// through the workspace.
+// predict_rows.c: advgp_predict_*: rows whose columns are known by place. No lock, no memory: a block of rows at a time
+// goes through the workspace.
 #include "base/alloc.h"
 #include "data/encode_row.h"
 #include "lib/handles.h"

@@ -1,4 +1,4 @@
-// train.c: advgp_train: a training whose rows may lie in memory and whose model is handed over.
+// train_data.c: advgp_train: a training whose rows may lie in memory and whose model is handed over.
 #include "api/whole_training.h"
 #include "lib/handles.h"
 #include "linalg/blas.h"

@@ -1,4 +1,4 @@
-// answer.c: predictions of whole tables, and how good a model is on one whose target is known.
+// predict_data.c: predictions of whole tables, and how good a model is on one whose target is known.
 #include "api/answer.h"
 #include "api/answer_columns.h"
 #include "api/evaluate.h"
