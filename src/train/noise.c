@@ -107,12 +107,12 @@ static advgp_status shards_of(const sample *s, bool weighted, uint64_t seed, gp_
 static advgp_status train_scale(const gp_model *model, const gp_shards *shards, const gp_train_options *options,
                                 size_t workers, gp_model **out, advgp_error *err)
 {
-    const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH;
+    const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH; // parameters that so many rows can tell
     const gp_train_options o = {.m = few < INDUCING ? few : INDUCING,
                                 .components = 1,
                                 .kernel = options->kernel,
                                 .map = &gp_map_cholesky,
-                                .trend = GP_TREND_LINEAR,
+                                .trend = model->spec.d + GP_SCALE_INPUTS <= few ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
                                 .steps = STEPS,
                                 .batch = BATCH,
                                 .seed = options->seed,
@@ -304,6 +304,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     const bool held_out = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
                           gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
     if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
+    if (o->noise == GP_NOISE_AUTO && result->interrupted) return ADVGP_OK; // somebody waits for the model so far
     if (o->noise == GP_NOISE_AUTO && !held_out && gp_shards_rows(rows, GP_TRAIN) < LEFT_OUT_MIN) return ADVGP_OK;
     advgp_error why = {0};
     advgp_status st = fit(model, reader, o, result->workers, held_out, &why);

@@ -174,6 +174,26 @@ static void what_cannot_vary_is_told(void **state)
     free_table();
 }
 
+// Whoever has interrupted a training waits for its model, and not for another one.
+static void an_interrupted_training_fits_no_noise(void **state)
+{
+    (void)state;
+    make_table(1200, 4, "0.2");
+    advgp_error err;
+    gp_reader reader;
+    gp_train_result result;
+    gp_model *model = train(GP_NOISE_CONSTANT, &result);
+    must(gp_reader_new(t.shards, 512, &reader, &err), &err);
+    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = GP_NOISE_AUTO, .seed = 1};
+    result.interrupted = true;
+    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
+    assert_null(model->noise);
+    assert_null(json_object_get(model->record, "crps_varying_noise")); // not even tried
+    gp_model_free(model);
+    gp_reader_fini(&reader);
+    free_table();
+}
+
 static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
 {
     (void)state;
@@ -213,6 +233,7 @@ static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupted_training_fits_no_noise),
         cmocka_unit_test(a_known_scale_is_found),
         cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
         cmocka_unit_test(auto_takes_it_without_held_out_rows),
