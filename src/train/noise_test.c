@@ -174,37 +174,38 @@ static void what_cannot_vary_is_told(void **state)
     free_table();
 }
 
-// Whoever has interrupted a training waits for its model, and not for another one.
-static void an_interrupted_training_fits_no_noise(void **state)
+// A small model of one noise, to which a scale is fitted afterwards.
+static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
 {
-    (void)state;
     make_table(1200, 4, "0.2");
     advgp_error err;
     gp_reader reader;
     gp_train_result result;
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
-    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = GP_NOISE_AUTO, .seed = 1};
-    result.interrupted = true;
+    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
+    result.interrupted = interrupted;
     must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
+    gp_reader_fini(&reader);
+    return model;
+}
+
+// Whoever has interrupted a training waits for its model, and not for another one.
+static void an_interrupted_training_fits_no_noise(void **state)
+{
+    (void)state;
+    gp_model *model = fit_afterwards(GP_NOISE_AUTO, true);
     assert_null(model->noise);
     assert_null(json_object_get(model->record, "crps_varying_noise")); // not even tried
     gp_model_free(model);
-    gp_reader_fini(&reader);
     free_table();
 }
 
 static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
 {
     (void)state;
-    make_table(1200, 4, "0.2");
     advgp_error err;
-    gp_reader reader;
-    gp_train_result result;
-    gp_model *model = train(GP_NOISE_CONSTANT, &result);
-    must(gp_reader_new(t.shards, 512, &reader, &err), &err);
-    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = GP_NOISE_VARYING, .seed = 1};
-    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
+    gp_model *model = fit_afterwards(GP_NOISE_VARYING, false);
     assert_non_null(model->noise);
     // One sigma for every row, written as a scale model: the numbers of constant noise.
     gp_predictor *plain = NULL, *same = NULL;
@@ -226,7 +227,6 @@ static void one_sigma_as_a_scale_model_is_constant_noise(void **state)
     gp_predictor_free(plain);
     gp_predictor_free(same);
     gp_model_free(model);
-    gp_reader_fini(&reader);
     free_table();
 }
 
