@@ -147,9 +147,9 @@ static json_t *cells_json(const view *v)
         for (size_t k = 0; k < c->shape.d; k++)
             json_array_append_new(centre,
                                   gp_json_real(gp_schema_input(v->model->schema, k, c->centres[i * c->shape.d + k])));
-        json_array_append_new(list,
-                              json_pack("{s:I, s:f, s:o, s:o}", "inducing", (json_int_t)c->m[i], "rows", c->rows[i],
-                                        "amplitude", gp_json_real(cells_amplitude(v, i)), "centre", centre));
+        json_array_append_new(list, json_pack("{s:I, s:I, s:f, s:o, s:o}", "cell", (json_int_t)i + 1, "inducing",
+                                              (json_int_t)c->m[i], "rows", c->rows[i], "amplitude",
+                                              gp_json_real(cells_amplitude(v, i)), "centre", centre));
     }
     for (size_t k = 0; k < c->shape.d; k++)
         json_object_set_new(lengths, v->model->schema->x_names[k], gp_json_real(cells_length(v, k)));
