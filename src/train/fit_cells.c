@@ -26,7 +26,7 @@ enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, CELL_ROWS_MIN = 100 };
 // process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). A few
 // cells begin at the global length-scales, far from their own, and teach the others where to begin: 8 iterations are
 // then as good as 20.
-enum { FEW_ROWS = 1000, FEW_INDUCING = 200, EVIDENCE_ROWS = 400 };
+enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_ROWS = 400 };
 enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 8 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
@@ -183,6 +183,12 @@ static bool has_few_rows(const fitting *f, size_t n_cells)
     return f->t->n_train / n_cells < FEW_ROWS;
 }
 
+static size_t few_inducing(size_t n_cells)
+{
+    const size_t each = FEW_INDUCING_ALL / n_cells;
+    return each < 1 ? 1 : each < FEW_INDUCING ? each : FEW_INDUCING;
+}
+
 static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
 {
     const gp_learner *l = f->t->learner;
@@ -192,8 +198,8 @@ static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
     advgp_status st = centres && m ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
     if (st == ADVGP_OK) st = choose_centres(f, &n, centres, err);
     for (size_t c = 0; st == ADVGP_OK && c < n; c++) {
-        const size_t rows = f->first[c + 1] - f->first[c], most = has_few_rows(f, n) ? FEW_INDUCING : INDUCING;
-        const size_t some = has_few_rows(f, n) ? 2 * rows / 3 : rows / 2;
+        const size_t rows = f->first[c + 1] - f->first[c], some = has_few_rows(f, n) ? 2 * rows / 3 : rows / 2;
+        const size_t most = has_few_rows(f, n) ? few_inducing(n) : INDUCING;
         m[c] = some < 1 ? 1 : some < most ? some : most;
     }
     const gp_cells_shape shape = {.n = n, .d = d, .M_g = l->layout.M, .kernel = f->t->options->kernel, .m = m};
