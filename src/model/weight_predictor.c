@@ -40,7 +40,8 @@ static void plan_block(const gp_predictor *self, size_t B, gp_arena *arena, gp_m
 {
     const gp_features *f = of(self)->f;
     views[X1] = gp_mat_of(gp_arena_doubles(arena, B * (f->d + 2)), B, f->d + 2);
-    views[COLUMNS] = gp_mat_of(gp_arena_doubles(arena, B * f->n_cols), B, f->n_cols);
+    const size_t row = gp_features_row(f);
+    views[COLUMNS] = (gp_mat){gp_arena_doubles(arena, B * row), B, f->n_cols, row};
     views[PHI] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
     views[V] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
 }
