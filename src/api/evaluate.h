@@ -10,6 +10,8 @@
 typedef struct gp_evaluation {
     gp_assessment all;
     gp_groups groups; // by the column of `by`, if there is one
+    gp_group *cells;  // [n_cells]: by the cell of the model that a row lies in; values are NULL
+    size_t n_cells;
 } gp_evaluation;
 
 // By the options of `evaluate`: which rows, unless a table is given, which is borrowed; beside it the mean and linear

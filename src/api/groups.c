@@ -57,6 +57,17 @@ static advgp_status find(gp_groups *g, gp_text value, gp_group **out, advgp_erro
     return ADVGP_OK;
 }
 
+void gp_group_add(gp_group *group, double w, const gp_row_figures *f)
+{
+    group->rows++;
+    group->n += w;
+    group->squares += w * f->error * f->error;
+    group->crps += w * f->crps;
+    group->winkler += w * f->winkler;
+    group->width += w * f->width;
+    group->inside += w * f->inside;
+}
+
 advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t row, double w, const gp_row_figures *f,
                            advgp_error *err)
 {
@@ -72,15 +83,8 @@ advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t row, doub
     }
     gp_group *group = &g->missing;
     const advgp_status st = value.p ? find(g, value, &group, err) : ADVGP_OK;
-    if (st != ADVGP_OK) return st;
-    group->rows++;
-    group->n += w;
-    group->squares += w * f->error * f->error;
-    group->crps += w * f->crps;
-    group->winkler += w * f->winkler;
-    group->width += w * f->width;
-    group->inside += w * f->inside;
-    return ADVGP_OK;
+    if (st == ADVGP_OK) gp_group_add(group, w, f);
+    return st;
 }
 
 static int larger_first(const void *a, const void *b)

@@ -10,6 +10,7 @@ typedef struct gp_group {
     size_t rows;
     double n, squares, crps, winkler, width, inside; // sums over rows, weighted; of the interval at gp_judged_level
 } gp_group;
+void gp_group_add(gp_group *group, double w, const gp_row_figures *figures); // a row
 
 typedef struct gp_groups {
     char *column; // NULL: none, and nothing is counted

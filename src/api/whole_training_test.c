@@ -145,6 +145,30 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     gp_options_free(replay);
 }
 
+static void an_exact_process_knows_the_line_of_its_rows(void **state)
+{
+    (void)state;
+    seen s = {0};
+    const char *const operands[] = {table}, *const both[] = {in_folder("exact.safetensors"), test};
+    const char *const pairs[][2] = {
+        {"target", "y"}, {"method", "exact"}, {"output", "exact.safetensors"}, {"test", "test.csv"}, {NULL, NULL}};
+    const char *const none[][2] = {{NULL, NULL}};
+    gp_options *train = options_of("train", operands, 1, pairs), *evaluate = options_of("evaluate", both, 2, none);
+    const gp_training_events events = {.ctx = &s, .made = on_made};
+    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .events = &events}, NULL, err));
+    gp_model *model = NULL;
+    gp_evaluation e;
+    ASSERT_OK(gp_model_load(both[0], &model, err));
+    ASSERT_OK(gp_evaluate(model, evaluate, NULL, NULL, &e, err));
+    const double of_training = s.result.assessment.baseline_linear;
+    if (!(fabs(e.all.baseline_linear - of_training) < 1e-6 * of_training))
+        fail_msg("linear regression: %.9g by its rows, %.9g by the model", of_training, e.all.baseline_linear);
+    gp_evaluation_fini(&e);
+    gp_model_free(model);
+    gp_options_free(train);
+    gp_options_free(evaluate);
+}
+
 static void a_host_that_stops_gets_a_model_and_the_way_on(void **state)
 {
     (void)state;
@@ -195,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_caller_trains_replays_and_evaluates),
+        cmocka_unit_test(an_exact_process_knows_the_line_of_its_rows),
         cmocka_unit_test(a_host_that_stops_gets_a_model_and_the_way_on),
         cmocka_unit_test(a_comparison_has_a_row_for_each_method),
     };

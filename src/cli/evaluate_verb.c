@@ -5,6 +5,7 @@
 #include "linalg/blas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void add_number(gp_buffer *out, int width, double value)
@@ -58,6 +59,31 @@ static void add_groups(gp_buffer *out, const gp_groups *groups)
     if (shown < groups->n) gp_buffer_add(out, "and %zu further values: --json has all\n", groups->n - shown);
 }
 
+enum { CELLS_SHOWN = 5, CELL_ROWS_MIN = 10 }; // fewer rows say nothing about a cell
+
+// The cells in which the model is worst, of those with rows enough.
+static void add_cells(gp_buffer *out, const gp_evaluation *e)
+{
+    size_t worst[CELLS_SHOWN] = {0}, n = 0, judged = 0;
+    for (size_t i = 0; i < e->n_cells; i++) {
+        const gp_group *g = &e->cells[i];
+        if (g->rows < CELL_ROWS_MIN || !(g->n > 0)) continue;
+        judged++;
+        size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN; // insertion, the worst first
+        for (; at && e->cells[worst[at - 1]].squares / e->cells[worst[at - 1]].n < g->squares / g->n; at--)
+            if (at < CELLS_SHOWN) worst[at] = worst[at - 1];
+        if (at < CELLS_SHOWN) worst[at] = i;
+    }
+    if (!judged) return;
+    gp_buffer_add(out, "\nthe worst of %zu cells with %d rows and more\n%*s %9s %11s %11s %11s %11s %11s\n", judged,
+                  CELL_ROWS_MIN, VALUE_WIDTH, "", "rows", "RMSE", "CRPS", "Winkler", "inside", "mean width");
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "cell %zu", worst[i] + 1);
+        add_group(out, &e->cells[worst[i]], name);
+    }
+}
+
 static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer *out)
 {
     gp_buffer_add(out, "%zu rows of '%s'\n\n", a->n_scored, model->schema->target);
@@ -102,6 +128,7 @@ static advgp_status show(const gp_options *options, const gp_model *model, const
     gp_buffer text = {0};
     result_text(model, &e->all, &text);
     if (e->groups.column) add_groups(&text, &e->groups);
+    if (e->n_cells) add_cells(&text, e);
     return gp_cli_print_take(&text, err);
 }
 

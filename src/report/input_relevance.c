@@ -1,24 +1,9 @@
 // input_relevance.c: see input_relevance.h.
 #include "report/input_relevance.h"
 #include "base/alloc.h"
-#include "kernel/kernel.h"
-#include "store/form.h"
+#include "score/relevance.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-static double square_of(const gp_model *model, size_t k)
-{
-    const double trend = model->form->slope(model, k);
-    double sum = trend * trend;
-    for (size_t b = 0; b < model->form->n_kernels(model); b++) {
-        const gp_kernel_view c = model->form->kernel(model, b);
-        double at_zero = 0, slope = 0;
-        gp_kernel_named(c.kernel)->eval(gp_mat_of(&at_zero, 1, 1), c.a0sq, &slope);
-        sum += -2 * slope * exp(c.ln_eta[k]);
-    }
-    return sum;
-}
 
 // By insertion, so that equals stay in their order.
 static void sort(size_t n, const double *value, size_t *order)
@@ -33,21 +18,19 @@ static void sort(size_t n, const double *value, size_t *order)
 advgp_status gp_input_relevance_init(gp_input_relevance *r, const gp_model *model, advgp_error *err)
 {
     const gp_schema *s = model->schema;
-    *r = (gp_input_relevance){.n_columns = s->d, .n_inputs = s->n_inputs};
+    *r = (gp_input_relevance){.n_inputs = s->n_inputs};
     r->column = gp_alloc(s->d, sizeof *r->column);
     r->input = gp_alloc(s->n_inputs, sizeof *r->input);
-    r->column_order = gp_alloc(s->d, sizeof *r->column_order);
     r->input_order = gp_alloc(s->n_inputs, sizeof *r->input_order);
-    if (!r->column || !r->input || !r->column_order || !r->input_order)
+    if (!r->column || !r->input || !r->input_order)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the relevance of %zu columns", s->d);
-    for (size_t k = 0; k < s->d; k++) r->column[k] = sqrt(square_of(model, k));
+    gp_relevance(model, r->column, NULL);
     for (size_t i = 0; i < s->n_inputs; i++) {
         double sum = 0;
         for (size_t k = s->inputs[i].first; k < s->inputs[i].first + s->inputs[i].n_encoded; k++)
             sum += r->column[k] * r->column[k];
         r->input[i] = sqrt(sum);
     }
-    sort(s->d, r->column, r->column_order);
     sort(s->n_inputs, r->input, r->input_order);
     return ADVGP_OK;
 }
@@ -56,7 +39,6 @@ void gp_input_relevance_fini(gp_input_relevance *r)
 {
     gp_free(r->column);
     gp_free(r->input);
-    gp_free(r->column_order);
     gp_free(r->input_order);
     *r = (gp_input_relevance){0};
 }

@@ -1,15 +1,12 @@
-// input_relevance.h: how much a model looks at each column: how steep its function is along it, as a standard
-// deviation, both standardised: the trend's slope and the kernels' prior slopes, whose variance is -2 a0^2 kappa'(0)
-// eta.
+// input_relevance.h: how much a model looks at each column of the table (score/relevance.h has the encoded ones).
 #pragma once
 #include "store/modelfile.h"
 
 typedef struct gp_input_relevance {
-    size_t n_columns, n_inputs;
-    double *column;       // [n_columns]: of an encoded column
-    double *input;        // [n_inputs]: of a column of the table, the squares of its encoded columns added up
-    size_t *column_order; // [n_columns], [n_inputs]: the most relevant first, equals in the order of the table
-    size_t *input_order;
+    size_t n_inputs;
+    double *column;      // [d]: of an encoded column
+    double *input;       // [n_inputs]: of a column of the table, the squares of its encoded columns added up
+    size_t *input_order; // [n_inputs]: the most relevant first, equals in the order of the table
 } gp_input_relevance;
 
 // On failure, too, fini is due.

@@ -194,6 +194,15 @@ static advgp_status write_effects(const gp_report *r, const gp_predictor *predic
 
 // ---- two together ---------------------------------------------------------------------------------------------------
 
+// The order of categories; null of values.
+static json_t *levels_of(const gp_input *in, const gp_axis *axis)
+{
+    if (axis->step > 0) return json_null();
+    json_t *list = json_array();
+    for (size_t i = 0; i < axis->n; i++) json_array_append_new(list, gp_axis_value(in, axis->value[i]));
+    return list;
+}
+
 static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *out)
 {
     const gp_input *in[2] = {&r->model->schema->inputs[s->axis[0].input], &r->model->schema->inputs[s->axis[1].input]};
@@ -239,11 +248,12 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
                     .label = label.p ? label.p : "",
                     .data = data,
                     .parameters = json_pack(
-                        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o}", "xname",
+                        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "xname",
                         gp_json_text(in[0]->name), "yname", gp_json_text(in[1]->name), "xtype", gp_axis_type(in[0]),
                         "ytype", gp_axis_type(in[1]), "xscale", gp_axis_scale(in[0]), "yscale", gp_axis_scale(in[1]),
                         "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : json_null(), "y2",
                         steps[1] ? json_pack("{s:s}", "field", "y2") : json_null(), "fill", fill, "stroke", stroke,
+                        "xsort", levels_of(in[0], &s->axis[0]), "ysort", levels_of(in[1], &s->axis[1]), "height", 320,
                         "xangle", steps[0] ? 0 : -40, "tooltip",
                         json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:o, s:s}]", "field", "x", "title",
                                   gp_json_text(in[0]->name), "field", "y", "title", gp_json_text(in[1]->name), "field",

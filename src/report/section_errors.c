@@ -241,6 +241,13 @@ static json_t *name_of_cell(const side *s, size_t k)
     return name;
 }
 
+static json_t *names_of(const side *s, bool largest_first)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; k < s->n; k++) json_array_append_new(list, name_of_cell(s, largest_first ? s->n - 1 - k : k));
+    return list;
+}
+
 static void write_cells(const gp_report *r, double *room, gp_buffer *out)
 {
     const gp_findings *f = r->findings;
@@ -292,21 +299,22 @@ static void write_cells(const gp_report *r, double *room, gp_buffer *out)
     json_t *fill = gp_section_ramp("RMSE", lo, hi), *stroke = json_deep_copy(fill);
     json_object_set_new(stroke, "legend", json_null());
     gp_html_figure_take(
-        out, (gp_figure){.id = "fig-cells",
-                         .chart = "surface",
-                         .title = "Errors by the two most relevant columns",
-                         .label = label.p ? label.p : "",
-                         .data = json_pack("{s:{s:o, s:o, s:o, s:o, s:o}, s:{s:[], s:[]}}", "main", "x", xs, "y", ys,
-                                           "value", value, "bias", bias, "rows", rows, "points", "x", "y"),
-                         .parameters = json_pack(
-                             "{s:o, s:o, s:s, s:s, s:n, s:n, s:n, s:n, s:o, s:o, s:i, s:o}", "xname",
-                             gp_json_text(a.input->name), "yname", gp_json_text(b.input->name), "xtype", "nominal",
-                             "ytype", "nominal", "xscale", "yscale", "x2", "y2", "fill", fill, "stroke", stroke,
-                             "xangle", -30, "tooltip",
-                             json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s}]", "field",
-                                       "x", "title", gp_json_text(a.input->name), "field", "y", "title",
-                                       gp_json_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
-                                       "field", "bias", "title", "mean error", "format", ".4~g", "field", "rows"))});
+        out,
+        (gp_figure){.id = "fig-cells",
+                    .chart = "surface",
+                    .title = "Errors by the two most relevant columns",
+                    .label = label.p ? label.p : "",
+                    .data = json_pack("{s:{s:o, s:o, s:o, s:o, s:o}, s:{s:[], s:[]}}", "main", "x", xs, "y", ys,
+                                      "value", value, "bias", bias, "rows", rows, "points", "x", "y"),
+                    .parameters = json_pack(
+                        "{s:o, s:o, s:s, s:s, s:n, s:n, s:n, s:n, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "xname",
+                        gp_json_text(a.input->name), "yname", gp_json_text(b.input->name), "xtype", "nominal", "ytype",
+                        "nominal", "xscale", "yscale", "x2", "y2", "xsort", names_of(&a, false), "ysort",
+                        names_of(&b, true), "fill", fill, "stroke", stroke, "height", 240, "xangle", -30, "tooltip",
+                        json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s}]", "field", "x",
+                                  "title", gp_json_text(a.input->name), "field", "y", "title",
+                                  gp_json_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
+                                  "field", "bias", "title", "mean error", "format", ".4~g", "field", "rows"))});
     gp_buffer columns = {0};
     for (const char *p = a.input->name; *p; p++) gp_buffer_bytes(&columns, *p == '|' ? "/" : p, 1);
     gp_buffer_add(&columns, "|");
@@ -357,7 +365,7 @@ static void write_worst(const gp_report *r, gp_buffer *out)
         gp_html_cell_number(out, row->mean);
         gp_html_cell_number(out, residual(row));
         gp_html_cell_number(out, round(10 * row->score) / 10);
-        gp_buffer_add(out, "<td>%s to %s</td>", gp_number_of(row->lo).p, gp_number_of(row->hi).p);
+        gp_buffer_add(out, "<td class=\"interval\">%s to %s</td>", gp_number_of(row->lo).p, gp_number_of(row->hi).p);
         for (size_t k = 0; k < n; k++) {
             const gp_input *in = &s->inputs[r->relevance->input_order[k]];
             gp_buffer value = {0};

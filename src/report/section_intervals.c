@@ -28,14 +28,13 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
             if (a->by_prediction[k].coverage < a->by_prediction[least].coverage) least = k;
             if (a->by_prediction[k].coverage > a->by_prediction[most].coverage) most = k;
         }
-        const double low = a->by_prediction[least].coverage;
-        gp_buffer_add(out,
-                      " From the smallest to the largest predictions that goes from %s to %s in a tenth of the "
-                      "rows%s.",
-                      gp_percent_of(low).p, gp_percent_of(a->by_prediction[most].coverage).p,
-                      low < gp_judged_level - 0.02 - two_errors(gp_judged_level, a->by_prediction[least].rows)
-                          ? ": there the interval of a single prediction can be off"
-                          : ", which is what chance does");
+        const gp_tenth *low = &a->by_prediction[least];
+        const bool chance = low->coverage >= gp_judged_level - 0.02 - two_errors(gp_judged_level, low->rows);
+        gp_buffer_add(out, " In a tenth of the rows, by the size of the prediction, it is between %s and %s%s.",
+                      gp_percent_of(low->coverage).p, gp_percent_of(a->by_prediction[most].coverage).p,
+                      !chance ? ": intervals there promise too much"
+                      : good  ? ", which is what chance does"
+                              : "");
     }
     gp_buffer_add(out, "</p>\n");
 }
@@ -190,9 +189,13 @@ static void write_tenths(const gp_tenth *tenths, bool widths, const char *id, co
 
 static void write_calibration(const gp_model *m, gp_buffer *out)
 {
+    const json_t *held_out = json_object_get(m->record, "held_out");
     if (m->calibration)
-        gp_buffer_add(out, "<p class=\"note\">The intervals were calibrated on %s rows that the fit had not seen",
-                      gp_count_of(m->n_calibration).p);
+        gp_buffer_add(out, "<p class=\"note\">The intervals were calibrated on %s rows%s",
+                      gp_count_of(m->n_calibration).p,
+                      json_is_true(held_out)    ? " that the fit had not seen"
+                      : json_is_false(held_out) ? ", each left out of the fit in turn"
+                                                : "");
     else
         gp_buffer_add(out, "<p class=\"note\">The model is not calibrated: its intervals are Gaussian");
     gp_buffer_add(out, m->noise ? ", and the noise depends on the row.</p>\n" : "; one noise serves all rows.</p>\n");

@@ -4,6 +4,7 @@
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "linalg/interrupt.h"
+#include "store/form.h"
 
 #include <float.h>
 #include <math.h>
@@ -299,9 +300,59 @@ static bool solve_statistics(const gp_model *m, double *A, double *R, gp_linear 
     return true;
 }
 
+// An exact process keeps its rows, and of the targets alpha = K^-1 y: so y = K alpha, the mean at the rows and the
+// share of the noise. (Where the covariance needed jitter its share is left out: a millionth of the noise's.)
+static advgp_status targets_of_exact(const gp_model *m, double *y, advgp_error *err)
+{
+    const double noise = exp(2 * m->theta[0]);
+    gp_predictor *predictor = NULL;
+    gp_predict_work *work = NULL;
+    advgp_status st = m->form->predictor(m, &predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &work, err);
+    if (st == ADVGP_OK) st = gp_predict(predictor, work, m->exact.X, y, NULL, NULL, err);
+    for (size_t i = 0; st == ADVGP_OK && i < m->exact.X.rows; i++)
+        y[i] += noise * m->alpha[i] / (m->w_train ? m->w_train[i] : 1);
+    gp_predict_work_free(work);
+    gp_predictor_free(predictor);
+    return st;
+}
+
+static advgp_status line_of_exact(const gp_model *m, gp_linear *out, advgp_error *err)
+{
+    const size_t n = m->exact.X.rows, d = m->spec.d;
+    double *y = gp_alloc(2 * n, sizeof *y), *w = y + n;
+    unsigned char *part = gp_alloc(n, 1); // zero: GP_TRAIN
+    gp_memory_builder *builder = NULL;
+    gp_shards *shards = NULL;
+    gp_reader reader = {0};
+    advgp_status st = y && part ? ADVGP_OK : no_memory(d + 1, err);
+    if (st == ADVGP_OK) st = targets_of_exact(m, y, err);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) w[i] = m->w_train ? m->w_train[i] : 1;
+    const gp_rows rows = {.n = n, .d = d, .X = m->x_train, .y = y, .w = w, .part = part};
+    if (st == ADVGP_OK) st = gp_memory_builder_new(d, 1, m->w_train != NULL, true, 0, &builder, err);
+    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
+    if (st == ADVGP_OK)
+        shards = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    if (st == ADVGP_OK) st = gp_reader_new(shards, CHUNK, &reader, err);
+    if (st == ADVGP_OK) st = gp_linear_line(&reader, false, out, err);
+    gp_reader_fini(&reader);
+    gp_shards_free(shards);
+    gp_free(y);
+    gp_free(part);
+    return st;
+}
+
 advgp_status gp_linear_of_model(const gp_model *m, gp_linear *out, bool *found, advgp_error *err)
 {
     const size_t p = m->spec.d + 1;
+    if (m->x_train) {
+        *out = (gp_linear){0};
+        const advgp_status st = line_of_exact(m, out, err);
+        *found = st == ADVGP_OK;
+        return st == ADVGP_ENUMERIC ? ADVGP_OK : st;
+    }
     *out = (gp_linear){.p = p, .yy = m->stats.yy, .n = m->stats.n};
     *found = false;
     if (m->spec.trend != GP_TREND_LINEAR || m->layout.M < p || !(m->stats.n > 0)) return ADVGP_OK;

@@ -26,8 +26,8 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
 // the cube of rows or columns, whichever are fewer.
 advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, advgp_error *err);
 double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
-// The line of a model's training rows, from its statistics: p, coef, yy, n and variance. Not found where it has none of
-// a linear trend.
+// The line of a model's training rows: p, coef, yy, n and variance; from its statistics, or from the rows that an exact
+// process keeps. Not found where it has neither a linear trend nor rows.
 advgp_status gp_linear_of_model(const gp_model *model, gp_linear *out, bool *found, advgp_error *err);
 void gp_linear_fini(gp_linear *fit);
 double gp_linear_predict(const gp_linear *fit, const double *x);
