@@ -137,10 +137,10 @@ static json_t *workers_json(const gp_train_eval *e)
 
 json_t *gp_record_eval(const gp_train_eval *e)
 {
-    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                     "version", (json_int_t)e->version, "neg_elbo", "neg_elbo_per_row",
-                     gp_json_real(e->neg_elbo_per_row), "rmse", gp_json_real(e->rmse), "mnlp", gp_json_real(e->mnlp),
-                     "workers", workers_json(e));
+    return json_pack("{s:f, s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o, s:o}", "time", e->wall, "step_seconds",
+                     e->run_seconds, "cpu", e->cpu, "rows", e->rows, "version", (json_int_t)e->version, "neg_elbo",
+                     "neg_elbo_per_row", gp_json_real(e->neg_elbo_per_row), "rmse", gp_json_real(e->rmse), "mnlp",
+                     gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
 // ---- how it ended ---------------------------------------------------------------------------------------------------

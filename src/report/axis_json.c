@@ -1,6 +1,7 @@
 // axis_json.c: see axis_json.h.
 #include "report/axis_json.h"
 #include "report/decode.h"
+#include "report/html.h"
 #include "store/runlog.h"
 
 json_t *gp_axis_value(const gp_input *input, double value)
@@ -9,7 +10,7 @@ json_t *gp_axis_value(const gp_input *input, double value)
     if (!gp_input_is_discrete(input)) return gp_json_real(value);
     gp_buffer text = {0};
     gp_decode_text(input, value, &text);
-    json_t *name = gp_json_text(text.p ? text.p : "");
+    json_t *name = gp_chart_text(text.p ? text.p : "");
     gp_buffer_fini(&text);
     return name;
 }
@@ -21,7 +22,7 @@ const char *gp_axis_type(const gp_input *input)
 
 json_t *gp_axis_scale(const gp_input *input)
 {
-    if (gp_input_is_discrete(input)) return json_null();
+    if (gp_input_is_discrete(input)) return NULL;
     if (input->encoding == GP_ENCODING_TIME) return json_pack("{s:s, s:b}", "type", "utc", "nice", 0);
     return json_pack("{s:b, s:b}", "zero", 0, "nice", 0);
 }

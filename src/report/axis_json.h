@@ -6,4 +6,4 @@
 
 json_t *gp_axis_value(const gp_input *input, double value); // decode.h
 const char *gp_axis_type(const gp_input *input);            // quantitative, temporal or nominal
-json_t *gp_axis_scale(const gp_input *input);               // null where the default is right
+json_t *gp_axis_scale(const gp_input *input);               // NULL of names, whose order is the data's

@@ -57,7 +57,7 @@ static gp_course_point point_of(const json_t *event)
     for (size_t k = 0; k < p.n_workers; k++) {
         const json_t *w = json_array_get(workers, k);
         p.workers[k] = (gp_course_worker){.age = real(w, "age"),
-                                          .waited = real(w, "waited") / fmax(p.seconds, 1e-9),
+                                          .waited = real(w, "waited") / fmax(real(event, "step_seconds"), 1e-9),
                                           .rows_per_second = real(w, "rows_per_second")};
     }
     return p;

@@ -10,7 +10,7 @@ enum { GP_COURSE_POINTS = 400, GP_COURSE_WORKERS = 16 }; // points and workers o
 
 typedef struct gp_course_worker {
     double age;    // versions since its newest push was computed
-    double waited; // share of the time since the start
+    double waited; // share of the time since the steps began
     double rows_per_second;
 } gp_course_worker;
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHORT_CELL = 24 }; // bytes that stay on one line
+
 // ---- text -----------------------------------------------------------------------------------------------------------
 
 static const char *entity(char c)
@@ -45,6 +47,27 @@ void gp_html_bytes(gp_buffer *out, const char *p, size_t n)
 void gp_html_text(gp_buffer *out, const char *text)
 {
     if (text) gp_html_bytes(out, text, strlen(text));
+}
+
+json_t *gp_chart_text(const char *text)
+{
+    gp_buffer shown = {0};
+    gp_buffer_printable(&shown, text, strlen(text), false);
+    gp_buffer plain = {0};
+    for (const char *p = shown.p; p && *p;) {
+        const bool separator = !strncmp(p, "\u2028", 3) || !strncmp(p, "\u2029", 3);
+        if (separator)
+            gp_buffer_add(&plain, " ");
+        else if (*p == '\\')
+            gp_buffer_add(&plain, "\u29f5");
+        else
+            gp_buffer_bytes(&plain, p, 1);
+        p += separator ? 3 : 1;
+    }
+    json_t *value = json_string(plain.p ? plain.p : "");
+    gp_buffer_fini(&shown);
+    gp_buffer_fini(&plain);
+    return value;
 }
 
 void gp_html_json(gp_buffer *out, const json_t *value)
@@ -174,7 +197,7 @@ void gp_html_head(gp_buffer *out, const char *text)
 
 void gp_html_cell(gp_buffer *out, const char *text)
 {
-    gp_buffer_add(out, "<td class=\"long\">");
+    gp_buffer_add(out, "<td class=\"%s\">", text && strlen(text) > SHORT_CELL ? "long" : "short");
     gp_html_text(out, text);
     gp_buffer_add(out, "</td>");
 }

@@ -13,6 +13,10 @@ void gp_html_text(gp_buffer *out, const char *text);         // the same of a st
 // The value for a <script type="application/json">: no <, > or & in it, nor line separators. It stays the caller's.
 void gp_html_json(gp_buffer *out, const json_t *value);
 
+// A name or value for a chart: as gp_html_text shows it. Charts make expressions of names, in which a line separator
+// or a backslash would end a string: a blank and another character that looks like it stand for them.
+json_t *gp_chart_text(const char *text);
+
 // A number for people, with about four digits: 0.08214, 12.35, 18,452; a dash where it is not finite.
 void gp_html_number(gp_buffer *out, double value);
 void gp_html_count(gp_buffer *out, size_t n);       // 1,234,567

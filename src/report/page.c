@@ -39,7 +39,7 @@ json_t *gp_section_ramp(const char *title, double lo, double hi)
     json_t *range = json_array();
     for (int i = 1; i <= 8; i++) json_array_append_new(range, json_sprintf("var(--s%d)", i));
     return json_pack("{s:s, s:s, s:o, s:{s:s, s:[o, o], s:o}, s:{s:s, s:s, s:s, s:i}}", "field", "value", "type",
-                     "quantitative", "title", gp_json_text(title), "scale", "type", "quantize", "domain",
+                     "quantitative", "title", gp_chart_text(title), "scale", "type", "quantize", "domain",
                      gp_json_real(lo), gp_json_real(hi), "range", range, "legend", "symbolType", "square", "format",
                      ".3~s", "orient", "top", "columns", 4);
 }

@@ -63,7 +63,7 @@ static void write_relevance(const gp_report *r, gp_buffer *out)
     const double total = total_square(v);
     json_t *name = json_array(), *relevance = json_array();
     for (size_t i = 0; i < shown; i++) {
-        json_array_append_new(name, gp_json_text(input_at(r, i)->name));
+        json_array_append_new(name, gp_chart_text(input_at(r, i)->name));
         json_array_append_new(relevance, gp_json_real(v->input[v->input_order[i]]));
     }
     gp_buffer label = {0};
@@ -137,9 +137,9 @@ static void write_effect(const gp_report *r, const gp_effect *e, size_t rank, co
                          .words = words,
                          .label = label.p ? label.p : "",
                          .data = json_pack("{s:{s:o, s:o, s:o, s:o}}", "main", "x", x, "y", y, "lo", lo, "hi", hi),
-                         .parameters = json_pack("{s:o, s:o, s:s, s:o, s:[o, o]}", "name",
-                                                 levels ? json_string("") : gp_json_text(in->name), "target",
-                                                 gp_json_text(s->target), "type", gp_axis_type(in), "scale",
+                         .parameters = json_pack("{s:o, s:o, s:s, s:o*, s:[o, o]}", "name",
+                                                 levels ? json_string("") : gp_chart_text(in->name), "target",
+                                                 gp_chart_text(s->target), "type", gp_axis_type(in), "scale",
                                                  gp_axis_scale(in), "domain", gp_json_real(domain[0]),
                                                  gp_json_real(domain[1]))});
     gp_buffer_fini(&label);
@@ -194,13 +194,13 @@ static advgp_status write_effects(const gp_report *r, const gp_predictor *predic
 
 // ---- two together ---------------------------------------------------------------------------------------------------
 
-// The order of categories; null of values.
-static json_t *levels_of(const gp_input *in, const gp_axis *axis)
+// Of categories in their order.
+static json_t *scale_of(const gp_input *in, const gp_axis *axis)
 {
-    if (axis->step > 0) return json_null();
+    if (axis->step > 0) return gp_axis_scale(in);
     json_t *list = json_array();
     for (size_t i = 0; i < axis->n; i++) json_array_append_new(list, gp_axis_value(in, axis->value[i]));
-    return list;
+    return json_pack("{s:o}", "domain", list);
 }
 
 static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *out)
@@ -240,29 +240,28 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
                   : r->model->x_train ? "; points: the training rows."
                                       : "; points: the inducing inputs, at which the model keeps what it knows.");
     gp_html_figure_take(
-        out,
-        (gp_figure){.id = "fig-surface",
-                    .chart = "surface",
-                    .title = "The two most relevant columns together",
-                    .words = words.p ? words.p : "",
-                    .label = label.p ? label.p : "",
-                    .data = data,
-                    .parameters = json_pack(
-                        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "xname",
-                        gp_json_text(in[0]->name), "yname", gp_json_text(in[1]->name), "xtype", gp_axis_type(in[0]),
-                        "ytype", gp_axis_type(in[1]), "xscale", gp_axis_scale(in[0]), "yscale", gp_axis_scale(in[1]),
-                        "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : json_null(), "y2",
-                        steps[1] ? json_pack("{s:s}", "field", "y2") : json_null(), "fill", fill, "stroke", stroke,
-                        "xsort", levels_of(in[0], &s->axis[0]), "ysort", levels_of(in[1], &s->axis[1]), "height", 320,
-                        "xangle", steps[0] ? 0 : -40, "tooltip",
-                        json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:o, s:s}]", "field", "x", "title",
-                                  gp_json_text(in[0]->name), "field", "y", "title", gp_json_text(in[1]->name), "field",
-                                  "value", "title", gp_json_text(r->model->schema->target), "format", ".4~g"))});
+        out, (gp_figure){
+                 .id = "fig-surface",
+                 .chart = "surface",
+                 .title = "The two most relevant columns together",
+                 .words = words.p ? words.p : "",
+                 .label = label.p ? label.p : "",
+                 .data = data,
+                 .parameters = json_pack(
+                     "{s:o, s:o, s:s, s:s, s:o, s:o, s:o*, s:o*, s:o, s:o, s:i, s:i, s:o}", "xname",
+                     gp_chart_text(in[0]->name), "yname", gp_chart_text(in[1]->name), "xtype", gp_axis_type(in[0]),
+                     "ytype", gp_axis_type(in[1]), "xscale", scale_of(in[0], &s->axis[0]), "yscale",
+                     scale_of(in[1], &s->axis[1]), "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : NULL, "y2",
+                     steps[1] ? json_pack("{s:s}", "field", "y2") : NULL, "fill", fill, "stroke", stroke, "height", 320,
+                     "xangle", steps[0] ? 0 : -40, "tooltip",
+                     json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:o, s:s}]", "field", "x", "title",
+                               gp_chart_text(in[0]->name), "field", "y", "title", gp_chart_text(in[1]->name), "field",
+                               "value", "title", gp_chart_text(r->model->schema->target), "format", ".4~g"))});
     gp_buffer_fini(&words);
     // A table of every fourth step is one that can be read.
     const size_t jump[2] = {steps[0] ? 4 : 1, steps[1] ? 4 : 1};
     gp_buffer columns = {0};
-    gp_buffer_add(&columns, " ");
+    for (const char *p = in[0]->name; *p; p++) gp_buffer_bytes(&columns, *p == '|' || *p == '#' ? "/" : p, 1);
     for (size_t k = 0; k < s->axis[1].n; k += jump[1]) {
         gp_buffer name = {0};
         gp_decode_text(in[1], s->axis[1].value[k], &name);

@@ -39,9 +39,9 @@ static const metric metrics[] = {
 // do, and a little beyond.
 static json_t *domain_of(const double *values, size_t n)
 {
-    if (n < 8) return json_null();
+    if (n < 8) return NULL;
     const double lo = values[0], hi = values[n * 9 / 10];
-    if (!(hi > lo) || values[n - 1] <= hi + 0.6 * (hi - lo)) return json_null();
+    if (!(hi > lo) || values[n - 1] <= hi + 0.6 * (hi - lo)) return NULL;
     return json_pack("[o, o]", gp_json_real(lo - 0.05 * (hi - lo)), gp_json_real(hi + 0.4 * (hi - lo)));
 }
 
@@ -60,7 +60,7 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
             if (!isfinite(value) || !isfinite(at)) continue;
             json_array_append_new(x, gp_json_real(at));
             json_array_append_new(y, gp_json_real(value));
-            json_array_append_new(run, gp_json_text(c->name));
+            json_array_append_new(run, gp_chart_text(c->name));
             if (n == before && !runs) first = value;
             if (!runs) last = value;
             values[n++] = value;
@@ -86,7 +86,7 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
                          .words = m->words,
                          .label = label,
                          .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
-                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:b}", "xtitle",
+                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:o*, s:o, s:b}", "xtitle",
                                                  by_rows ? "rows seen" : "seconds", "ytitle", m->name, "xformat",
                                                  by_rows ? "~s" : "~g", "zero", 0, "domain", domain_of(values, n),
                                                  "legend", runs > 1 ? json_object() : json_null(), "point", n < 60)});
@@ -121,8 +121,8 @@ static double waited(const gp_course_worker *w)
     return w->waited;
 }
 
-static void write_worker_chart(const gp_course *c, const char *id, const char *title, const char *axis,
-                               double (*of)(const gp_course_worker *worker), gp_buffer *out)
+static void write_worker_chart(const gp_course *c, const char *id, const char *title, const char *words,
+                               const char *axis, double (*of)(const gp_course_worker *worker), gp_buffer *out)
 {
     json_t *x = json_array(), *y = json_array(), *run = json_array();
     double most = 0;
@@ -134,17 +134,19 @@ static void write_worker_chart(const gp_course *c, const char *id, const char *t
             most = fmax(most, of(&c->points[i].workers[k]));
         }
     char label[256];
-    snprintf(label, sizeof label, "%s of each worker against time; at most %s.", axis, gp_number_of(most).p);
+    snprintf(label, sizeof label, "%s, of each worker against time; at most %s.", words, gp_number_of(most).p);
     gp_html_figure_take(
         out, (gp_figure){.id = id,
                          .chart = "course",
                          .title = title,
                          .label = label,
                          .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
-                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:n, s:{}, s:b}", "xtitle", "seconds", "ytitle",
-                                                 axis, "xformat", "~g", "zero", 1, "domain", "legend", "point", 0)});
+                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:{}, s:b}", "xtitle", "seconds", "ytitle", axis,
+                                                 "xformat", "~g", "zero", 1, "legend", "point", 0)});
     const gp_course_point *last = &c->points[c->n - 1];
-    gp_html_table(out, "Workers at the end", "worker|#rows a second|#age of its newest push, in versions|#waited");
+    char caption[96];
+    snprintf(caption, sizeof caption, "%s: workers at the end", title);
+    gp_html_table(out, caption, "worker|#rows a second|#age of its newest push, in versions|#waited");
     for (size_t k = 0; k < last->n_workers; k++) {
         char name[24];
         snprintf(name, sizeof name, "%zu", k);
@@ -167,8 +169,10 @@ static void write_workers(const gp_courses *courses, gp_buffer *out)
         gp_buffer_add(out, "<h3>Workers of ");
         gp_html_text(out, c->name);
         gp_buffer_add(out, "</h3>\n<div class=\"pair\">\n");
-        write_worker_chart(c, "fig-age", "How old their work was", "versions since the push was computed", age, out);
-        write_worker_chart(c, "fig-waited", "How long they waited", "share of the time spent waiting", waited, out);
+        write_worker_chart(c, "fig-age", "How old their work was", "Versions since the newest push was computed",
+                           "versions", age, out);
+        write_worker_chart(c, "fig-waited", "How long they waited",
+                           "Share of the steps\u2019 time that was spent waiting", "share of the time", waited, out);
         gp_buffer_add(out, "</div>\n");
         return;
     }
@@ -195,7 +199,7 @@ static void write_record(const gp_report *r, gp_buffer *out)
         gp_buffer_add(out, "In one pass over the rows%s%s%s", isfinite(wall) ? ", " : "",
                       isfinite(wall) ? gp_number_of(wall).p : "", isfinite(wall) ? " s" : "");
     if (stopped) {
-        gp_buffer_add(out, "; it stopped because ");
+        gp_buffer_add(out, "; stopped: ");
         gp_html_text(out, stopped);
     }
     gp_buffer_add(out, ".");

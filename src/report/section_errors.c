@@ -121,8 +121,8 @@ static void write_scatter(const gp_report *r, bool residuals, const double acros
                                          .data = json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "main", "x", x, "y", y,
                                                            "line", "x", pair(across), "y", pair(line)),
                                          .parameters = json_pack("{s:o, s:o, s:o, s:o}", "xtitle",
-                                                                 gp_json_text(xtitle.p ? xtitle.p : ""), "ytitle",
-                                                                 gp_json_text(ytitle.p ? ytitle.p : ""), "xdomain",
+                                                                 gp_chart_text(xtitle.p ? xtitle.p : ""), "ytitle",
+                                                                 gp_chart_text(ytitle.p ? ytitle.p : ""), "xdomain",
                                                                  pair(across), "ydomain", pair(up))});
     gp_buffer_fini(&xtitle);
     gp_buffer_fini(&ytitle);
@@ -232,11 +232,12 @@ static json_t *name_of_cell(const side *s, size_t k)
     if (s->discrete) {
         gp_decode_text(s->input, s->category[k], &text);
     } else if (s->input->encoding == GP_ENCODING_TIME) {
+        gp_buffer_add(&text, "from ");
         gp_decode_text(s->input, s->edge[k], &text);
     } else {
         gp_buffer_add(&text, "%.4g to %.4g", s->edge[k], s->edge[k + 1]);
     }
-    json_t *name = gp_json_text(text.p ? text.p : "");
+    json_t *name = gp_chart_text(text.p ? text.p : "");
     gp_buffer_fini(&text);
     return name;
 }
@@ -307,13 +308,13 @@ static void write_cells(const gp_report *r, double *room, gp_buffer *out)
                     .data = json_pack("{s:{s:o, s:o, s:o, s:o, s:o}, s:{s:[], s:[]}}", "main", "x", xs, "y", ys,
                                       "value", value, "bias", bias, "rows", rows, "points", "x", "y"),
                     .parameters = json_pack(
-                        "{s:o, s:o, s:s, s:s, s:n, s:n, s:n, s:n, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "xname",
-                        gp_json_text(a.input->name), "yname", gp_json_text(b.input->name), "xtype", "nominal", "ytype",
-                        "nominal", "xscale", "yscale", "x2", "y2", "xsort", names_of(&a, false), "ysort",
+                        "{s:o, s:o, s:s, s:s, s:{s:o}, s:{s:o}, s:o, s:o, s:i, s:i, s:o}", "xname",
+                        gp_chart_text(a.input->name), "yname", gp_chart_text(b.input->name), "xtype", "nominal",
+                        "ytype", "nominal", "xscale", "domain", names_of(&a, false), "yscale", "domain",
                         names_of(&b, true), "fill", fill, "stroke", stroke, "height", 240, "xangle", -30, "tooltip",
                         json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s}]", "field", "x",
-                                  "title", gp_json_text(a.input->name), "field", "y", "title",
-                                  gp_json_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
+                                  "title", gp_chart_text(a.input->name), "field", "y", "title",
+                                  gp_chart_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
                                   "field", "bias", "title", "mean error", "format", ".4~g", "field", "rows"))});
     gp_buffer columns = {0};
     for (const char *p = a.input->name; *p; p++) gp_buffer_bytes(&columns, *p == '|' ? "/" : p, 1);
@@ -346,7 +347,7 @@ static void write_worst(const gp_report *r, gp_buffer *out)
     const size_t n = s->n_inputs < COLUMNS_OF_WORST ? s->n_inputs : COLUMNS_OF_WORST;
     const bool numbered = f->n_worst && f->worst[0].number != GP_NO_ROW;
     gp_buffer columns = {0};
-    gp_buffer_add(&columns, "%s#observed|#predicted|#error|#in sd|90 %% interval", numbered ? "row|" : "|");
+    gp_buffer_add(&columns, "%s#observed|#predicted|#error|#in sd|90 %% interval", numbered ? "row|" : "rank|");
     for (size_t i = 0; i < n; i++) {
         gp_buffer_add(&columns, "|");
         for (const char *p = s->inputs[r->relevance->input_order[i]].name; *p; p++)

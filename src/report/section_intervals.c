@@ -15,7 +15,7 @@ static double two_errors(double share, size_t n)
 static void write_answer(const gp_assessment *a, gp_buffer *out)
 {
     const double off = a->coverage[2] - gp_judged_level;
-    const double room = fmax(0.015, two_errors(gp_judged_level, a->n_scored));
+    const double room = fmax(0.015, 1.25 * two_errors(gp_judged_level, a->n_scored));
     const bool good = fabs(off) <= room;
     gp_buffer_add(out, "<p>%s Of the intervals that should hold 90\u00a0%% of the observed values, %s did.",
                   good      ? "Yes."

@@ -126,6 +126,15 @@ static void beside(gp_buffer *out, const char *who, double rmse, double crps, do
     gp_html_row_end(out);
 }
 
+static json_t *title_of(const char *target)
+{
+    gp_buffer text = {0};
+    gp_buffer_add(&text, "RMSE of %s", target);
+    json_t *title = gp_chart_text(text.p ? text.p : "");
+    gp_buffer_fini(&text);
+    return title;
+}
+
 static void write_baselines(const gp_report *r, const gp_assessment *a, gp_buffer *out)
 {
     const gp_findings *f = r->findings;
@@ -143,14 +152,13 @@ static void write_baselines(const gp_report *r, const gp_assessment *a, gp_buffe
              line ? ", linear regression " : "", line ? gp_number_of(a->baseline_linear).p : "",
              gp_number_of(a->baseline_mean).p);
     gp_html_figure_take(
-        out,
-        (gp_figure){.id = "fig-baselines",
-                    .chart = "baselines",
-                    .title = "Typical error beside simple predictors",
-                    .words = "Root of the mean squared error, in the units of the target. Shorter is better.",
-                    .label = label,
-                    .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "who", who, "rmse", rmse, "ours", ours),
-                    .parameters = json_pack("{s:o}", "title", json_sprintf("RMSE of %s", r->model->schema->target))});
+        out, (gp_figure){.id = "fig-baselines",
+                         .chart = "baselines",
+                         .title = "Typical error beside simple predictors",
+                         .words = "Root of the mean squared error, in the units of the target. Shorter is better.",
+                         .label = label,
+                         .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "who", who, "rmse", rmse, "ours", ours),
+                         .parameters = json_pack("{s:o}", "title", title_of(r->model->schema->target))});
     gp_html_table(out, "Figures beside simple predictors", "predictor|#RMSE|#CRPS|#inside 90 %");
     beside(out, "this model", a->rmse, a->crps, a->coverage[2], "ours");
     if (line)

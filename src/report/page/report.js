@@ -1,5 +1,5 @@
 // report.js: draws the charts of a report. A figure has its numbers as JSON beside it and names a chart of charts.json; strings
-// "$name" there are replaced by the figure's parameters, and members whose parameter is null are left out. Colours are CSS
+// "$name" there are replaced by the figure's parameters, and members whose parameter is not given are left out. Colours are CSS
 // variables (report.css), so that light, dark and print need no second drawing. Where anything fails the table stays open.
 "use strict";
 (function () {
@@ -7,14 +7,14 @@
 
   function fill(template, parameters) {
     if (typeof template === "string") {
-      return template.startsWith("$") && template.slice(1) in parameters ? parameters[template.slice(1)] : template;
+      return template.startsWith("$") ? parameters[template.slice(1)] : template;
     }
     if (Array.isArray(template)) return template.map((item) => fill(item, parameters));
     if (template === null || typeof template !== "object") return template;
     const filled = {};
     for (const [key, item] of Object.entries(template)) {
       const value = fill(item, parameters);
-      if (value !== null || item === null) filled[key] = value;
+      if (value !== undefined) filled[key] = value;
     }
     return filled;
   }
@@ -39,7 +39,10 @@
       renderer: "svg",
       logLevel: vega.Warn,
     });
-    return view.initialize(plot).runAsync().then(() => {
+    const canvas = document.createElement("div"); // the figure's sentence stands for all that is in it
+    canvas.setAttribute("aria-hidden", "true");
+    plot.append(canvas);
+    return view.initialize(canvas).runAsync().then(() => {
       plot.dataset.drawn = "yes";
       const table = figure.querySelector("details");
       if (table) table.open = false;
