@@ -155,7 +155,8 @@ static json_t *calibration_json(const gp_model *m)
         json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
         json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
     }
-    return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
+    return json_pack("{s:I, s:i, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "groups", m->groups ? GP_GROUPS : 1,
+                     "factors", factors, "gaussian", gaussian);
 }
 
 static json_t *view_json(const view *v)
@@ -298,6 +299,8 @@ static void add_tail(const view *v, gp_buffer *out)
                       gp_gaussian_interval(levels[l]));
     }
     gp_buffer_add(out, "\n");
+    if (m->groups)
+        gp_buffer_add(out, "  on average: each of %d groups of rows, by prediction and sd_y, has its own\n", GP_GROUPS);
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))
         gp_buffer_add(out, "RMSE of linear regression in training: %.5g\n", m->baseline_linear);
