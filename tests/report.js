@@ -55,7 +55,7 @@ async function audit(page, name) {
 async function main() {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   // How many charts each page has at least: all of them where there are rows and a log.
-  const pages = { "hostile.html": 22, "trained.html": 22, "model.html": 8, "one.html": 6, "words.html": 8, "wide.html": 8, "mean.html": 5, "runs.html": 10 };
+  const pages = { "hostile.html": 22, "trained.html": 18, "model.html": 8, "one.html": 6, "words.html": 8, "wide.html": 8, "mean.html": 5, "runs.html": 10 };
   for (const [name, wanted] of Object.entries(pages)) {
     const { context, page } = await open(browser, name, { viewport: { width: 1280, height: 900 } });
     await drawn(page, name, wanted);

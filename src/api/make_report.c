@@ -1,6 +1,7 @@
 // make_report.c: what a page needs, collected.
 #include "api/make_report.h"
 #include "api/answer.h"
+#include "api/explain.h"
 #include "api/record.h"
 #include "data/reader.h"
 #include "report/report.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { READ_ROWS = 4096 };
+enum { READ_ROWS = 4096, EXPLAINED = 5 };
 
 // ---- both -----------------------------------------------------------------------------------------------------------
 
@@ -42,6 +43,22 @@ static void recall(const gp_model *model, gp_report *report)
     report->given = json_object_get(origin, "given");
     report->manifest = origin;
     report->training_notes = json_object_get(origin, "notes");
+}
+
+// Why the worst rows were predicted as they were; *out is for json_decref, also after a failure.
+static advgp_status explain_worst(const gp_model *model, const gp_findings *f, json_t **out, advgp_error *err)
+{
+    gp_explainer *explainer = NULL;
+    *out = json_array();
+    advgp_status st = gp_explainer_new(model, NULL, 1, &explainer, err);
+    for (size_t i = 0; st == ADVGP_OK && i < f->n_worst && i < EXPLAINED; i++) {
+        json_t *row = NULL;
+        st = gp_explainer_row(explainer, f->worst_x + i * model->schema->d,
+                              gp_schema_standardise(model->schema, f->worst[i].y), &row, err);
+        if (st == ADVGP_OK) json_array_append_new(*out, row);
+    }
+    gp_explainer_free(explainer);
+    return st;
 }
 
 advgp_status gp_save_report(const gp_buffer *page, const char *path, advgp_error *err)
@@ -145,6 +162,7 @@ advgp_status gp_make_report(const gp_options *o, const gp_host *host, gp_buffer 
     gp_linear line = {0};
     gp_answers *in = NULL;
     gp_findings findings = {0};
+    json_t *why = NULL;
     gp_assessment kept;
     char rows[512], *const *files;
     size_t drawn[2];
@@ -158,6 +176,7 @@ advgp_status gp_make_report(const gp_options *o, const gp_host *host, gp_buffer 
     if (st == ADVGP_OK) st = gp_input_relevance_init(&relevance, model, err);
     if (st == ADVGP_OK) choose_drawn(&relevance, drawn);
     if (st == ADVGP_OK && has_rows) st = find(o, host, model, drawn, &line, &in, &findings, err);
+    if (st == ADVGP_OK && has_rows) st = explain_worst(model, &findings, &why, err);
     if (st == ADVGP_OK) {
         report.model = model;
         recall(model, &report);
@@ -167,12 +186,14 @@ advgp_status gp_make_report(const gp_options *o, const gp_host *host, gp_buffer 
             report.findings = &findings, report.assessment = &findings.all, report.rows = rows;
             report.n_rows = findings.all.n_scored;
             report.notes = gp_answers_all_notes(in);
+            report.explanations = why;
         } else if (recall_figures(model, &courses, &kept)) {
             report.assessment = &kept, report.rows = scored_rows(kept.scored);
         }
         st = gp_report_page(&report, page, err);
     }
     *made = (gp_report_made){.rows = report.n_rows, .bytes = page->n, .runs = courses.n};
+    json_decref(why);
     gp_findings_fini(&findings);
     gp_answers_close(in);
     gp_linear_fini(&line);
@@ -221,6 +242,7 @@ advgp_status gp_report_training(const gp_trained *t, const char *path, advgp_err
     gp_linear line = {0};
     gp_findings findings = {0};
     gp_buffer page = {0};
+    json_t *why = NULL;
     size_t drawn[2];
     const gp_assessment *a = &t->result->assessment;
     gp_report report = {.model = t->model,
@@ -238,9 +260,12 @@ advgp_status gp_report_training(const gp_trained *t, const char *path, advgp_err
         choose_drawn(&relevance, drawn);
         st = find_trained(t, drawn, &line, &findings, err);
     }
+    if (st == ADVGP_OK) st = explain_worst(t->model, &findings, &why, err);
+    report.explanations = why;
     if (st == ADVGP_OK) st = gp_report_page(&report, &page, err);
     if (st == ADVGP_OK) st = gp_save_report(&page, path, err);
     gp_buffer_fini(&page);
+    json_decref(why);
     gp_findings_fini(&findings);
     gp_linear_fini(&line);
     gp_input_relevance_fini(&relevance);

@@ -20,6 +20,7 @@ typedef struct gp_report {
     const json_t *manifest;       // of the run's log; may be NULL
     const gp_notes *notes;        // on the rows that were read for this page; may be NULL
     const json_t *training_notes; // an array of sentences; may be NULL
+    const json_t *explanations;   // of the first of the worst rows, as `explain` has them; may be NULL
     uint64_t seed;                // of the samples
     size_t n_rows;                // behind the findings
 } gp_report;
@@ -36,6 +37,8 @@ advgp_status gp_section_errors(const gp_report *report, gp_buffer *out, advgp_er
 advgp_status gp_section_course(const gp_report *report, gp_buffer *out, advgp_error *err);
 advgp_status gp_section_inputs(const gp_report *report, gp_buffer *out, advgp_error *err);
 advgp_status gp_section_repeat(const gp_report *report, gp_buffer *out, advgp_error *err);
+
+void gp_section_worst(const gp_report *report, gp_buffer *out); // a part of gp_section_errors
 
 // Where a section needs rows and there are none: one sentence that says so, and how to get it.
 void gp_section_needs_rows(gp_buffer *out, const char *what);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWN = 1500, COLUMNS_OF_WORST = 6, CELLS = 6, CELL_ROWS_MIN = 5, RESIDUAL_BINS = 30 };
+enum { DRAWN = 1500, CELLS = 6, CELL_ROWS_MIN = 5, RESIDUAL_BINS = 30 };
 
 static const double *sorted_of(const gp_findings *f, double (*value)(const gp_seen_row *row), double *room)
 {
@@ -338,49 +338,6 @@ static void write_cells(const gp_report *r, double *room, gp_buffer *out)
     gp_buffer_fini(&label);
 }
 
-// ---- the worst rows -------------------------------------------------------------------------------------------------
-
-static void write_worst(const gp_report *r, gp_buffer *out)
-{
-    const gp_findings *f = r->findings;
-    const gp_schema *s = r->model->schema;
-    const size_t n = s->n_inputs < COLUMNS_OF_WORST ? s->n_inputs : COLUMNS_OF_WORST;
-    const bool numbered = f->n_worst && f->worst[0].number != GP_NO_ROW;
-    gp_buffer columns = {0};
-    gp_buffer_add(&columns, "%s#observed|#predicted|#error|#in sd|90 %% interval", numbered ? "row|" : "rank|");
-    for (size_t i = 0; i < n; i++) {
-        gp_buffer_add(&columns, "|");
-        for (const char *p = s->inputs[r->relevance->input_order[i]].name; *p; p++)
-            gp_buffer_bytes(&columns, *p == '|' || *p == '#' ? "/" : p, 1);
-    }
-    gp_buffer_add(out, "<h3>The %zu rows with the largest errors</h3>\n", f->n_worst);
-    gp_html_table(out, n < s->n_inputs ? "With their values of the most relevant columns" : "With their values",
-                  columns.p ? columns.p : "");
-    for (size_t i = 0; i < f->n_worst; i++) {
-        const gp_seen_row *row = &f->worst[i];
-        char name[24];
-        snprintf(name, sizeof name, "%zu", numbered ? row->number + 1 : i + 1);
-        gp_html_row(out, NULL);
-        gp_html_head(out, name);
-        gp_html_cell_number(out, row->y);
-        gp_html_cell_number(out, row->mean);
-        gp_html_cell_number(out, residual(row));
-        gp_html_cell_number(out, round(10 * row->score) / 10);
-        gp_buffer_add(out, "<td class=\"interval\">%s to %s</td>", gp_number_of(row->lo).p, gp_number_of(row->hi).p);
-        for (size_t k = 0; k < n; k++) {
-            const gp_input *in = &s->inputs[r->relevance->input_order[k]];
-            gp_buffer value = {0};
-            gp_decode_text(in, gp_decode(s, in, f->worst_x + i * s->d), &value);
-            gp_html_cell(out, value.p);
-            gp_buffer_fini(&value);
-        }
-        gp_html_row_end(out);
-    }
-    gp_html_table_end(out);
-    gp_buffer_fini(&columns);
-    if (numbered) gp_buffer_add(out, "<p class=\"note\">Rows are counted from 1, without a header line.</p>\n");
-}
-
 advgp_status gp_section_errors(const gp_report *r, gp_buffer *out, advgp_error *err)
 {
     const gp_findings *f = r->findings;
@@ -420,7 +377,7 @@ advgp_status gp_section_errors(const gp_report *r, gp_buffer *out, advgp_error *
         gp_free(values);
     }
     gp_buffer_add(out, "</div>\n");
-    write_worst(r, out);
+    gp_section_worst(r, out);
     gp_free(room);
     gp_free(rows);
     return ADVGP_OK;

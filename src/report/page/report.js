@@ -33,6 +33,7 @@
     spec.$schema = "https://vega.github.io/schema/vega-lite/v6.json"; // a name, never fetched
     spec.config = charts.config;
     spec.datasets = Object.fromEntries(Object.entries(told.data).map(([name, columns]) => [name, rows(columns)]));
+    if (spec.layer) spec.layer = spec.layer.filter((layer) => spec.datasets[layer.data?.name]?.length !== 0); // nothing to draw
     const compiled = vegaLite.compile(spec, { logger: vega.logger(vega.Error) }).spec;
     const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
       expr: vega.expressionInterpreter,
