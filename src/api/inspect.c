@@ -1,9 +1,9 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
-#include "score/relevance.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "score/distribution.h"
+#include "score/relevance.h"
 #include "store/form.h"
 #include "store/runlog.h"
 

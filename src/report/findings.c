@@ -72,8 +72,9 @@ void gp_findings_add(gp_findings *f, size_t number, double w, const double *x, d
     const gp_schema *s = t->schema;
     const size_t n = t->n;
     const gp_row_figures figures = gp_tally_add(t, w, x, y, mean, var_y);
-    const double sd = sqrt(var_y), score = (y - mean) / sd, u = gp_scores_cdf(&t->scores, score);
+    const double sd = sqrt(var_y), score = (y - mean) / sd;
     const gp_distribution d = {.scores = &t->scores, .schema = s, .mean = mean, .sd = sd};
+    const double u = 1 - gp_distribution_exceeds(&d, gp_schema_target(s, y));
     f->weight += w;
     f->pit[u >= 1 ? GP_PIT_BINS - 1 : u > 0 ? (size_t)(u * GP_PIT_BINS) : 0] += w;
     add_beside(f, &f->mean, w, y, 0, 1, figures.error);

@@ -59,7 +59,7 @@ json_t *gp_chart_text(const char *text)
         if (separator)
             gp_buffer_add(&plain, " ");
         else if (*p == '\\')
-            gp_buffer_add(&plain, "\u29f5");
+            gp_buffer_add(&plain, "/");
         else
             gp_buffer_bytes(&plain, p, 1);
         p += separator ? 3 : 1;

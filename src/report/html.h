@@ -14,7 +14,7 @@ void gp_html_text(gp_buffer *out, const char *text);         // the same of a st
 void gp_html_json(gp_buffer *out, const json_t *value);
 
 // A name or value for a chart: as gp_html_text shows it. Charts make expressions of names, in which a line separator
-// or a backslash would end a string: a blank and another character that looks like it stand for them.
+// or a backslash would end a string: a blank and a slash stand for them.
 json_t *gp_chart_text(const char *text);
 
 // A number for people, with about four digits: 0.08214, 12.35, 18,452; a dash where it is not finite.

@@ -12,13 +12,23 @@ static double two_errors(double share, size_t n)
     return n ? 2 * sqrt(share * (1 - share) / (double)n) : NAN;
 }
 
+// What so many rows inside of a 90 % interval may fall to by chance, a little less than promised being no fault.
+static double least_of(size_t rows)
+{
+    return gp_judged_level - 0.02 - 1.25 * two_errors(gp_judged_level, rows);
+}
+
 static void write_answer(const gp_assessment *a, gp_buffer *out)
 {
     const double off = a->coverage[2] - gp_judged_level;
     const double room = fmax(0.015, 1.25 * two_errors(gp_judged_level, a->n_scored));
     const bool good = fabs(off) <= room;
+    bool everywhere = true;
+    for (size_t k = 0; k < a->n_tenths; k++)
+        everywhere &= a->by_prediction[k].coverage >= least_of(a->by_prediction[k].rows) &&
+                      a->by_sd[k].coverage >= least_of(a->by_sd[k].rows);
     gp_buffer_add(out, "<p>%s Of the intervals that should hold 90\u00a0%% of the observed values, %s did.",
-                  good      ? "Yes."
+                  good      ? everywhere ? "Yes." : "On the whole, though not everywhere."
                   : off < 0 ? "They are too narrow."
                             : "They are wider than they need to be.",
                   gp_percent_of(a->coverage[2]).p);
@@ -28,14 +38,18 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
             if (a->by_prediction[k].coverage < a->by_prediction[least].coverage) least = k;
             if (a->by_prediction[k].coverage > a->by_prediction[most].coverage) most = k;
         }
-        const gp_tenth *low = &a->by_prediction[least];
-        const bool chance = low->coverage >= gp_judged_level - 0.02 - two_errors(gp_judged_level, low->rows);
+        const bool chance = a->by_prediction[least].coverage >= least_of(a->by_prediction[least].rows);
         gp_buffer_add(out, " In a tenth of the rows, by the size of the prediction, it is between %s and %s%s.",
-                      gp_percent_of(low->coverage).p, gp_percent_of(a->by_prediction[most].coverage).p,
-                      !chance ? ": intervals there promise too much"
+                      gp_percent_of(a->by_prediction[least].coverage).p,
+                      gp_percent_of(a->by_prediction[most].coverage).p,
+                      !chance ? ": some of these intervals promise too much"
                       : good  ? ", which is what chance does"
                               : "");
     }
+    if (a->scored == GP_SCORED_LEFT_OUT)
+        gp_buffer_add(out,
+                      " The same rows, each left out in turn, have set the intervals: on the whole they are right by "
+                      "construction, tenths put them to the test.");
     gp_buffer_add(out, "</p>\n");
 }
 

@@ -74,7 +74,7 @@ static void write_verdict(const gp_report *r, const gp_assessment *a, gp_buffer 
     if (said.p) gp_buffer_bytes(out, said.p, said.n);
     out->failed |= said.failed;
     gp_buffer_fini(&said);
-    gp_buffer_add(out, "On %s ", gp_count_of(a->n_scored).p);
+    gp_buffer_add(out, a->n_scored ? "On %s " : "On its ", gp_count_of(a->n_scored).p);
     gp_html_text(out, r->rows);
     gp_buffer_add(out, " its typical error (RMSE) is %s", gp_number_of(a->rmse).p);
     if (isfinite(a->baseline_linear)) {
@@ -90,7 +90,7 @@ static void write_verdict(const gp_report *r, const gp_assessment *a, gp_buffer 
         gp_buffer_add(out, " It accounts for %s of the target\u2019s variance.", gp_percent_of(a->r2).p);
     if (isfinite(a->coverage[2]))
         gp_buffer_add(out, " Of its 90\u00a0%% intervals %s held the observed value.", gp_percent_of(a->coverage[2]).p);
-    if (a->n_scored < 100) gp_buffer_add(out, " These are few rows: all figures are rough.");
+    if (a->n_scored && a->n_scored < 100) gp_buffer_add(out, " These are few rows: all figures are rough.");
     gp_buffer_add(out, "</p>\n");
 }
 
@@ -180,11 +180,12 @@ advgp_status gp_section_quality(const gp_report *r, gp_buffer *out, advgp_error 
     write_verdict(r, a, out);
     write_tiles(a, out);
     write_baselines(r, a, out);
+    gp_buffer_add(out, "<p class=\"note\">CRPS is in the units of the target and compares the whole predicted "
+                       "distribution with what was observed; of a point it would be the mean absolute error.");
     if (isfinite(a->mnlp))
-        gp_buffer_add(out,
-                      "<p class=\"note\">Mean negative log probability (MNLP): %s, with calibrated intervals %s. CRPS "
-                      "is in the units of the target and compares the whole predicted distribution with what was "
-                      "observed; of a point it would be the mean absolute error.</p>\n",
-                      gp_number_of(a->mnlp).p, gp_number_of(a->mnlp_calibrated).p);
+        gp_buffer_add(out, " The mean negative log probability (MNLP) is %s", gp_number_of(a->mnlp).p);
+    if (isfinite(a->mnlp_calibrated))
+        gp_buffer_add(out, ", of the calibrated distribution %s", gp_number_of(a->mnlp_calibrated).p);
+    gp_buffer_add(out, "%s</p>\n", isfinite(a->mnlp) ? "." : "");
     return ADVGP_OK;
 }
