@@ -179,7 +179,8 @@ static advgp_status levels_effect(question *q, gp_effect *out, advgp_error *err)
     gp_effect_point *all = gp_alloc(asked, sizeof *all);
     advgp_status st = all ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", asked);
     for (size_t i = 0; st == ADVGP_OK && i < asked; i++) {
-        all[i].value = (double)(i * out->n_all / asked);
+        const size_t category = i * out->n_all / asked;
+        all[i].value = (double)category;
         put(q, out->input, all[i].value);
         st = ask(q, true, &all[i], err);
     }

@@ -36,12 +36,10 @@ void gp_section_needs_rows(gp_buffer *out, const char *what)
 
 json_t *gp_section_ramp(const char *title, double lo, double hi)
 {
-    json_t *range = json_array();
-    for (int i = 1; i <= 8; i++) json_array_append_new(range, json_sprintf("var(--s%d)", i));
-    return json_pack("{s:s, s:s, s:o, s:{s:s, s:[o, o], s:o}, s:{s:s, s:i, s:i, s:s}}", "field", "value", "type",
+    return json_pack("{s:s, s:s, s:o, s:{s:s, s:[o, o], s:s}, s:{s:s, s:i, s:i, s:s}}", "field", "value", "type",
                      "quantitative", "title", gp_chart_text(title), "scale", "type", "quantize", "domain",
-                     gp_json_real(lo), gp_json_real(hi), "range", range, "legend", "type", "gradient", "gradientLength",
-                     220, "gradientThickness", 10, "format", ".3~s");
+                     gp_json_real(lo), gp_json_real(hi), "range", "ramp", "legend", "type", "gradient",
+                     "gradientLength", 260, "gradientThickness", 10, "format", ".3~s");
 }
 
 static void write_head(const gp_report *r, gp_buffer *out)
