@@ -101,27 +101,33 @@ def scale(meta, t, X, mean, var_f):  # both variances times g^2, by a second mod
     g2 = np.exp(2 * np.clip(ln_g, *own['range']))
     return (var_f * g2, (var_f + noise) * g2) if meta['noise']['d'] > meta['d'] else (var_f, var_f + g2)
 
-def scores(t, level):  # the ends of an interval, in sd_y
-    grid = np.linspace(0, 1, 1001)
+def ends(level, quantiles, tails):  # of an interval, in sd_y
+    low, high, u = quantiles[1], quantiles[-2], (1 - level) / 2
+    if u < 0.001: return low + tails[0] * np.log(1000 * u), high - tails[1] * np.log(1000 * u)
+    return np.interp([u, 1 - u], np.linspace(0, 1, 1001), quantiles)
+
+def scores(t, level, mean, sd):  # the ends of each row
     if 'calibration_tails' not in t:  # format 1
-        s = np.interp(level, grid, t['calibration'])
+        s = np.interp(level, np.linspace(0, 1, 1001), t['calibration'])
         return -s, s
-    low, high, u = t['calibration'][1], t['calibration'][-2], (1 - level) / 2
-    if u < 0.001: return low + t['calibration_tails'][0] * np.log(1000 * u), high - t['calibration_tails'][1] * np.log(1000 * u)
-    return np.interp([u, 1 - u], grid, t['calibration'])
+    if 'group_calibration' not in t: return ends(level, t['calibration'], t['calibration_tails'])
+    tenth = (mean[:, None] > t['group_means']).sum(1)
+    third = (sd[:, None] > t['group_sds'][tenth]).sum(1)
+    all_ends = np.array([ends(level, q, tails) for q, tails in zip(t['group_calibration'], t['group_tails'])])
+    return all_ends[3 * tenth + third].T
 
 def predict(path, rows, level):
     meta, t = read(path)
     inputs = meta['schema']['inputs']
     assert all(i['encoding'] == 'number' and not i['indicator'] for i in inputs), 'a column that is no plain number'
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
-    ends = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
-    X = np.fmin(np.fmax(X, ends[:, 0]), ends[:, 1])
+    limits = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
+    X = np.fmin(np.fmax(X, limits[:, 0]), limits[:, 1])
     X = (X - t['x_mean']) / t['x_scale']
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, X)
     var_f, var_y = scale(meta, t, X, mean, np.maximum(0, var_f))
+    lo, hi = scores(t, level, mean, np.sqrt(var_y))
     mean, sd_f, sd_y = t['y_mean'] + t['y_scale'] * mean, *(t['y_scale'] * np.sqrt(v) for v in (var_f, var_y))
-    lo, hi = scores(t, level)
     least, most = np.array(meta['schema'].get('bounds', [None, None]), float)
     cut = lambda v: np.fmin(np.fmax(v, least), most)
     return np.column_stack([cut(mean), sd_f, sd_y, cut(mean + lo * sd_y), cut(mean + hi * sd_y)])

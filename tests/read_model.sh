@@ -46,6 +46,11 @@ for method in linear mean 'exact --noise constant' 'exact --trend none' 'exact -
 done
 train -m 15 --epochs 20 --noise varying
 check 'noise that varies'
+awk 'BEGIN { srand(5); print "b,y,a"
+  for (i = 0; i < 6000; i++) { a = 1e4 + 3 * rand(); b = rand() / 1000; y = sin(a) + 900 * b - 1 + rand() / 5; print b "," (y > 0 ? y : 0) "," a } }' > cut.csv
+"$advgp" train cut.csv --target y -o m.safetensors -q -m 15 --epochs 20 --components 1 --cells none --validation 0.2 > /dev/null || exit 1
+grep -q group_calibration m.safetensors || { echo 'no scores by group'; bad=1; }
+check 'scores by group'
 train --method exact --noise varying
 check 'method exact, noise that varies'
 awk -F, -v OFS=, '{ print $0, NR == 1 ? "w" : NR % 3 + 1 }' t.csv > w.csv

@@ -1,8 +1,8 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
+#include "api/relevance.h"
 #include "base/alloc.h"
 #include "base/sort.h"
-#include "kernel/kernel.h"
 #include "score/distribution.h"
 #include "store/form.h"
 #include "store/runlog.h"
@@ -37,27 +37,12 @@ static double length_scale(const view *v, size_t b, size_t k)
     return v->model->schema->x_scale[k] * exp(-0.5 * kernel_of(v, b).ln_eta[k]);
 }
 
-// Relevance: how steep the function is along a column, as a standard deviation, both standardised: the trend's slope
-// and the kernels' prior slopes, whose variance is -2 a0^2 kappa'(0) eta.
 static void fill(view *v)
 {
     const gp_schema *s = v->model->schema;
     v->n_kernels = v->model->form->n_kernels(v->model);
-    for (size_t k = 0; k < s->d; k++) {
-        const double trend = v->model->form->slope(v->model, k);
-        double sum = trend * trend;
-        for (size_t b = 0; b < v->n_kernels; b++) {
-            const gp_kernel_view c = kernel_of(v, b);
-            double at_zero = 0, slope = 0;
-            gp_kernel_named(c.kernel)->eval(gp_mat_of(&at_zero, 1, 1), c.a0sq, &slope);
-            sum += -2 * slope * exp(c.ln_eta[k]);
-        }
-        v->relevance[k] = sqrt(sum);
-        v->slope[k] = trend * s->y_scale / s->x_scale[k];
-        size_t at = k; // insertion, so that equals stay in the order of the table
-        for (; at && v->relevance[v->order[at - 1]] < v->relevance[k]; at--) v->order[at] = v->order[at - 1];
-        v->order[at] = k;
-    }
+    gp_relevance(v->model, v->relevance, v->order);
+    for (size_t k = 0; k < s->d; k++) v->slope[k] = v->model->form->slope(v->model, k) * s->y_scale / s->x_scale[k];
 }
 
 static double noise(const view *v)
@@ -170,7 +155,8 @@ static json_t *calibration_json(const gp_model *m)
         json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
         json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
     }
-    return json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "factors", factors, "gaussian", gaussian);
+    return json_pack("{s:I, s:i, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "groups", m->groups ? GP_GROUPS : 1,
+                     "factors", factors, "gaussian", gaussian);
 }
 
 static json_t *view_json(const view *v)
@@ -313,6 +299,8 @@ static void add_tail(const view *v, gp_buffer *out)
                       gp_gaussian_interval(levels[l]));
     }
     gp_buffer_add(out, "\n");
+    if (m->groups)
+        gp_buffer_add(out, "  on average: each of %d groups of rows, by prediction and sd_y, has its own\n", GP_GROUPS);
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))
         gp_buffer_add(out, "RMSE of linear regression in training: %.5g\n", m->baseline_linear);

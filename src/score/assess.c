@@ -23,10 +23,7 @@ advgp_status gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *
 {
     *t = (gp_tally){.schema = model->schema, .line = line, .stride = 1};
     gp_scores_init(&t->scores, model);
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        gp_scores_interval(&t->scores, gp_levels[l], t->calibrated[l]);
-        t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
-    }
+    for (size_t l = 0; l < GP_LEVELS; l++) t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
     t->kept = gp_alloc(KEPT_MAX, sizeof *t->kept);
     return t->kept ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the figures of %d rows", KEPT_MAX);
 }
@@ -57,8 +54,9 @@ static gp_row_figures judge(gp_tally *t, double w, double y, double mean, double
                         .crps = gp_distribution_crps(&d, target)};
     for (size_t l = 0; l < GP_LEVELS; l++) {
         double ends[2];
+        gp_distribution_score_ends(&d, gp_levels[l], ends);
+        const bool inside = ends[0] <= e && e <= ends[1];
         gp_distribution_interval(&d, gp_levels[l], ends);
-        const bool inside = t->calibrated[l][0] <= e && e <= t->calibrated[l][1];
         t->inside[l] += w * inside;
         t->inside_gaussian[l] += w * (fabs(e) <= t->gaussian[l]);
         t->width[l] += w * (ends[1] - ends[0]);

@@ -50,7 +50,7 @@ typedef struct gp_tally {
     gp_score model, mean, linear;
     double y_first, y, yy; // the target about its first value, in units of the score
     gp_scores scores;
-    double calibrated[GP_LEVELS][2], gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
+    double gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
     double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];
     double crps, winkler, nlp_calibrated;
     struct gp_tally_row *kept; // every stride-th row, for the tenths: of many rows a sample

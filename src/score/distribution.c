@@ -45,7 +45,7 @@ static size_t tail_rows(size_t n)
     return few > n / LAST ? few : n / LAST;
 }
 
-static double mean_excess(const double *sorted, size_t n, bool upper)
+double gp_mean_excess(const double *sorted, size_t n, bool upper)
 {
     const size_t k = tail_rows(n);
     if (k < 2) return 1 / gp_gaussian_interval(0.998); // about what a normal variable has
@@ -54,16 +54,16 @@ static double mean_excess(const double *sorted, size_t n, bool upper)
     return fmax(sum / (double)k, excess_least);
 }
 
-static void fill_table(double *table, const double *sorted, size_t n)
+void gp_fill_quantiles(double *table, const double *sorted, size_t n, double (*beyond)(double u))
 {
-    table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : 0;
+    table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : beyond(0.5);
     for (size_t i = MIDDLE; i-- > 1;) {
         const size_t rank = (n + 1) * i / LAST;
-        table[i] = rank >= 1 ? sorted[rank - 1] : fmin(table[i + 1], gp_gaussian_quantile((double)i / LAST));
+        table[i] = rank >= 1 ? sorted[rank - 1] : fmin(table[i + 1], beyond((double)i / LAST));
     }
     for (size_t i = MIDDLE + 1; i < LAST; i++) {
         const size_t rank = ((n + 1) * i + LAST - 1) / LAST; // ceil((n + 1) i / 1000), without rounding
-        table[i] = rank <= n ? sorted[rank - 1] : fmax(table[i - 1], gp_gaussian_quantile((double)i / LAST));
+        table[i] = rank <= n ? sorted[rank - 1] : fmax(table[i - 1], beyond((double)i / LAST));
     }
     table[0] = table[1], table[LAST] = table[LAST - 1];
 }
@@ -76,38 +76,66 @@ advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp
     double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
     if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
     gp_sort(scores, n);
-    fill_table(table, scores, n);
+    gp_fill_quantiles(table, scores, n, gp_gaussian_quantile);
     gp_free(model->calibration);
     model->calibration = table;
     model->n_calibration = n;
     model->signed_scores = true;
-    for (size_t side = 0; side < 2; side++) model->calibration_tails[side] = mean_excess(scores, n, side == 1);
+    for (size_t side = 0; side < 2; side++) model->calibration_tails[side] = gp_mean_excess(scores, n, side == 1);
     return ADVGP_OK;
+}
+
+// ---- which of the tables --------------------------------------------------------------------------------------------
+
+typedef struct score_table {
+    const double *q, *tail;
+} score_table;
+
+static score_table all_rows(const gp_scores *s)
+{
+    return (score_table){s->q, s->tail};
+}
+
+size_t gp_group_of(const gp_score_groups *g, double mean, double sd)
+{
+    size_t a = 0, b = 0;
+    while (a < GP_GROUPS_BY_MEAN - 1 && mean > g->means[a]) a++;
+    while (b < GP_GROUPS_BY_SD - 1 && sd > g->sds[a][b]) b++;
+    return a * GP_GROUPS_BY_SD + b;
+}
+
+static score_table table_of(const gp_distribution *d)
+{
+    const gp_score_groups *g = d->scores->groups;
+    if (!g) return all_rows(d->scores);
+    const size_t k = gp_group_of(g, d->mean, d->sd);
+    return (score_table){g->quantiles[k], g->tails[k]};
 }
 
 // ---- density --------------------------------------------------------------------------------------------------------
 
 // Bins of at least TAIL_ROWS rows (a fifth of few), and none so narrow that it is an atom: one that would be goes on
 // until it is not.
-static void make_bins(gp_scores *s)
+static void make_bins(size_t rows, score_table t, gp_score_density *d)
 {
-    size_t step = s->rows ? (LAST * tail_rows(s->rows) + s->rows) / (s->rows + 1) : 0;
+    size_t step = rows ? (LAST * tail_rows(rows) + rows) / (rows + 1) : 0;
     if (step < LAST / GP_DENSITY_BINS_MAX + 1) step = LAST / GP_DENSITY_BINS_MAX + 1;
     const size_t first = step, end = LAST - step;
-    const double spread = s->q[end] - s->q[first];
-    if (s->rows < 10 || !(spread > 0)) return;
+    const double spread = t.q[end] - t.q[first];
+    d->n_bins = 0;
+    if (rows < 10 || !(spread > 0)) return;
     size_t from = first;
-    s->edge[0] = s->q[first];
+    d->edge[0] = t.q[first];
     for (size_t i = first + 1; i <= end; i++) {
-        const double width = s->q[i] - s->edge[s->n_bins];
+        const double width = t.q[i] - d->edge[d->n_bins];
         if ((i - from < step && i < end) || !(width > 1e-3 * spread)) continue;
-        s->share[s->n_bins++] = (double)(i - from) / LAST;
-        s->edge[s->n_bins] = s->q[i];
+        d->share[d->n_bins++] = (double)(i - from) / LAST;
+        d->edge[d->n_bins] = t.q[i];
         from = i;
     }
-    if (s->n_bins) s->share[s->n_bins - 1] += (double)(end - from) / LAST; // ties at the end
-    s->beyond[0] = (double)first / LAST, s->beyond[1] = (double)(LAST - end) / LAST;
-    for (size_t side = 0; side < 2; side++) s->excess[side] = fmax(s->tail[side], 1e-3 * spread);
+    if (d->n_bins) d->share[d->n_bins - 1] += (double)(end - from) / LAST; // ties at the end
+    d->beyond[0] = (double)first / LAST, d->beyond[1] = (double)(LAST - end) / LAST;
+    for (size_t side = 0; side < 2; side++) d->excess[side] = fmax(t.tail[side], 1e-3 * spread);
 }
 
 // ---- the scores of a model ------------------------------------------------------------------------------------------
@@ -125,17 +153,17 @@ static void make_symmetric(gp_scores *s, const double *factors)
 
 void gp_scores_init(gp_scores *s, const gp_model *model)
 {
-    *s = (gp_scores){.rows = model->calibration ? model->n_calibration : 0};
+    *s = (gp_scores){.rows = model->calibration ? model->n_calibration : 0, .groups = model->groups};
     if (!s->rows) {
-        fill_table(s->q, NULL, 0);
-        s->tail[0] = s->tail[1] = mean_excess(NULL, 0, true);
+        gp_fill_quantiles(s->q, NULL, 0, gp_gaussian_quantile);
+        s->tail[0] = s->tail[1] = gp_mean_excess(NULL, 0, true);
     } else if (model->signed_scores) {
         memcpy(s->q, model->calibration, sizeof s->q);
         memcpy(s->tail, model->calibration_tails, sizeof s->tail);
     } else {
         make_symmetric(s, model->calibration);
     }
-    make_bins(s);
+    make_bins(s->rows, all_rows(s), &s->density);
 }
 
 bool gp_scores_reach(const gp_scores *s, double u)
@@ -153,50 +181,70 @@ static double between(const double *table, double at)
     return share > 1e-9 ? table[i] + share * (table[i + 1] - table[i]) : table[i];
 }
 
-double gp_scores_quantile(const gp_scores *s, double u)
+static double quantile(const gp_scores *s, score_table t, double u)
 {
     if (!s->rows) return gp_gaussian_quantile(u);
     const double at = u * LAST;
-    if (at < 1) return s->q[1] + s->tail[0] * log(at);
-    if (at > LAST - 1) return s->q[LAST - 1] - s->tail[1] * log((1 - u) * LAST);
-    return between(s->q, at);
+    if (at < 1) return t.q[1] + t.tail[0] * log(at);
+    if (at > LAST - 1) return t.q[LAST - 1] - t.tail[1] * log((1 - u) * LAST);
+    return between(t.q, at);
 }
 
-double gp_scores_cdf(const gp_scores *s, double e)
+double gp_scores_quantile(const gp_scores *s, double u)
+{
+    return quantile(s, all_rows(s), u);
+}
+
+static double cdf(const gp_scores *s, score_table t, double e)
 {
     if (!s->rows) return 0.5 * erfc(-e * sqrt(0.5));
-    if (e < s->q[1]) return exp((e - s->q[1]) / s->tail[0]) / LAST;
-    if (e >= s->q[LAST - 1]) return 1 - exp((s->q[LAST - 1] - e) / s->tail[1]) / LAST;
+    if (e < t.q[1]) return exp((e - t.q[1]) / t.tail[0]) / LAST;
+    if (e >= t.q[LAST - 1]) return 1 - exp((t.q[LAST - 1] - e) / t.tail[1]) / LAST;
     size_t low = 1, high = LAST - 1; // q[low] <= e < q[high]
     while (high - low > 1) {
         const size_t i = (low + high) / 2;
-        if (s->q[i] <= e)
+        if (t.q[i] <= e)
             low = i;
         else
             high = i;
     }
-    return ((double)low + (e - s->q[low]) / (s->q[high] - s->q[low])) / LAST;
+    return ((double)low + (e - t.q[low]) / (t.q[high] - t.q[low])) / LAST;
+}
+
+double gp_scores_cdf(const gp_scores *s, double e)
+{
+    return cdf(s, all_rows(s), e);
+}
+
+static double log_density(const gp_score_density *d, double e)
+{
+    if (!d->n_bins) return -GP_HALF_LN_2PI - 0.5 * e * e;
+    const double first = d->edge[0], last = d->edge[d->n_bins];
+    if (e < first) return log(d->beyond[0] / d->excess[0]) + (e - first) / d->excess[0];
+    if (e >= last) return log(d->beyond[1] / d->excess[1]) - (e - last) / d->excess[1];
+    size_t i = 0;
+    while (e >= d->edge[i + 1]) i++;
+    return log(d->share[i] / (d->edge[i + 1] - d->edge[i]));
 }
 
 double gp_scores_log_density(const gp_scores *s, double e)
 {
-    if (!s->n_bins) return -GP_HALF_LN_2PI - 0.5 * e * e;
-    const double first = s->edge[0], last = s->edge[s->n_bins];
-    if (e < first) return log(s->beyond[0] / s->excess[0]) + (e - first) / s->excess[0];
-    if (e >= last) return log(s->beyond[1] / s->excess[1]) - (e - last) / s->excess[1];
-    size_t i = 0;
-    while (e >= s->edge[i + 1]) i++;
-    return log(s->share[i] / (s->edge[i + 1] - s->edge[i]));
+    return log_density(&s->density, e);
 }
 
-void gp_scores_interval(const gp_scores *s, double p, double ends[2])
+static void interval(const gp_scores *s, score_table t, double p, double ends[2])
 {
     if (s->rows && !s->symmetric) {
-        ends[0] = gp_scores_quantile(s, 0.5 * (1 - p)), ends[1] = gp_scores_quantile(s, 0.5 * (1 + p));
+        ends[0] = quantile(s, t, 0.5 * (1 - p)), ends[1] = quantile(s, t, 0.5 * (1 + p));
         return;
     }
     ends[1] = s->rows ? between(s->symmetric, p * LAST) : gp_gaussian_interval(p);
     ends[0] = -ends[1];
+}
+
+void gp_scores_interval(const gp_scores *s, double p, double ends[2])
+{
+    interval(s, all_rows(s), p, ends);
 }
 
 // ---- one row --------------------------------------------------------------------------------------------------------
@@ -216,12 +264,17 @@ static double score_of(const gp_distribution *d, double y) // -inf where a logar
 
 double gp_distribution_quantile(const gp_distribution *d, double u)
 {
-    return value_of(d, gp_scores_quantile(d->scores, u));
+    return value_of(d, quantile(d->scores, table_of(d), u));
+}
+
+void gp_distribution_score_ends(const gp_distribution *d, double p, double ends[2])
+{
+    interval(d->scores, table_of(d), p, ends);
 }
 
 void gp_distribution_interval(const gp_distribution *d, double p, double ends[2])
 {
-    gp_scores_interval(d->scores, p, ends);
+    gp_distribution_score_ends(d, p, ends);
     for (size_t side = 0; side < 2; side++) ends[side] = value_of(d, ends[side]);
 }
 
@@ -229,14 +282,16 @@ double gp_distribution_exceeds(const gp_distribution *d, double t)
 {
     const gp_schema *s = d->schema;
     if (s->bounded && (t < s->bounds.lo || t >= s->bounds.hi)) return t < s->bounds.lo; // all of it lies within
-    return 1 - gp_scores_cdf(d->scores, score_of(d, t));
+    return 1 - cdf(d->scores, table_of(d), score_of(d, t));
 }
 
 double gp_distribution_log_density(const gp_distribution *d, double y)
 {
     const gp_schema *s = d->schema;
-    return gp_scores_log_density(d->scores, score_of(d, y)) - log(d->sd * s->y_scale) -
-           (s->log_target ? log(y + s->log_offset) : 0);
+    gp_score_density of_group;
+    if (d->scores->groups) make_bins(d->scores->rows, table_of(d), &of_group);
+    const double own = log_density(d->scores->groups ? &of_group : &d->scores->density, score_of(d, y));
+    return own - log(d->sd * s->y_scale) - (s->log_target ? log(y + s->log_offset) : 0);
 }
 
 // The integral of a product of two functions that are linear from u0 to u0 + h: f from f0 to f1, g from g0 to g1.
@@ -258,7 +313,7 @@ static double pinball_piece(double y, double u0, double a, double u1, double b)
 // end.
 double gp_distribution_crps(const gp_distribution *d, double y)
 {
-    const gp_scores *s = d->scores;
+    const score_table t = table_of(d);
     double u = ldexp(1.0 / LAST, -TAIL_HALVINGS), sum = 0, value = 0;
     for (size_t k = 0; k <= LAST - 2 + 2 * TAIL_HALVINGS; k++) {
         const size_t i = k < TAIL_HALVINGS ? 1 : k - TAIL_HALVINGS + 1; // of the table
@@ -266,7 +321,7 @@ double gp_distribution_crps(const gp_distribution *d, double y)
         const size_t at = i < LAST ? i : LAST - 1;
         const double share = ldexp((double)(i < LAST ? i : 1) / LAST, -halvings), u1 = i < LAST ? share : 1 - share;
         const double out = halvings * log(2);
-        const double e = s->q[at] + (i < LAST ? -s->tail[0] : s->tail[1]) * out;
+        const double e = t.q[at] + (i < LAST ? -t.tail[0] : t.tail[1]) * out;
         const double next = value_of(d, e);
         sum += k ? pinball_piece(y, u, value, u1, next) : pinball_piece(y, 0, next, u, next);
         u = u1, value = next;

@@ -23,6 +23,16 @@ enum {
     GP_MODEL_EXACT_ROWS_MAX = 5000,    // of an exact model: n^3 / 3 flops at every load, 3 n^2 numbers of memory
 };
 
+// Scores whose distribution depends on what the model says of the row: tenths by its mean, each in thirds by its sd_y,
+// both of the standardised target (score/groups.h). A row belongs to the first group whose limits it does not exceed.
+enum { GP_GROUPS_BY_MEAN = 10, GP_GROUPS_BY_SD = 3, GP_GROUPS = GP_GROUPS_BY_MEAN * GP_GROUPS_BY_SD };
+typedef struct gp_score_groups {
+    double means[GP_GROUPS_BY_MEAN - 1];
+    double sds[GP_GROUPS_BY_MEAN][GP_GROUPS_BY_SD - 1];
+    double quantiles[GP_GROUPS][GP_CALIBRATION_LEVELS]; // as gp_model.calibration
+    double tails[GP_GROUPS][2];
+} gp_score_groups;
+
 typedef struct gp_model {
     const struct gp_model_form *form;
     // theta is ln sigma and what follows. Form `weights`: the whole vector of theta.h; `linear`: the same with a trend
@@ -52,6 +62,7 @@ typedef struct gp_model {
     double calibration_tails[2]; // below and above
     bool signed_scores;          // false: as in format 1
     size_t n_calibration;        // rows behind it
+    gp_score_groups *groups;     // NULL: the same scores for all rows; else these are what counts, that the average
     // Noise that depends on the row: a second model, of the logarithm of the factor of both standard deviations. Its
     // schema has no columns, y_mean and y_scale alone: ln g = y_mean + y_scale * mean, held within noise_range, of the
     // inputs of gp_scale_inputs. NULL: constant. docs/math.md 6.

@@ -171,6 +171,29 @@ static advgp_status check_values(const gp_model *model, const gp_model_image *im
     return ADVGP_OK;
 }
 
+static bool rises(size_t n, const double *x)
+{
+    for (size_t i = 1; i < n; i++)
+        if (!(x[i] >= x[i - 1])) return false;
+    return true;
+}
+
+static advgp_status check_groups(const gp_score_groups *g, advgp_error *err)
+{
+    if (!rises(GP_GROUPS_BY_MEAN - 1, g->means)) return gp_fail(err, ADVGP_EFILE, "its group_means fall");
+    for (size_t k = 0; k < GP_GROUPS_BY_MEAN; k++)
+        if (!rises(GP_GROUPS_BY_SD - 1, g->sds[k]))
+            return gp_fail(err, ADVGP_EFILE, "its group_sds fall in row %zu", k);
+    for (size_t k = 0; k < GP_GROUPS; k++) {
+        if (!rises(GP_CALIBRATION_LEVELS, g->quantiles[k]))
+            return gp_fail(err, ADVGP_EFILE, "its group_calibration falls in group %zu", k);
+        if (!(g->tails[k][0] > 0 && g->tails[k][1] > 0))
+            return gp_fail(err, ADVGP_EFILE, "its group_tails are %g and %g in group %zu, which must be above 0",
+                           g->tails[k][0], g->tails[k][1], k);
+    }
+    return ADVGP_OK;
+}
+
 static advgp_status check_noise(const gp_model *model, const gp_model_image *noise, advgp_error *err)
 {
     const double low = model->noise_range[0], high = model->noise_range[1], limit = 100; // e^100 is no scale
@@ -189,6 +212,7 @@ static advgp_status read_tensors(const gp_tensorfile *file, gp_model *model, gp_
     for (size_t i = 0; st == ADVGP_OK && i < noise->n; i++) st = copy_tensor(file, &noise->list[i], err);
     if (st == ADVGP_OK) st = refuse_unknown(file, image, noise, err);
     if (st == ADVGP_OK) st = check_values(model, image, err);
+    if (st == ADVGP_OK && model->groups) st = check_groups(model->groups, err);
     if (st == ADVGP_OK) st = model->form->unpack(image, model, err);
     if (st != ADVGP_OK || !model->noise) return st;
     st = check_noise(model, noise, err);
@@ -236,6 +260,10 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model *
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
         if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
         model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
+    }
+    if (st == ADVGP_OK && model->signed_scores && gp_tensorfile_find(file, "group_calibration")) {
+        model->groups = gp_alloc(1, sizeof *model->groups);
+        if (!model->groups) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
     }
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);

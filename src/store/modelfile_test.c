@@ -38,7 +38,20 @@ static gp_schema *make_schema(size_t d, bool weighted, bool log_target)
     return schema;
 }
 
-// A model of the problem with statistics of its rows; calibrated on every third seed or so.
+static gp_score_groups *make_groups(const double *quantiles)
+{
+    gp_score_groups *g = gp_alloc(1, sizeof *g);
+    assert_non_null(g);
+    for (size_t k = 0; k < GP_GROUPS_BY_MEAN - 1; k++) g->means[k] = (double)k / 3;
+    for (size_t k = 0; k < GP_GROUPS_BY_MEAN; k++) g->sds[k][0] = 1 + (double)k, g->sds[k][1] = 2 + (double)k;
+    for (size_t k = 0; k < GP_GROUPS; k++) {
+        for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++) g->quantiles[k][i] = quantiles[i] * (1 + (double)k / 10);
+        g->tails[k][0] = 0.2, g->tails[k][1] = 0.3 + (double)k;
+    }
+    return g;
+}
+
+// A model of the problem with statistics of its rows; calibrated, in groups too, on every third seed or so.
 static gp_model *make_model(const problem *p, bool calibrated, const char *sql)
 {
     gp_model *model = NULL;
@@ -58,6 +71,7 @@ static gp_model *make_model(const problem *p, bool calibrated, const char *sql)
     double scores[30];
     for (size_t i = 0; i < 30; i++) scores[i] = sin((double)i) * 3;
     if (calibrated) CHECK_OK(gp_model_calibrate(model, scores, 30, &err), p->label);
+    if (calibrated) model->groups = make_groups(model->calibration);
     return model;
 }
 
@@ -203,6 +217,8 @@ static void check_same(const gp_model *a, const gp_model *b, const char *label)
     CHECK(a->n_calibration == b->n_calibration && !a->calibration == !b->calibration, label, "it came back changed");
     if (a->calibration) CHECK_BITS(GP_CALIBRATION_LEVELS, a->calibration, b->calibration, label);
     CHECK(a->signed_scores == b->signed_scores, label, "its scores lost their sign");
+    CHECK(!a->groups == !b->groups, label, "its groups are lost");
+    if (a->groups) CHECK(!memcmp(a->groups, b->groups, sizeof *a->groups), label, "its groups came back changed");
     CHECK_BITS(2, a->calibration_tails, b->calibration_tails, label);
     CHECK_BITS(a->spec.d, a->schema->x_scale, b->schema->x_scale, label);
     CHECK(!strcmp(a->method, b->method) && !a->sql == !b->sql && (!a->sql || !strcmp(a->sql, b->sql)), label,
@@ -600,6 +616,12 @@ static void a_forged_file_is_refused(void **state)
         {.tensor = "jitter", .value = 1e-2, .expected = "golden row"},
         {.tensor = "calibration", .element = 500, .value = -3, .expected = "its calibration falls at level 500"},
         {.tensor = "calibration_tails", .element = 1, .value = 0, .expected = "the tails of its calibration"},
+        {.tensor = "group_means", .element = 3, .value = -3, .expected = "its group_means fall"},
+        {.tensor = "group_sds", .element = 5, .value = -3, .expected = "its group_sds fall in row 2"},
+        {.tensor = "group_calibration", .element = 5 * 1001 + 7, .value = 1e3, .expected = "falls in group 5"},
+        {.tensor = "group_tails", .element = 13, .value = -1, .expected = "-1 in group 6"},
+        {.tensor = "group_sds", .drop = true, .expected = "tensor 'group_sds' is missing"},
+        {.tensor = "group_calibration", .drop = true, .expected = "'group_means' has no place"},
         {.tensor = "stat_n", .value = -1, .expected = "statistics are of no data"},
         {.tensor = "stat_a", .value = NAN, .expected = "'stat_a'"},
         {.tensor = "stat_b", .drop = true, .expected = "tensor 'stat_b' is missing"},

@@ -29,7 +29,8 @@ static const double memory_share = 0.05; // that the rows may take of all the me
 typedef struct sample {
     size_t n, d;             // d: inputs of the scale
     double *X;               // [n x d]
-    double *u, *z, *w;       // |score| without the row itself; its logarithm, standardised; weight
+    gp_scored_rows rows;     // mean, sd and score without the row itself
+    double *u, *z, *w;       // |score|; its logarithm, standardised; weight
     double *ln_g, *sorted;   // as it is known by now, 0 at first; scratch
     gp_predictor *predictor; // while rows are added
     double centre, scale;    // of z
@@ -42,23 +43,31 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     sample *s = ctx;
     const double var_f = fmax(var_y - gp_predictor_noise(s->predictor), 0);
     gp_scale_inputs(s->predictor, x, mean, var_f, s->X + s->n * s->d);
-    s->u[s->n] = fabs(y - mean) / sqrt(var_y);
+    gp_scored_rows_add(&s->rows, y, mean, sqrt(var_y));
+    s->u[s->n] = fabs(s->rows.score[s->n]);
     s->w[s->n++] = w;
 }
 
 static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *reader, advgp_error *err)
 {
     const size_t d = model->spec.d + GP_SCALE_INPUTS, rows = gp_shards_rows(reader->shards, GP_TRAIN);
-    const double bytes = (2 * (double)d + 10) * sizeof(double); // of a row, here and in the shards of its training
+    const double bytes = (2 * (double)d + 13) * sizeof(double); // of a row, here and in the shards of its training
     const double room = fmin((double)NUMBERS_MAX / (double)d, memory_share * gp_memory_bytes() / bytes);
     const size_t n = (size_t)fmin(fmin((double)rows, ROWS_MAX), fmax(room, ROWS_MIN));
     *s = (sample){.d = d, .X = gp_alloc(n, (d + 5) * sizeof *s->X)};
     if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the residuals of %zu rows", n);
     s->u = s->X + n * d, s->z = s->u + n, s->w = s->z + n, s->ln_g = s->w + n, s->sorted = s->ln_g + n;
-    advgp_status st = gp_model_predictor(model, &s->predictor, err);
+    advgp_status st = gp_scored_rows_init(&s->rows, n, err);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &s->predictor, err);
     if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, n, add_row, s, err);
     gp_predictor_free(s->predictor);
     return st;
+}
+
+static void sample_fini(sample *s)
+{
+    gp_scored_rows_fini(&s->rows);
+    gp_free(s->X);
 }
 
 static gp_cmat inputs_of(const sample *s)
@@ -205,7 +214,7 @@ static void add_square(void *ctx, double w, const double *x, double y, double me
 }
 
 // E ln u is not ln of a standard deviation: g is multiplied by what gives scores unit mean square.
-static advgp_status set_shift(gp_model *model, gp_reader *reader, bool held_out, advgp_error *err)
+static advgp_status set_shift(gp_model *model, gp_reader *reader, bool held_out, sample *rows, advgp_error *err)
 {
     squares s = {0};
     gp_predictor *predictor = NULL;
@@ -217,24 +226,23 @@ static advgp_status set_shift(gp_model *model, gp_reader *reader, bool held_out,
     const double shift = st == ADVGP_OK && s.sum > 0 ? 0.5 * log(s.sum / s.n) : 0;
     model->noise->schema->y_mean += shift;
     model->noise_range[0] += shift, model->noise_range[1] += shift;
+    for (size_t i = 0; i < rows->n; i++) rows->ln_g[i] += shift;
     return st;
 }
 
 static advgp_status fit(gp_model *model, gp_reader *reader, const gp_train_options *options, size_t workers,
-                        bool held_out, advgp_error *err)
+                        bool held_out, sample *s, advgp_error *err)
 {
-    sample s;
     gp_shards *shards = NULL;
-    advgp_status st = sample_rows(&s, model, reader, err);
-    if (st == ADVGP_OK && s.n >= ROWS_MIN && take_logarithms(&s)) {
-        st = shards_of(&s, reader->shards->weighted, options->seed, &shards, err);
+    advgp_status st = sample_rows(s, model, reader, err);
+    if (st == ADVGP_OK && s->n >= ROWS_MIN && take_logarithms(s)) {
+        st = shards_of(s, reader->shards->weighted, options->seed, &shards, err);
         if (st == ADVGP_OK) st = train_scale(model, shards, options, workers, &model->noise, err);
-        if (st == ADVGP_OK) model->noise->schema->y_mean = s.centre, model->noise->schema->y_scale = s.scale;
-        if (st == ADVGP_OK) st = sharpen(model, &s, err);
+        if (st == ADVGP_OK) model->noise->schema->y_mean = s->centre, model->noise->schema->y_scale = s->scale;
+        if (st == ADVGP_OK) st = sharpen(model, s, err);
     }
     gp_shards_free(shards);
-    gp_free(s.X);
-    return st == ADVGP_OK && model->noise ? set_shift(model, reader, held_out, err) : st;
+    return st == ADVGP_OK && model->noise ? set_shift(model, reader, held_out, s, err) : st;
 }
 
 // ---- the choice -----------------------------------------------------------------------------------------------------
@@ -288,11 +296,31 @@ static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, ad
     return st;
 }
 
+// Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls.
+static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, advgp_error *err)
+{
+    double alike = NAN, grouped = NAN;
+    if (s->n < GP_GROUPS_ROWS_MIN) return ADVGP_OK;
+    for (size_t i = 0; model->noise && i < s->n; i++)
+        s->rows.sd[i] *= exp(s->ln_g[i]), s->rows.score[i] *= exp(-s->ln_g[i]);
+    advgp_status st = new_rows_crps(model, reader, true, &alike, err);
+    if (st == ADVGP_OK) st = gp_calibrate_groups(model, reader, s->rows, err);
+    if (st == ADVGP_OK) st = new_rows_crps(model, reader, true, &grouped, err);
+    if (st != ADVGP_OK || !(grouped < alike)) {
+        gp_free(model->groups);
+        model->groups = NULL;
+    }
+    json_object_set_new(model->record, "crps_scores_alike", gp_json_real(alike));
+    json_object_set_new(model->record, "crps_scores_by_group", gp_json_real(grouped));
+    return st;
+}
+
 // An auto without the memory for it, or with numbers that are none, is constant; the mean stands without it.
 static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why, advgp_error *err)
 {
     gp_model_free(model->noise);
-    model->noise = NULL;
+    gp_free(model->groups);
+    model->noise = NULL, model->groups = NULL;
     json_object_set_new(model->record, "noise_not_fitted", json_string(why));
     return gp_notes_add(notes, err, 1, "the noise is the same for all rows: %s", why);
 }
@@ -307,12 +335,15 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     if (o->noise == GP_NOISE_AUTO && result->interrupted) return ADVGP_OK; // somebody waits for the model so far
     if (o->noise == GP_NOISE_AUTO && !held_out && gp_shards_rows(rows, GP_TRAIN) < LEFT_OUT_MIN) return ADVGP_OK;
     advgp_error why = {0};
-    advgp_status st = fit(model, reader, o, result->workers, held_out, &why);
+    sample s = {0};
+    advgp_status st = fit(model, reader, o, result->workers, held_out, &s, &why);
     if (st == ADVGP_OK && !model->noise && o->noise == GP_NOISE_VARYING) {
         st = go_without(model, notes, "rows are too few, or what is left of them hardly differs", &why);
     } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
         st = choose(model, reader, held_out, &why);
     }
+    if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
+    sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {
         const advgp_error because = why;
         st = go_without(model, notes, because.text, &why);

@@ -103,7 +103,47 @@ static void auto_takes_what_is_better_and_the_same_bits(void **state)
     CHECK(models[0]->noise && models[1]->noise, "auto", "a scale of 0.1 to 0.5 was not taken");
     CHECK_BITS(models[0]->noise->layout.size, models[0]->noise->theta, models[1]->noise->theta, "auto");
     CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration, models[1]->calibration, "auto");
+    CHECK(!models[0]->groups == !models[1]->groups, "auto", "groups or none");
+    if (models[0]->groups) CHECK_BITS(GP_GROUPS, models[0]->groups->tails[0], models[1]->groups->tails[0], "auto");
     for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
+}
+
+// A target that is cut at 0 for half of the rows.
+static void make_cut_rows(size_t n)
+{
+    gp_rng rng = gp_rng_seeded(12, 0);
+    t.x = doubles(n * D), t.y = doubles(n);
+    for (size_t i = 0; i < n; i++) {
+        double *x = t.x + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = 4 * gp_rng_uniform(&rng) - 2;
+        t.y[i] = fmax(0, x[1] + 0.3 * gp_rng_normal(&rng));
+    }
+    encode_table(n, 1, "0.2");
+}
+
+// What is left of rows at the cut is as large as the scale says, and of another shape than the rest. Groups are taken,
+// and no tenth of the prediction falls behind.
+static void errors_of_two_shapes_are_taken_by_groups(void **state)
+{
+    (void)state;
+    make_cut_rows(8000);
+    gp_train_result result;
+    gp_model *model = train(GP_NOISE_AUTO, &result);
+    assert_non_null(model->groups);
+    const json_t *alike = json_object_get(model->record, "crps_scores_alike");
+    const json_t *grouped = json_object_get(model->record, "crps_scores_by_group");
+    CHECK(json_real_value(grouped) < 0.99 * json_real_value(alike), "groups", "CRPS %g, alike %g",
+          json_real_value(grouped), json_real_value(alike));
+    for (size_t k = 0; k < GP_TENTHS; k++)
+        CHECK(result.assessment.by_prediction[k].coverage > 0.8, "groups", "tenth %zu covers %g", k,
+              result.assessment.by_prediction[k].coverage);
+    gp_model_free(model);
+    free_table();
+    make_cut_rows(8000);
+    model = train(GP_NOISE_CONSTANT, &result);
+    assert_null(model->groups);
+    gp_model_free(model);
+    free_table();
 }
 
 // Where few rows are held out, or none, training rows tell, each left out in turn.
@@ -236,6 +276,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_training_fits_no_noise),
         cmocka_unit_test(a_known_scale_is_found),
         cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
+        cmocka_unit_test(errors_of_two_shapes_are_taken_by_groups),
         cmocka_unit_test(auto_takes_it_without_held_out_rows),
         cmocka_unit_test(logarithms_of_scores_keep_their_laws),
         cmocka_unit_test(what_cannot_vary_is_told),

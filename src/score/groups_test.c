@@ -1,0 +1,164 @@
+// groups_test.c: scores by groups: they cover what they say over repeated splits, in every group, where scores alike do
+// not; quantiles, levels and probabilities agree; ties and empty groups do no harm.
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "fixture.h"
+#include "score/groups.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEFT_OUT = 6000, UNSEEN = 199 };
+
+// Rows whose scores have two shapes: a prediction below 0 has errors of +-0.5 alone, nearly, one above
+// exponential ones. `alike`: all exponential.
+static void draw(gp_rng *rng, bool alike, double *mean, double *sd, double *score)
+{
+    *mean = 2 * gp_rng_uniform(rng) - 1;
+    *sd = 0.5 + gp_rng_uniform(rng);
+    const double e = -log(gp_rng_uniform(rng)) - 1, sign = gp_rng_uniform(rng) < 0.5 ? -1 : 1;
+    *score = alike || *mean > 0 ? e : 0.5 * sign + 0.05 * e;
+}
+
+static gp_scored_rows draw_rows(gp_rng *rng, size_t n, bool alike)
+{
+    gp_scored_rows rows;
+    advgp_error err = {0};
+    CHECK_OK(gp_scored_rows_init(&rows, n, &err), "rows");
+    for (size_t i = 0; i < n; i++) {
+        double mean, sd, score;
+        draw(rng, alike, &mean, &sd, &score);
+        gp_scored_rows_add(&rows, mean + sd * score, mean, sd);
+    }
+    return rows;
+}
+
+// A calibrated model with groups.
+static void calibrate(gp_scored_rows left_out, gp_scored_rows unseen, gp_model *model, gp_scores *scores)
+{
+    double values[UNSEEN];
+    advgp_error err = {0};
+    *model = (gp_model){0};
+    memcpy(values, unseen.score, unseen.n * sizeof *values);
+    CHECK_OK(gp_model_calibrate(model, values, unseen.n, &err), "all rows");
+    CHECK_OK(gp_score_groups_new(left_out, unseen, &model->groups, &err), "groups");
+    gp_scores_init(scores, model);
+}
+
+static void forget(gp_model *model)
+{
+    gp_free(model->calibration);
+    gp_free(model->groups);
+}
+
+static void repeated_splits_cover_what_they_say(void **state)
+{
+    (void)state;
+    enum { REPEATS = 400, NEW = 50 };
+    static const double level = 0.9;
+    gp_rng rng = gp_rng_seeded(23, 0);
+    gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, false);
+    double by_group[2] = {0}, alike[2] = {0}, n[2] = {0}, sum = 0, squares = 0; // below 0, above
+    for (size_t r = 0; r < REPEATS; r++) {
+        gp_model model;
+        gp_scores s;
+        gp_scored_rows unseen = draw_rows(&rng, UNSEEN, false);
+        calibrate(left_out, unseen, &model, &s);
+        double all[2], inside = 0;
+        gp_scores_interval(&s, level, all);
+        for (size_t i = 0; i < NEW; i++) {
+            double mean, sd, e, ends[2];
+            draw(&rng, false, &mean, &sd, &e);
+            const gp_distribution d = {&s, NULL, mean, sd};
+            gp_distribution_score_ends(&d, level, ends);
+            const size_t side = mean > 0;
+            n[side]++, alike[side] += all[0] <= e && e <= all[1];
+            by_group[side] += ends[0] <= e && e <= ends[1], inside += ends[0] <= e && e <= ends[1];
+        }
+        sum += inside / NEW, squares += inside / NEW * inside / NEW;
+        gp_scored_rows_fini(&unseen);
+        forget(&model);
+    }
+    const double mean = sum / REPEATS, error = sqrt((squares / REPEATS - mean * mean) / REPEATS);
+    // 200 (1 - 0.9) / 2 = 10: ranks 10 and 190 hold exactly 0.9.
+    CHECK(fabs(mean - level) < 3 * error, "all rows", "%g +- %g inside", mean, error);
+    for (size_t side = 0; side < 2; side++)
+        CHECK(fabs(by_group[side] / n[side] - level) < 0.02, "a half", "%g inside", by_group[side] / n[side]);
+    CHECK(alike[0] / n[0] > 0.95, "scores alike", "%g inside where they are too wide", alike[0] / n[0]);
+    gp_scored_rows_fini(&left_out);
+}
+
+// Of rows that are alike groups know what all together do.
+static void where_rows_are_alike_so_are_groups(void **state)
+{
+    (void)state;
+    gp_rng rng = gp_rng_seeded(24, 0);
+    gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, true), unseen = draw_rows(&rng, UNSEEN, true);
+    gp_model model;
+    gp_scores s;
+    calibrate(left_out, unseen, &model, &s);
+    for (size_t k = 0; k < GP_GROUPS; k++)
+        for (size_t i = 100; i <= 800; i += 100) {
+            const double u = (double)i / 1000, spread = sqrt(u * (1 - u) / 200) / (1 - u); // of an exponential quantile
+            CHECK(fabs(model.groups->quantiles[k][i] - model.calibration[i]) < 4 * spread, "alike",
+                  "group %zu: Q(%g) = %g, of all rows %g", k, u, model.groups->quantiles[k][i], model.calibration[i]);
+        }
+    forget(&model);
+    gp_scored_rows_fini(&left_out);
+    gp_scored_rows_fini(&unseen);
+}
+
+static void check_laws(const gp_scores *s, double mean, double sd)
+{
+    const gp_schema schema = {.y_mean = 1, .y_scale = 0.5};
+    const gp_distribution d = {s, &schema, mean, sd};
+    double last = -INFINITY, inner[2] = {INFINITY, -INFINITY}, ends[2];
+    for (double u = 1e-6; u < 1; u += 0.0037) {
+        const double q = gp_distribution_quantile(&d, u), slack = 1e-9 * (1 + fabs(q));
+        CHECK(isfinite(q) && q >= last, "quantiles", "Q(%g) = %g after %g", u, q, last);
+        CHECK(gp_distribution_exceeds(&d, q + slack) <= 1 - u + 1e-6, "threshold", "P(y > Q(%g))", u);
+        CHECK(gp_distribution_exceeds(&d, q - slack) >= 1 - u - 1e-6, "threshold", "P(y >= Q(%g))", u);
+        last = q;
+    }
+    for (double p = 0.001; p < 0.9995; p += 0.0113) {
+        gp_distribution_interval(&d, p, ends);
+        CHECK(ends[0] <= inner[0] && ends[1] >= inner[1], "levels", "the interval of %g is not around the last", p);
+        memcpy(inner, ends, sizeof inner);
+    }
+    CHECK(isfinite(gp_distribution_crps(&d, 1.3)) && isfinite(gp_distribution_log_density(&d, 1.3)), "figures",
+          "CRPS %g", gp_distribution_crps(&d, 1.3));
+}
+
+// Rows of one mean and one sd, residuals of nothing but for a few, and rows as above: every group keeps the laws.
+static void laws_hold_in_every_group(void **state)
+{
+    (void)state;
+    for (size_t tied = 0; tied < 3; tied++) {
+        gp_rng rng = gp_rng_seeded(25, tied);
+        gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, false), unseen = draw_rows(&rng, UNSEEN, false);
+        gp_scored_rows *both[] = {&left_out, &unseen};
+        for (size_t b = 0; tied && b < 2; b++)
+            for (size_t i = 0; i < both[b]->n; i++) {
+                if (tied == 1) both[b]->mean[i] = 0.25, both[b]->sd[i] = 1;
+                if (tied == 2 && i % 50) both[b]->score[i] = 0;
+            }
+        gp_model model;
+        gp_scores s;
+        calibrate(left_out, unseen, &model, &s);
+        for (double mean = -1.5; mean < 1.6; mean += 0.31)
+            for (double sd = 0.3; sd < 2; sd += 0.4) check_laws(&s, mean, sd);
+        forget(&model);
+        gp_scored_rows_fini(&left_out);
+        gp_scored_rows_fini(&unseen);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_splits_cover_what_they_say),
+        cmocka_unit_test(where_rows_are_alike_so_are_groups),
+        cmocka_unit_test(laws_hold_in_every_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
