@@ -44,6 +44,7 @@ static void plan_component(gp_component *c, size_t d, gp_arena *arena)
     const size_t m = c->m;
     c->eta = gp_arena_doubles(arena, d);
     c->Z = gp_mat_of(gp_arena_doubles(arena, m * d), m, d);
+    c->inputs = gp_mat_of(gp_arena_doubles(arena, d * m), d, m);
     const size_t width = gp_tile_width(m);
     c->distances = (gp_mat){.p = gp_arena_doubles(arena, (d + 2) * width), .rows = d + 2, .cols = m, .ld = width};
     c->T = gp_mat_of(gp_arena_doubles(arena, m * c->M), m, c->M);
@@ -144,6 +145,8 @@ static advgp_status set_scales(gp_component *c, size_t d, const double *theta, a
     const size_t n = c->m * d;
     if (!gp_all_finite(n, Z)) return gp_fail(err, ADVGP_ENUMERIC, "an inducing input is not finite");
     memcpy(c->Z.p, Z, n * sizeof *Z);
+    for (size_t j = 0; j < c->m; j++)
+        for (size_t k = 0; k < d; k++) c->inputs.p[k * c->m + j] = Z[j * d + k];
     if (c->map->has_rho) {
         if (!gp_all_finite(c->m, Z + n)) return gp_fail(err, ADVGP_ENUMERIC, "a value of rho is not finite");
         memcpy(c->rho, Z + n, c->m * sizeof *Z);
@@ -168,14 +171,12 @@ static void set_distances(gp_component *c, size_t d)
 
 // r^2 to the inducing inputs before z_i. By differences, not by the expanded square: m^2 d is little work, and equal
 // inducing inputs get distance 0 exactly.
-static void distances_before(const gp_component *c, size_t d, size_t i, double *s)
+GP_VARIANTS(distances_before, (const gp_component *c, size_t d, size_t i, double *restrict s), (c, d, i, s))
 {
-    for (size_t j = 0; j < i; j++) {
-        s[j] = 0;
-        for (size_t k = 0; k < d; k++) {
-            const double diff = c->Z.p[i * d + k] - c->Z.p[j * d + k];
-            s[j] += c->eta[k] * diff * diff;
-        }
+    for (size_t j = 0; j < i; j++) s[j] = 0;
+    for (size_t k = 0; k < d; k++) {
+        const double z = c->Z.p[i * d + k], eta = c->eta[k], *restrict others = c->inputs.p + k * c->m;
+        for (size_t j = 0; j < i; j++) s[j] += eta * (z - others[j]) * (z - others[j]);
     }
 }
 

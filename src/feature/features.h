@@ -47,6 +47,7 @@ typedef struct gp_component {
     gp_rung rung;     // the jitter that K_mm needed
     double *eta;      // [d]
     gp_mat Z;         // m x d
+    gp_mat inputs;    // d x m: the same, input by input
     gp_mat distances; // (d+2) x m: [1 x |x|^2_eta] times this is r^2 to every inducing input
     gp_mat T;         // m x M, the map
     double *rho;      // [m]

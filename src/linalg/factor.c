@@ -254,8 +254,8 @@ bool gp_spectrum(gp_mat A, double *lambda, double *b, double *work)
         return false;
     const double shift = bidiagonal(n, diagonal, e, lambda, f);
     double none = 0;
-    if (shift < 0 || LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'L', N, 0, 0, 1, lambda, f, &none, 1, &none, 1, b, N,
-                                         rest) != 0)
+    if (shift < 0 ||
+        LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'L', N, 0, 0, 1, lambda, f, &none, 1, &none, 1, b, N, rest) != 0)
         return false;
     for (size_t i = 0; i < n; i++) lambda[i] = lambda[i] * lambda[i] - shift; // descending
     for (size_t i = 0, j = n; i + 1 < j; i++) {

@@ -267,8 +267,8 @@ static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **sta
     free(A), free(Q), free(work), free(lambda), free(x), free(t), free(y), free(expected);
 }
 
-// The spectrum without vectors against the one with them, of matrices with directions of nothing but rounding, too. What
-// is asked of Q^T b is asked of its squares: a sign, or a turn among equal eigenvalues, is anybody's.
+// The spectrum without vectors against the one with them, of matrices with directions of nothing but rounding, too.
+// What is asked of Q^T b is asked of its squares: a sign, or a turn among equal eigenvalues, is anybody's.
 static void a_spectrum_is_that_of_the_eigenvectors(void **state)
 {
     (void)state;
