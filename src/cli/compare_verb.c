@@ -22,7 +22,7 @@ static void on_eval(void *ctx, const char *run, const gp_train_eval *e)
     gp_cli_live_said();
     char held_out[48] = "";
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, ", held-out RMSE %.5g", e->rmse);
-    gp_cli_report(p->o, "%s: version %zu, %.0f CPU seconds%s", run, e->version, e->cpu, held_out);
+    gp_cli_say(p->o, "%s: version %zu, %.0f CPU seconds%s", run, e->version, e->cpu, held_out);
 }
 
 // The columns of the table, and how much each matters where there is no room for all.

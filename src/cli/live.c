@@ -226,7 +226,7 @@ static void say(const gp_options *o, double now)
     time_text(isfinite(left) ? left : now - live.began, number, sizeof number);
     snprintf(text + n, sizeof text - (size_t)n, " %s%s", number, isfinite(left) ? " left" : "");
     live.said = now;
-    gp_cli_report(o, "%s", text);
+    gp_cli_say(o, "%s", text);
 }
 
 // Now, if it is time.
@@ -262,7 +262,7 @@ void gp_cli_live_phase(const gp_options *o, const char *what)
     begin(what);
     if (!is_terminal()) {
         live.said = live.began;
-        gp_cli_report(o, "%s", what);
+        gp_cli_say(o, "%s", what);
     }
     refresh(o);
 }

@@ -31,7 +31,7 @@ void gp_cli_complain(const char *text)
     gp_buffer_fini(&folded);
 }
 
-void gp_cli_report(const gp_options *options, const char *format, ...)
+void gp_cli_say(const gp_options *options, const char *format, ...)
 {
     char text[1024];
     if (gp_options_flag(options, "quiet")) return;
@@ -49,7 +49,7 @@ void gp_cli_notes(const gp_options *options, const gp_notes *notes)
 
 static void report(void *ctx, const char *text)
 {
-    gp_cli_report(*(const gp_options **)ctx, "%s", text);
+    gp_cli_say(*(const gp_options **)ctx, "%s", text);
 }
 
 static void tell_rows(void *ctx, size_t rows)

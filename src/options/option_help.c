@@ -2,6 +2,7 @@
 #include "base/width.h"
 #include "options/option.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -152,9 +153,10 @@ void gp_help_verb(const gp_verb *verb, size_t columns, gp_buffer *out)
     const page p = page_of(out, columns);
     gp_buffer_add(out, "advgp %s: ", verb->name);
     add_wrapped(p, verb->summary, 2);
-    gp_buffer_add(out, "\nusage: advgp %s ", verb->name);
-    gp_buffer_wrapped(out, verb->operands, 2, p.width);
-    add_wrapped(p, *verb->operands ? " [options]" : "[options]", 2);
+    char usage[80];
+    snprintf(usage, sizeof usage, "usage: advgp %s %s [options]", verb->name, verb->operands);
+    gp_buffer_add(out, "\n");
+    add_wrapped(p, usage, 2);
     if (*verb->operands) {
         gp_buffer_add(out, "\n  %s: ", verb->operands);
         add_wrapped(p, verb->operand_help, 2);
