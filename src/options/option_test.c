@@ -516,7 +516,10 @@ static void check_lines(const char *page, const char *of, size_t columns)
 {
     for (const char *line = page; *line;) {
         const size_t n = strcspn(line, "\n");
-        if (n > columns) fail_msg("help of %s for %zu columns has a long line: %.*s", of, columns, (int)n, line);
+        const size_t blanks = strspn(line, " ");
+        const bool one_word = blanks + strcspn(line + blanks, " \n") >= n; // broken by who prints it (gp_buffer_folded)
+        if (n > columns && !(one_word && columns < 80))
+            fail_msg("help of %s for %zu columns has a long line: %.*s", of, columns, (int)n, line);
         line += n + (line[n] != 0);
     }
 }
