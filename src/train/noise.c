@@ -9,6 +9,7 @@
 #include "score/left_out.h"
 #include "store/form.h"
 #include "store/runlog.h"
+#include "train/reweigh.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ typedef struct sample {
     double *X;               // [n x d]
     gp_scored_rows rows;     // mean, sd and score without the row itself
     double *u, *z, *w;       // |score|; its logarithm, standardised; weight
+    bool weighed;            // w is known: the rows come once more, with the weights of the mean
     double *ln_g, *sorted;   // as it is known by now, 0 at first; scratch
     gp_predictor *predictor; // while rows are added
     double centre, scale;    // of z
@@ -45,7 +47,18 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     gp_scale_inputs(s->predictor, x, mean, var_f, s->X + s->n * s->d);
     gp_scored_rows_add(&s->rows, y, mean, sqrt(var_y));
     s->u[s->n] = fabs(s->rows.score[s->n]);
-    s->w[s->n++] = w;
+    if (!s->weighed) s->w[s->n] = w;
+    s->n++;
+}
+
+// As many as there is room for, without the model's scale.
+static advgp_status ask_rows(sample *s, const gp_model *model, gp_reader *reader, advgp_error *err)
+{
+    s->n = s->rows.n = 0;
+    advgp_status st = model->form->predictor(model, &s->predictor, err);
+    if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, s->rows.capacity, add_row, s, err);
+    gp_predictor_free(s->predictor);
+    return st;
 }
 
 static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *reader, advgp_error *err)
@@ -57,11 +70,8 @@ static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *rea
     *s = (sample){.d = d, .X = gp_alloc(n, (d + 5) * sizeof *s->X)};
     if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the residuals of %zu rows", n);
     s->u = s->X + n * d, s->z = s->u + n, s->w = s->z + n, s->ln_g = s->w + n, s->sorted = s->ln_g + n;
-    advgp_status st = gp_scored_rows_init(&s->rows, n, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &s->predictor, err);
-    if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, n, add_row, s, err);
-    gp_predictor_free(s->predictor);
-    return st;
+    const advgp_status st = gp_scored_rows_init(&s->rows, n, err);
+    return st == ADVGP_OK ? ask_rows(s, model, reader, err) : st;
 }
 
 static void sample_fini(sample *s)
@@ -296,6 +306,28 @@ static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, ad
     return st;
 }
 
+// The mean weighted by what the scale says, if held-out rows agree (reweigh.h); then its errors are others, and the
+// scale is solved for them anew, hyper-parameters as they were found.
+static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t workers, sample *s, advgp_error *err)
+{
+    gp_reweighed weighed;
+    gp_reader rows = {0};
+    const bool all = s->n == gp_shards_rows(reader->shards, GP_TRAIN);
+    advgp_status st = gp_reweigh(model, reader, workers ? workers : 1, all ? s->ln_g : NULL, &weighed, err);
+    if (st == ADVGP_OK && weighed.shards) {
+        s->weighed = true;
+        st = gp_reader_new(weighed.shards, reader->capacity, &rows, err);
+        if (st == ADVGP_OK) st = ask_rows(s, model, &rows, err);
+        if (st == ADVGP_OK) st = sharpen(model, s, err);
+        if (st == ADVGP_OK) st = set_shift(model, reader, true, s, err);
+    }
+    json_object_set_new(model->record, "weighted_mean_gain", gp_json_real(weighed.gain));
+    json_object_set_new(model->record, "weighted_mean", json_boolean(weighed.shards != NULL));
+    gp_reader_fini(&rows);
+    gp_shards_free(weighed.shards);
+    return st;
+}
+
 // Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls.
 static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, advgp_error *err)
 {
@@ -342,6 +374,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
         st = choose(model, reader, held_out, &why);
     }
+    if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->workers, &s, &why);
     if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {
