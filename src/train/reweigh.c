@@ -14,6 +14,7 @@
 
 // More rows than these leave the mean little to gain, and their weights take 8 bytes each.
 enum { ROWS_MAX = 2000000, PIECE_ROWS = 4096 };
+enum { FIRST_ROWS = 8192 }; // the global part of so many, with weights and without, tells whether all are worth a pass
 
 // ---- rows with weights ----------------------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ static advgp_status copy_cells(const gp_cells *from, gp_cells **out, advgp_error
 }
 
 // The best noise and q(w) of the sums in pass, and of the sums of cells.
-static advgp_status join(const gp_stats *sums, const gp_model *model, const gp_features *f, gp_shards *rows,
+static advgp_status join(const gp_stats *sums, const gp_model *model, const gp_features *f, const gp_shards *rows,
                          size_t threads, double *theta, gp_cells *cells, advgp_error *err)
 {
     double *mu = theta + model->layout.n_rest, *U = theta + model->layout.U, neg_elbo;
@@ -181,7 +182,8 @@ static void candidate_fini(candidate *c)
     gp_features_free(c->f);
 }
 
-static advgp_status fit(candidate *c, const gp_model *model, gp_shards *rows, size_t capacity, size_t threads,
+// The posterior of these rows, the first max_rows of them (0: all, and with the model's cells).
+static advgp_status fit(candidate *c, const gp_model *model, const gp_shards *rows, size_t max_rows, size_t threads,
                         advgp_error *err)
 {
     gp_reader reader = {0};
@@ -191,17 +193,16 @@ static advgp_status fit(candidate *c, const gp_model *model, gp_shards *rows, si
     memcpy(c->theta, model->theta, bytes);
     advgp_status st = gp_features_new(&model->spec, &c->f, err);
     if (st == ADVGP_OK) st = gp_pass_new(c->f, 0, &c->pass, err);
-    if (st == ADVGP_OK) st = gp_reader_new(rows, capacity, &reader, err);
+    if (st == ADVGP_OK) st = gp_reader_new(rows, PIECE_ROWS, &reader, err);
     if (st == ADVGP_OK) st = gp_pass_begin(c->pass, c->theta, GP_PASS_STATS, err);
-    if (st == ADVGP_OK) st = gp_reader_visit(&reader, GP_TRAIN, 0, add_rows, c->pass, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(&reader, GP_TRAIN, max_rows, add_rows, c->pass, err);
     if (st == ADVGP_OK) st = gp_pass_end(c->pass, NULL, NULL, err);
-    if (st == ADVGP_OK && model->cells) st = copy_cells(model->cells, &c->cells, err);
+    if (st == ADVGP_OK && model->cells && !max_rows) st = copy_cells(model->cells, &c->cells, err);
     if (st == ADVGP_OK) st = join(gp_pass_stats(c->pass), model, c->f, rows, threads, c->theta, c->cells, err);
     gp_reader_fini(&reader);
     return st;
 }
 
-// What the model has and the candidate, exchanged.
 static void exchange(gp_model *model, candidate *c)
 {
     double *theta = model->theta;
@@ -250,11 +251,13 @@ static void compare_error(void *ctx, double w, const double *x, double y, double
     j->w += w, j->errors += w * j->error[j->at - 1], j->sum += w * fall, j->squares += w * fall * fall;
 }
 
-static advgp_status ask(const gp_model *model, gp_reader *reader, gp_predicted_row each, judging *j, advgp_error *err)
+static advgp_status ask(const gp_model *model, const candidate *c, gp_reader *reader, gp_predicted_row each, judging *j,
+                        advgp_error *err)
 {
     gp_predictor *p = NULL;
     j->at = 0;
-    advgp_status st = model->form->predictor(model, &p, err);
+    advgp_status st = c->cells ? gp_cells_predictor_new(&model->spec, c->theta, c->cells, &p, err)
+                               : gp_predictor_new(&model->spec, c->theta, &p, err);
     if (st == ADVGP_OK) st = gp_predict_rows(p, reader, GP_STOP, JUDGED_ROWS, each, j, err);
     gp_predictor_free(p);
     return st;
@@ -268,37 +271,64 @@ static double gain_of(const judging *j)
     return variance > rounding * rounding ? mean / sqrt(variance / (double)j->at) : 0;
 }
 
+// By how much `to` is better than `from`, in standard errors.
+static advgp_status compare(const gp_model *model, const candidate *from, const candidate *to, gp_reader *reader,
+                            double *gain, advgp_error *err)
+{
+    const size_t n = gp_shards_rows(reader->shards, GP_STOP);
+    judging j = {.schema = model->schema, .error = gp_alloc(n < JUDGED_ROWS ? n : JUDGED_ROWS, sizeof *j.error)};
+    advgp_status st = j.error ? ask(model, from, reader, note_error, &j, err)
+                              : gp_fail(err, ADVGP_ENOMEM, "no memory for the errors of %zu rows", n);
+    if (st == ADVGP_OK) st = ask(model, to, reader, compare_error, &j, err);
+    *gain = st == ADVGP_OK ? gain_of(&j) : 0;
+    gp_free(j.error);
+    return st;
+}
+
+static advgp_status try_some(const gp_model *model, gp_reader *reader, const gp_shards *weighed, double *gain,
+                             advgp_error *err)
+{
+    candidate plain = {0}, other = {0};
+    advgp_status st = fit(&plain, model, reader->shards, FIRST_ROWS, 1, err);
+    if (st == ADVGP_OK) st = fit(&other, model, weighed, FIRST_ROWS, 1, err);
+    if (st == ADVGP_OK) st = compare(model, &plain, &other, reader, gain, err);
+    candidate_fini(&plain);
+    candidate_fini(&other);
+    return st;
+}
+
+static advgp_status try_all(gp_model *model, gp_reader *reader, const gp_shards *weighed, size_t threads, double *gain,
+                            advgp_error *err)
+{
+    candidate c = {0};
+    const candidate now = {.theta = model->theta, .cells = model->cells};
+    advgp_status st = fit(&c, model, weighed, 0, threads, err);
+    if (st == ADVGP_OK) st = compare(model, &now, &c, reader, gain, err);
+    if (st == ADVGP_OK && *gain > 1) {
+        exchange(model, &c);
+        take_statistics(model, gp_pass_stats(c.pass));
+    }
+    candidate_fini(&c);
+    return st;
+}
+
 advgp_status gp_reweigh(gp_model *model, gp_reader *reader, size_t threads, const double *ln_g, gp_reweighed *out,
                         advgp_error *err)
 {
-    candidate c = {0};
     weighed_shards *rows = NULL;
     gp_predictor *predictor = NULL;
     *out = (gp_reweighed){0};
     if (model->form != &gp_form_weights || !model->noise || gp_shards_rows(reader->shards, GP_TRAIN) > ROWS_MAX)
         return ADVGP_OK;
-    const size_t n = gp_shards_rows(reader->shards, GP_STOP);
-    judging j = {.schema = model->schema, .error = gp_alloc(n < JUDGED_ROWS ? n : JUDGED_ROWS, sizeof *j.error)};
-    advgp_status st = j.error ? weighed_new(reader->shards, &rows, err)
-                              : gp_fail(err, ADVGP_ENOMEM, "no memory for the errors of %zu rows", n);
+    advgp_status st = weighed_new(reader->shards, &rows, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     if (st == ADVGP_OK) st = weigh(predictor, ln_g, reader, threads, rows, err);
     gp_predictor_free(predictor); // before the cells that it borrows
-    if (st == ADVGP_OK) st = fit(&c, model, &rows->base, reader->capacity, threads, err);
-    if (st == ADVGP_OK) st = ask(model, reader, note_error, &j, err);
-    if (st == ADVGP_OK) {
-        exchange(model, &c);
-        st = ask(model, reader, compare_error, &j, err);
-        out->gain = gain_of(&j);
-        if (st == ADVGP_OK && out->gain > 1) {
-            take_statistics(model, gp_pass_stats(c.pass));
-            out->shards = &rows->base, rows = NULL;
-        } else {
-            exchange(model, &c);
-        }
+    if (st == ADVGP_OK) st = try_some(model, reader, &rows->base, &out->gain, err);
+    if (st == ADVGP_OK && out->gain > 0) {
+        st = try_all(model, reader, &rows->base, threads, &out->gain, err);
+        if (st == ADVGP_OK && out->gain > 1) out->shards = &rows->base, rows = NULL;
     }
-    candidate_fini(&c);
-    gp_free(j.error);
     if (rows) weighed_free(&rows->base);
     return st;
 }

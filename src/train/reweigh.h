@@ -11,9 +11,9 @@ typedef struct gp_reweighed {
 
 // For a model of the form `weights` whose noise varies: the exact posterior over its training rows, weighted by 1 /
 // s^2, s^2 = var_y - var_f, cells and all, with hyper-parameters as they are. It replaces the model's if the squared
-// errors of held-out rows (GP_STOP) fall by more than one standard error of that difference; then the scale, which is
-// of the errors, is due again. Threads of this process do it, as they do cells: the sums do not depend on how many.
-// Freeing out->shards leaves the reader's, which they borrow.
-// ln_g: the factors of all training rows in their order, where they are known; else NULL.
+// errors of held-out rows (GP_STOP) fall by more than one standard error of that difference, which some rows are asked
+// for first; then the scale, which is of the errors, is due again. Threads of this process do it, as they do cells: the
+// sums do not depend on how many. Freeing out->shards leaves the reader's, which they borrow. ln_g: the factors of all
+// training rows in their order, where they are known; else NULL.
 advgp_status gp_reweigh(gp_model *model, gp_reader *reader, size_t threads, const double *ln_g, gp_reweighed *out,
                         advgp_error *err);
