@@ -1,7 +1,7 @@
 // gradient.c: how fast one core takes block statistics and gradient (docs/math.md 3), as rows/s and as a share of a
 // large dgemm's rate in the same run. First verifies: blocks of one row must give the same gradient. Prints one JSON
 // object.
-//     gradient [ROWS=65536] [REPEATS=7]
+//     gradient [ROWS=65536] [REPEATS=7] [M=50 100 200 1000]
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -11,12 +11,12 @@
 #include "model/pass.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { D = 9, GEMM = 1024 };
-static const size_t sizes[] = {50, 100, 200};
-enum { N_SIZES = sizeof sizes / sizeof *sizes };
+enum { MOST_SIZES = 8 };
 
 typedef struct setup {
     gp_features *f;
@@ -81,8 +81,15 @@ static double time_pass(setup *s, gp_batch rows)
 int main(int argc, char **argv)
 {
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 65536, repeats = argc > 2 ? strtoul(argv[2], NULL, 10) : 7;
-    if (!n || !repeats) {
-        fprintf(stderr, "usage: gradient [ROWS] [REPEATS]\n");
+    size_t sizes[MOST_SIZES] = {50, 100, 200, 1000}, n_sizes = 4;
+    if (argc > 3) n_sizes = (size_t)argc - 3 < MOST_SIZES ? (size_t)argc - 3 : MOST_SIZES;
+    bool good = n && repeats;
+    for (size_t k = 0; k < n_sizes; k++) {
+        if (argc > 3) sizes[k] = strtoul(argv[3 + k], NULL, 10);
+        good = good && sizes[k];
+    }
+    if (!good) {
+        fprintf(stderr, "usage: gradient [ROWS] [REPEATS] [M ...]\n");
         return 2;
     }
     if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
@@ -99,7 +106,7 @@ int main(int argc, char **argv)
     double *gemm_times = doubles(repeats), *pass_times = doubles(repeats);
     printf("{\"bench\": \"gradient\", \"version\": \"%s\", \"blas\": \"%s\", \"rows\": %zu, \"d\": %d, \"sizes\": [",
            advgp_version(), gp_blas_name(), n, D);
-    for (size_t k = 0; k < N_SIZES; k++) {
+    for (size_t k = 0; k < n_sizes; k++) {
         const double m = (double)sizes[k], flops = (3 * m * m + 4 * m * D) * (double)n;
         setup s = setup_of(sizes[k], &rng);
         const double off = worst_difference(&s, gp_batch_part(rows, 0, n < 3001 ? n : 3001));

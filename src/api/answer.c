@@ -248,6 +248,11 @@ void gp_answers_close(gp_answers *a)
     gp_free(a);
 }
 
+const gp_predictor *gp_answers_predictor(const gp_answers *a)
+{
+    return a->predictor;
+}
+
 gp_source *gp_answers_source(gp_answers *a)
 {
     return a->source;

@@ -30,7 +30,8 @@ typedef struct gp_answer_input {
 // where the mean does not need them. The model is borrowed.
 advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_encode_mode mode, bool mean_only,
                              gp_answers **out, advgp_error *err);
-void gp_answers_close(gp_answers *a);        // NULL is fine
+void gp_answers_close(gp_answers *a); // NULL is fine
+const gp_predictor *gp_answers_predictor(const gp_answers *a);
 gp_source *gp_answers_source(gp_answers *a); // a caller who keeps further columns marks them as wanted
 
 // The next block and its answers; its chunk is NULL after the last.

@@ -1,8 +1,8 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
+#include "api/relevance.h"
 #include "base/alloc.h"
 #include "base/sort.h"
-#include "kernel/kernel.h"
 #include "score/distribution.h"
 #include "store/form.h"
 #include "store/runlog.h"
@@ -37,27 +37,12 @@ static double length_scale(const view *v, size_t b, size_t k)
     return v->model->schema->x_scale[k] * exp(-0.5 * kernel_of(v, b).ln_eta[k]);
 }
 
-// Relevance: how steep the function is along a column, as a standard deviation, both standardised: the trend's slope
-// and the kernels' prior slopes, whose variance is -2 a0^2 kappa'(0) eta.
 static void fill(view *v)
 {
     const gp_schema *s = v->model->schema;
     v->n_kernels = v->model->form->n_kernels(v->model);
-    for (size_t k = 0; k < s->d; k++) {
-        const double trend = v->model->form->slope(v->model, k);
-        double sum = trend * trend;
-        for (size_t b = 0; b < v->n_kernels; b++) {
-            const gp_kernel_view c = kernel_of(v, b);
-            double at_zero = 0, slope = 0;
-            gp_kernel_named(c.kernel)->eval(gp_mat_of(&at_zero, 1, 1), c.a0sq, &slope);
-            sum += -2 * slope * exp(c.ln_eta[k]);
-        }
-        v->relevance[k] = sqrt(sum);
-        v->slope[k] = trend * s->y_scale / s->x_scale[k];
-        size_t at = k; // insertion, so that equals stay in the order of the table
-        for (; at && v->relevance[v->order[at - 1]] < v->relevance[k]; at--) v->order[at] = v->order[at - 1];
-        v->order[at] = k;
-    }
+    gp_relevance(v->model, v->relevance, v->order);
+    for (size_t k = 0; k < s->d; k++) v->slope[k] = v->model->form->slope(v->model, k) * s->y_scale / s->x_scale[k];
 }
 
 static double noise(const view *v)

@@ -105,8 +105,7 @@ static size_t sequence_length(unsigned char byte, uint32_t *least)
     return 0;
 }
 
-// Bytes of the character at p, 0 where there is none in the n bytes; *code is its number.
-static size_t decode(const char *p, size_t n, uint32_t *code)
+size_t gp_text_decode(const char *p, size_t n, uint32_t *code)
 {
     uint32_t least = 0;
     const size_t length = n ? sequence_length((unsigned char)p[0], &least) : 0;
@@ -123,7 +122,7 @@ bool gp_text_is_utf8(const char *p, size_t n)
 {
     uint32_t code;
     for (size_t i = 0, length; i < n; i += length)
-        if (!(length = decode(p + i, n - i, &code))) return false;
+        if (!(length = gp_text_decode(p + i, n - i, &code))) return false;
     return true;
 }
 
@@ -141,7 +140,7 @@ static bool is_control(uint32_t code)
 static size_t show(const char *p, size_t n, bool lines, char escape[ESCAPE_BYTES], const char **as, size_t *shown)
 {
     uint32_t code = 0;
-    const size_t length = decode(p, n, &code);
+    const size_t length = gp_text_decode(p, n, &code);
     *as = escape;
     if (!length)
         *shown = (size_t)snprintf(escape, ESCAPE_BYTES, "\\x%02x", (unsigned)(unsigned char)*p);

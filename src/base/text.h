@@ -24,6 +24,8 @@ char *gp_text_copy(const char *p, size_t n); // n bytes and a zero, to be given 
 bool gp_text_real(const char *text, double *out);
 bool gp_text_integer(const char *text, int64_t *out);
 
+// Bytes of the UTF-8 character at p, 0 where there is none in the n bytes; *code is its number.
+size_t gp_text_decode(const char *p, size_t n, uint32_t *code);
 bool gp_text_is_utf8(const char *p, size_t n); // RFC 3629: no overlong forms, no surrogates
 
 // How text is printed that came from a file: names, values, queries, messages with these inside. What would move a

@@ -17,6 +17,7 @@
     X(train)            \
     X(predict)          \
     X(evaluate)         \
+    X(explain)          \
     X(inspect)          \
     X(pack)             \
     X(compare)          \
@@ -40,6 +41,9 @@ int gp_cli_stop_signal(void); // 0: none
 __attribute__((format(printf, 2, 3))) void gp_cli_report(const gp_options *options, const char *format, ...);
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);
 void gp_cli_complain(const char *text); // the last line of a program that failed
+
+// Columns that lines on stdout may have: of the terminal it is, or of COLUMNS; elsewhere 0, any.
+size_t gp_cli_columns(void);
 
 // What was printed has arrived; EIO where nobody takes it.
 advgp_status gp_cli_flush(advgp_error *err);

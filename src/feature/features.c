@@ -232,6 +232,16 @@ GP_VARIANTS(set_norms, (gp_mat X1, size_t d, const double *eta), (X1, d, eta))
     }
 }
 
+size_t gp_features_row(const gp_features *f)
+{
+    size_t row = f->n_cols;
+    for (size_t b = 0; b < f->n_components; b++) {
+        const size_t end = f->components[b].col + f->components[b].distances.ld;
+        if (end > row) row = end;
+    }
+    return row;
+}
+
 void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slope)
 {
     const size_t d = f->d, n_rows = X1.rows;
@@ -239,10 +249,13 @@ void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slop
         const gp_component *c = &f->components[b];
         double *slopes = slope && c->kernel->slope_ratio == 0 ? slope + c->col : NULL;
         set_norms(X1, d, c->eta);
+        // Whole tiles where the row has room: what sticks out is overwritten by the next component, or means nothing.
+        const size_t width = c->col + c->distances.ld <= K.ld ? c->distances.ld : c->m;
+        const gp_cmat distances = {c->distances.p, d + 2, width, c->distances.ld};
         for (size_t i = 0; i < n_rows; i += GP_TILE_ROWS) { // so few that the kernel finds their distances in the cache
             const size_t n = n_rows - i < GP_TILE_ROWS ? n_rows - i : GP_TILE_ROWS;
-            const gp_mat part = gp_mat_part(K, i, c->col, n, c->m);
-            gp_tile_product(gp_cmat_part(gp_ro(X1), i, 0, n, d + 2), gp_ro(c->distances), part); // r^2, expanded
+            const gp_mat part = gp_mat_part(K, i, c->col, n, width);
+            gp_tile_product(gp_cmat_part(gp_ro(X1), i, 0, n, d + 2), distances, part); // r^2, expanded
             c->kernel->eval(part, c->a0sq, slopes ? slopes + i * K.ld : NULL);
         }
     }

@@ -78,7 +78,9 @@ void gp_features_free(gp_features *f);
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err);
 
 // Columns of a block of rows. X1 is B x (d+2): [1 x .], its last column is overwritten. K (B x n_cols view) becomes the
-// columns. slope, if not NULL, has the layout of K and becomes the slopes in r^2 for components that need an array.
+// columns; what stands beyond them in a row, up to its ld, may be overwritten. slope, if not NULL, has the layout of K
+// and becomes the slopes in r^2 for components that need an array. Faster where ld is at least gp_features_row.
+size_t gp_features_row(const gp_features *f);
 void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slope);
 
 // Products with L~: out = L~ A (A is M x c), out = L~^T A (A is n_cols x c), out = A L~ (A is r x n_cols).

@@ -3,12 +3,13 @@
 #include "linalg/expv.h"
 #include "linalg/simd.h"
 
+#include <math.h>
 #include <string.h>
 
 GP_INLINE double value(double s, double a0sq)
 {
-    const double x = -0.5 * s;
-    return a0sq * gp_exp_nonpositive(0 < x ? 0 : x); // NaN stays
+    const double x = -0.25 * (s + fabs(s)); // -s/2, or 0 for a negative s; NaN stays. No comparison to vectorise
+    return a0sq * gp_exp_nonpositive(x);
 }
 
 // Whole vectors, the last one of a row filled up: that costs less than its few numbers one by one.

@@ -21,6 +21,13 @@ enum { GP_LANES = 8 };
 
 #define GP_INLINE static inline __attribute__((always_inline))
 
+// Before a loop over the registers of a tile: all of its turns, one after the other, or the tile would be in memory.
+#ifdef __clang__
+#define GP_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define GP_UNROLL _Pragma("GCC unroll 12")
+#endif
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GP_VARIANTS(name, parameters, arguments)                                                  \
     GP_INLINE void name##_loop parameters;                                                        \

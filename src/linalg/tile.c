@@ -18,7 +18,7 @@ GP_INLINE const double *tile_row(const double *p, size_t ld, size_t n, size_t r)
 
 GP_INLINE void clear(half tile[R][2])
 {
-#pragma GCC unroll 6
+    GP_UNROLL
     for (size_t r = 0; r < R; r++) tile[r][0] = tile[r][1] = (half){0};
 }
 
@@ -27,7 +27,7 @@ GP_INLINE void multiply(size_t n, const double *const a[R], const double *b, siz
 {
     for (size_t k = 0; k < n; k++, b += ld_b) {
         const half left = *(const stored *)b, right = *(const stored *)(b + HALF);
-#pragma GCC unroll 6
+        GP_UNROLL
         for (size_t r = 0; r < R; r++) {
             const half x = {a[r][k], a[r][k], a[r][k], a[r][k]};
             tile[r][0] += x * left;
@@ -38,7 +38,7 @@ GP_INLINE void multiply(size_t n, const double *const a[R], const double *b, siz
 
 GP_INLINE void put(half tile[R][2], double *out, size_t ld)
 {
-#pragma GCC unroll 6
+    GP_UNROLL
     for (size_t r = 0; r < R; r++) {
         *(stored *)(out + r * ld) = tile[r][0];
         *(stored *)(out + r * ld + HALF) = tile[r][1];
@@ -63,10 +63,9 @@ GP_VARIANTS(product, (gp_cmat A, gp_cmat B, gp_mat out), (A, B, out))
         clear(tile);
         multiply(A.cols, a, B.p + j, B.ld, tile);
         put(tile, beside, C);
-        for (size_t r = 0; r < A.rows; r++)
-#pragma GCC unroll 8
-            for (size_t l = 0; l < C; l++) // so that it is not taken for a long copy
-                if (l < width) out.p[r * out.ld + j + l] = beside[r * C + l];
+        for (size_t r = 0; r < A.rows; r++) GP_UNROLL
+        for (size_t l = 0; l < C; l++) // so that it is not taken for a long copy
+            if (l < width) out.p[r * out.ld + j + l] = beside[r * C + l];
     }
 }
 
@@ -88,7 +87,7 @@ GP_VARIANTS(dots, (gp_cmat A, const double *x, double *out), (A, x, out))
     size_t j = 0;
     for (; j + HALF <= A.cols; j += HALF) {
         const half y = *(const stored *)(x + j);
-#pragma GCC unroll 6
+        GP_UNROLL
         for (size_t r = 0; r < R; r++) sum[r] += *(const stored *)(a[r] + j) * y;
     }
     for (size_t r = 0; r < A.rows; r++) {
@@ -139,7 +138,7 @@ GP_VARIANTS(squares, (size_t M, bool upper, const double *packed, gp_cmat A, dou
         clear(tile);
         multiply(n, a, packed, C, tile);
         packed += n * C;
-#pragma GCC unroll 6
+        GP_UNROLL
         for (size_t r = 0; r < R; r++) {
             sum[r][0] += tile[r][0] * tile[r][0];
             sum[r][1] += tile[r][1] * tile[r][1];

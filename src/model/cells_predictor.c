@@ -3,6 +3,7 @@
 // cannot come out negative. docs/math.md 10.
 #include "linalg/dense.h"
 #include "model/cells.h"
+#include "model/explain.h"
 #include "model/theta.h"
 
 #include <math.h>
@@ -122,6 +123,22 @@ static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PRE
     }
 }
 
+static void explain(const gp_predictor *self, const double *x, const gp_mat views[GP_PREDICT_VIEWS],
+                    gp_explanation *out)
+{
+    const cells_predictor *p = of(self);
+    const size_t d = p->f->d, first = 0;
+    const gp_mat x1 = part_rows(views[X1], 0, 1, d + 2), K = part_rows(views[COLUMNS], 0, 1, p->f->n_cols);
+    gather(gp_cmat_of(x, 1, d), &first, x1);
+    gp_features_columns(p->f, x1, K, NULL);
+    gp_explain_features(p->f, p->a, x, K.p, GP_GLOBAL, out);
+    const size_t c = gp_cell_of(p->finder, x, views[DISTANCES].p);
+    const local_part *part = &p->local[c];
+    const gp_mat local = gp_mat_of(views[LOCAL].p, 1, part->f->n_cols);
+    gp_features_columns(part->f, x1, local, NULL);
+    gp_explain_features(part->f, part->a, x, local.p, (long)c, out);
+}
+
 static const gp_features *features(const gp_predictor *self)
 {
     return of(self)->f;
@@ -137,7 +154,7 @@ static void cells_free(gp_predictor *self)
 }
 
 static const gp_predictor_ops cells_ops = {
-    .plan = plan_block, .block = block, .features = features, .free = cells_free};
+    .plan = plan_block, .block = block, .features = features, .explain = explain, .free = cells_free};
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 

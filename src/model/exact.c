@@ -388,6 +388,32 @@ void gp_exact_block(const gp_exact *e, gp_cmat X, gp_mat k, gp_mat scratch, doub
     for (size_t i = 0; i < X.rows; i++) var[i] = var[i] > 0 || isnan(var[i]) ? var[i] : 0; // rounding
 }
 
+// The posterior mean of a trend is that of its weights: s_c^2 1^T alpha and s_l^2 X^T alpha.
+static void explain_trend(const gp_exact *e, const double *x, gp_explanation *out)
+{
+    if (e->trend == GP_TREND_NONE) return;
+    const double *t = component_hyper(e, e->n_components);
+    double sum = 0, line = 0;
+    for (size_t i = 0; i < e->n; i++) sum += e->alpha[i];
+    gp_explanation_term(out, GP_TERM_CONSTANT, 0, exp(2 * t[0]) * sum);
+    if (e->trend != GP_TREND_LINEAR) return;
+    gp_gemv(GP_TRANSPOSED, exp(2 * t[1]), gp_ro(e->X), e->alpha, 0, out->line);
+    for (size_t k = 0; k < e->d; k++) line += out->line[k] *= x[k];
+    gp_explanation_term(out, GP_TERM_LINE, 0, line);
+}
+
+void gp_exact_explain(const gp_exact *e, const double *x, gp_mat k, gp_explanation *out)
+{
+    explain_trend(e, x, out);
+    for (size_t b = 0; b < e->n_components; b++) {
+        const double a0sq = exp(2 * component_hyper(e, b)[0]);
+        component_covariance(e, b, 0, gp_cmat_of(x, 1, e->d), k, NULL);
+        gp_explanation_term(out, GP_TERM_COMPONENT, b, gp_dot(e->n, k.p, e->alpha));
+        gp_explain_inducing((gp_explained_kernel){.of = b, .m = e->n, .d = e->d, .Z = e->X.p, .eta = e->eta + b * e->d},
+                            x, k.p, a0sq, out);
+    }
+}
+
 advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, double *var_f, double *var_y,
                               advgp_error *err)
 {

@@ -29,6 +29,13 @@ static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PRE
     if (residual) memset(residual, 0, X.rows * sizeof *residual);
 }
 
+static void explain(const gp_predictor *self, const double *x, const gp_mat views[GP_PREDICT_VIEWS],
+                    gp_explanation *out)
+{
+    const exact_predictor *p = (const exact_predictor *)self;
+    gp_exact_explain(p->exact, x, gp_mat_of(views[COLUMNS].p, p->n, 1), out);
+}
+
 static advgp_status left_out(const gp_predictor *self, size_t n, double *deviation, double *variance, advgp_error *err)
 {
     return gp_exact_left_out(((const exact_predictor *)self)->exact, n, deviation, variance, err);
@@ -40,7 +47,8 @@ static void exact_free(gp_predictor *self)
     gp_free(self);
 }
 
-static const gp_predictor_ops exact_ops = {.plan = plan, .block = block, .left_out = left_out, .free = exact_free};
+static const gp_predictor_ops exact_ops = {
+    .plan = plan, .block = block, .explain = explain, .left_out = left_out, .free = exact_free};
 
 size_t gp_exact_fit_n_hyper(size_t d, gp_trend trend)
 {

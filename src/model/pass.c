@@ -4,19 +4,24 @@
 #include "base/constants.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
+#include "linalg/strips.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-// Widths of the large products are rounded up to this, with columns of zeros: BLAS is slow on the ragged edge.
+// The large products are taken in strips (strips.h) where the CPU has registers for them, else by BLAS, which is also
+// what the strips are tested against. Widths are rounded up with columns of zeros, to this for BLAS: it is slow on the
+// ragged edge.
 enum { WIDTH = 4 };
-enum { DEFAULT_BLOCK_ROWS = 256 }; // K and G of a block stay in a 1 MB cache up to m = 200 (bench/gradient)
+enum { DEFAULT_BLOCK_ROWS = 256 }; // K of a block stays in a 512 KB cache up to m = 200 (bench/gradient)
+enum { GRAM_MOST = 640 };          // above it BLAS is as fast: the sums no longer stay in the cache
 
 struct gp_pass {
     gp_features *f;
     gp_theta_layout layout;
     size_t block_rows;
+    size_t lanes; // of strips, or 0: BLAS
     gp_pass_kind kind;
     double max_loss;
     bool by_features; // this pass forms Phi
@@ -30,21 +35,25 @@ struct gp_pass {
     gp_mat U, SE;   // M x M: the factor of Sigma; S - E = mu mu^T + Sigma - E
     gp_mat weights; // (n_cols+1) x n_kernel_cols, padded: M~ = L~ (S - E) L~^T, then the row -a^T, a = L~ mu
                     // (by features: (M+1) rows, (S - E) L~^T instead of M~)
+    double *strips; // the same in strips, component after component
 
     // Of one block, B = block_rows:
-    gp_mat X1;     // B x (d+2): [1 x .]
-    gp_mat Xsq;    // B x d
-    gp_mat KY;     // B x (n_cols+1), padded: [K~ y]; with weights, rows times sqrt(w)
-    double *slope; // as KY
-    gp_mat G;      // B x n_kernel_cols, padded: then H
-    gp_mat PhiY;   // B x (M+1): [Phi y], where Phi is formed
-    gp_mat h1;     // B x n_components: row sums of H, component by component
-    double *root;  // [B]: square roots of the weights
+    gp_mat X1;           // B x (d+2): [1 x .]
+    gp_mat Xsq;          // B x d
+    gp_mat KY;           // B x (n_cols+1), padded: [K~ y]; with weights, rows times sqrt(w)
+    double *slope;       // as KY
+    double *packed;      // KY or PhiY in strips
+    gp_mat G;            // B x n_kernel_cols, padded: then H; strips have it in registers
+    gp_mat PhiY;         // B x (M+1): [Phi y], where Phi is formed
+    gp_mat h1;           // B x n_components: row sums of H, component by component
+    double *lanes_of_h1; // [B * GP_STRIP_LANES]: of one component, not yet added up
+    double *y, *root;    // [B]: targets, square roots of the weights
 
     // Sums over all rows so far:
     gp_mat C;   // (n_cols+1)^2, padded, upper: [K~ y]^T W [K~ y]
     double n;   // sum of weights
     gp_mat HX;  // n_kernel_cols x (d+1): H^T [1 X]
+    gp_mat XH;  // its transpose, components padded, where strips are used; HX follows at the end
     gp_mat hxx; // n_components x d
 
     // End:
@@ -62,30 +71,44 @@ static gp_mat arena_mat(gp_arena *arena, size_t rows, size_t cols)
     return gp_mat_of(gp_arena_doubles(arena, rows * cols), rows, cols);
 }
 
-static size_t padded(size_t width)
+static size_t padded(const gp_pass *p, size_t width)
 {
-    return (width + WIDTH - 1) / WIDTH * WIDTH;
+    return gp_strip_width(p->lanes ? p->lanes : WIDTH, width);
+}
+
+// Columns of all components, each rounded up by itself.
+static size_t strip_columns(const gp_pass *p)
+{
+    size_t sum = 0;
+    for (size_t b = 0; p->lanes && b < p->f->n_components; b++) sum += padded(p, p->f->components[b].m);
+    return sum;
 }
 
 static void plan(gp_pass *p, gp_arena *arena)
 {
     const gp_features *f = p->f;
     const size_t B = p->block_rows, M = f->M, n_cols = f->n_cols, n_kernel = f->n_kernel_cols, d = f->d;
-    const size_t width = padded(n_cols + 1);
+    const size_t width = padded(p, n_cols + 1), in_strips = strip_columns(p);
     p->mu = gp_arena_doubles(arena, M);
     p->U = arena_mat(arena, M, M);
     p->SE = arena_mat(arena, M, M);
-    p->weights = arena_mat(arena, width, padded(n_kernel));
+    p->weights = arena_mat(arena, width, padded(p, n_kernel));
+    p->strips = gp_arena_doubles(arena, (n_cols + 1) * in_strips);
     p->X1 = arena_mat(arena, B, d + 2);
     p->Xsq = arena_mat(arena, B, d);
-    p->KY = arena_mat(arena, B, width);
-    p->slope = gp_arena_doubles(arena, B * width);
-    p->G = arena_mat(arena, B, padded(n_kernel));
+    const size_t row = width > gp_features_row(f) ? width : gp_features_row(f);
+    p->KY = (gp_mat){gp_arena_doubles(arena, B * row + GP_STRIP_LANES), B, width, row}; // strips may stick out
+    p->slope = gp_arena_doubles(arena, B * row + GP_STRIP_LANES);
+    p->y = gp_arena_doubles(arena, B);
+    p->packed = gp_arena_doubles(arena, p->lanes && width <= GRAM_MOST ? B * width : 0);
+    p->G = arena_mat(arena, p->lanes ? 0 : B, padded(p, n_kernel));
     p->PhiY = arena_mat(arena, B, M + 1);
     p->h1 = arena_mat(arena, B, f->n_components);
+    p->lanes_of_h1 = gp_arena_doubles(arena, p->lanes ? B * GP_STRIP_LANES : 0);
     p->root = gp_arena_doubles(arena, B);
     p->C = arena_mat(arena, width, width);
     p->HX = arena_mat(arena, n_kernel, d + 1);
+    p->XH = arena_mat(arena, d + 1, in_strips);
     p->hxx = arena_mat(arena, f->n_components, d);
     p->CL = arena_mat(arena, n_cols, M);
     p->N = arena_mat(arena, M, M);
@@ -103,6 +126,7 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
     gp_pass shape = {.f = features,
                      .layout = gp_theta_layout_of(features),
                      .block_rows = block_rows ? block_rows : DEFAULT_BLOCK_ROWS,
+                     .lanes = gp_strip_lanes(),
                      .max_loss = GP_PASS_MAX_LOSS};
     gp_arena arena = {0};
     (void)gp_arena_bytes(&arena, 1, sizeof shape);
@@ -158,6 +182,13 @@ static void set_weights(gp_pass *p)
     gp_features_left(f, gp_cmat_of(p->mu, M, 1), gp_mat_of(p->c, n_cols, 1)); // a
     double *last = p->weights.p + (p->by_features ? M : n_cols) * p->weights.ld;
     for (size_t j = 0; j < n_kernel; j++) last[j] = -p->c[j];
+    const size_t inner = (p->by_features ? M : n_cols) + 1;
+    double *to = p->strips;
+    for (size_t b = 0; p->lanes && b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_strip_pack(p->lanes, gp_cmat_part(gp_ro(p->weights), 0, c->col, inner, c->m), to);
+        to += inner * padded(p, c->m);
+    }
 }
 
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err)
@@ -182,6 +213,7 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
     gp_mat_zero(pass->CL);
     memset(pass->c, 0, pass->f->n_cols * sizeof(double));
     gp_mat_zero(pass->HX);
+    gp_mat_zero(pass->XH);
     gp_mat_zero(pass->hxx);
     pass->n = 0;
     pass->begun = true;
@@ -201,7 +233,7 @@ gp_batch gp_batch_part(gp_batch rows, size_t first, size_t n)
 // *good becomes false if one of them cannot be used.
 static size_t take_rows(gp_pass *p, gp_batch rows, size_t *next, bool *good)
 {
-    const size_t d = p->f->d, y_col = p->f->n_cols;
+    const size_t d = p->f->d;
     size_t B = 0;
     for (; *next < rows.X.rows && B < p->block_rows; ++*next) {
         const double w = rows.w ? rows.w[*next] : 1, y = rows.y[*next];
@@ -216,7 +248,7 @@ static size_t take_rows(gp_pass *p, gp_batch rows, size_t *next, bool *good)
             probe += 0 * x[k];
         }
         if (!(probe == 0) || w < 0) *good = false;
-        p->KY.p[B * p->KY.ld + y_col] = y;
+        p->y[B] = y;
         p->root[B++] = sqrt(w);
         p->n += w;
     }
@@ -227,7 +259,7 @@ static size_t take_rows(gp_pass *p, gp_batch rows, size_t *next, bool *good)
 static void scale_rows(gp_pass *p, size_t B)
 {
     for (size_t i = 0; i < B; i++)
-        for (size_t j = 0; j < p->KY.ld; j++) {
+        for (size_t j = 0; j < p->KY.cols; j++) {
             p->KY.p[i * p->KY.ld + j] *= p->root[i];
             p->slope[i * p->KY.ld + j] *= p->root[i];
         }
@@ -242,6 +274,17 @@ static void add_columns(gp_pass *p, gp_cmat K, gp_cmat PhiY)
         for (size_t j = 0; j < K.cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
 }
 
+// C = C + A^T A for the [K~ y] or [Phi y] of a block.
+static void add_gram(gp_pass *p, gp_cmat A)
+{
+    if (!p->lanes || padded(p, A.cols) > GRAM_MOST) {
+        gp_syrk_upper(A, 1, gp_mat_part(p->C, 0, 0, A.cols, A.cols));
+        return;
+    }
+    gp_strip_pack(p->lanes, A, p->packed);
+    gp_strip_gram(p->lanes, A.rows, A.cols, p->packed, p->C);
+}
+
 // [Phi y] of a block and its share of the statistics. C squares the condition of K_mm and A = L~^T C L~ loses that many
 // digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more. The gradient's K~^T W Phi follows from A where
 // L~ can be undone (make_columns), and takes another 2 M^2 a row where it cannot.
@@ -253,20 +296,53 @@ static gp_mat add_features(gp_pass *p, gp_cmat KY)
     gp_mat PhiY = gp_mat_part(p->PhiY, 0, 0, B, M + 1), Phi = gp_mat_part(PhiY, 0, 0, B, M);
     gp_features_right(f, K, Phi);
     for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
-    gp_syrk_upper(gp_ro(PhiY), 1, gp_mat_of(p->C.p, M + 1, M + 1));
+    add_gram(p, gp_ro(PhiY));
     if (wants_gradient(p->kind) && !gp_features_invertible(f)) add_columns(p, K, gp_ro(PhiY));
     return PhiY;
 }
 
-// H^T [1 X] and the like of the block in the workspace; left is its [K~ y] or [Phi y].
+// H = G o K', component by component, and its sums: in strips. left is [K~ y] or [Phi y].
+static void add_slopes_in_strips(gp_pass *p, gp_cmat left, gp_cmat X1, gp_mat h1)
+{
+    const gp_features *f = p->f;
+    const size_t B = left.rows;
+    const double *W = p->strips;
+    size_t col = 0; // in XH
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        const double *K = (c->kernel->slope_ratio != 0 ? p->KY.p : p->slope) + c->col;
+        memset(p->lanes_of_h1, 0, B * GP_STRIP_LANES * sizeof(double));
+        const gp_strip_slopes s = {.A = left,
+                                   .W = W,
+                                   .S = {K, B, c->m, p->KY.ld},
+                                   .X = X1,
+                                   .XH = gp_mat_part(p->XH, 0, col, p->XH.rows, c->m),
+                                   .row_sums = p->lanes_of_h1};
+        gp_strip_add_slopes(p->lanes, &s);
+        for (size_t i = 0; i < B; i++) {
+            const double *part = p->lanes_of_h1 + i * GP_STRIP_LANES;
+            h1.p[i * h1.ld + b] = ((part[0] + part[4]) + (part[1] + part[5])) +
+                                  ((part[2] + part[6]) + (part[3] + part[7]));
+        }
+        W += left.cols * padded(p, c->m);
+        col += padded(p, c->m);
+    }
+}
+
+// H^T [1 X] and the like of the block in the workspace; left is its [K~ y] or [Phi y], padded where BLAS has it.
 static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
 {
     const gp_features *f = p->f;
-    gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols), h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
+    gp_mat h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat X1 = gp_cmat_part(gp_ro(p->X1), 0, 0, B, f->d + 1), Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, left, gp_cmat_part(gp_ro(p->weights), 0, 0, left.cols, G.cols), 0, G);
-    gp_features_times_slope(f, gp_cmat_part(gp_ro(p->KY), 0, 0, B, p->KY.cols), p->slope, G, h1); // H = G o K'
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols), X1, 1, p->HX);
+    if (p->lanes) {
+        add_slopes_in_strips(p, left, X1, h1);
+    } else {
+        gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols);
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, left, gp_cmat_part(gp_ro(p->weights), 0, 0, left.cols, G.cols), 0, G);
+        gp_features_times_slope(f, gp_cmat_part(gp_ro(p->KY), 0, 0, B, p->KY.cols), p->slope, G, h1); // H = G o K'
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols), X1, 1, p->HX);
+    }
     gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
 }
 
@@ -276,13 +352,14 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
     const bool gradient = wants_gradient(p->kind);
     gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
     gp_features_columns(f, X1, KY, gradient || p->kind == GP_PASS_KEEP ? p->slope : NULL);
+    for (size_t i = 0; i < B; i++) KY.p[i * KY.ld + f->n_cols] = p->y[i];
     if (weighted) scale_rows(p, B);
-    gp_mat left = KY;
+    gp_cmat left = gp_cmat_part(gp_ro(KY), 0, 0, B, p->lanes ? f->n_cols + 1 : KY.cols);
     if (p->by_features)
-        left = add_features(p, gp_ro(KY));
+        left = gp_ro(add_features(p, gp_ro(KY)));
     else
-        gp_syrk_upper(gp_ro(KY), 1, p->C);
-    if (gradient) add_slopes(p, B, gp_ro(left));
+        add_gram(p, left);
+    if (gradient) add_slopes(p, B, left);
 }
 
 // Which row is to blame; only looked for when something is.
@@ -345,8 +422,8 @@ static void stats_from_columns(gp_pass *p)
 static void stats_from_features(gp_pass *p)
 {
     const size_t M = p->f->M;
-    gp_mat C = gp_mat_of(p->C.p, M + 1, M + 1);
-    gp_mat_copy(gp_cmat_part(gp_ro(C), 0, 0, M, M), p->stats.A);
+    gp_cmat C = gp_ro(p->C);
+    gp_mat_copy(gp_cmat_part(C, 0, 0, M, M), p->stats.A);
     for (size_t j = 0; j < M; j++) p->stats.b[j] = C.p[j * C.ld + M];
     p->stats.yy = C.p[M * C.ld + M];
 }
@@ -389,10 +466,23 @@ static void make_columns(gp_pass *p)
     gp_features_back(f, gp_cmat_of(p->stats.b, f->M, 1), gp_mat_of(p->c, f->n_cols, 1));
 }
 
+// H^T [1 X] from what strips have summed.
+static void make_HX(gp_pass *p)
+{
+    for (size_t b = 0, col = 0; p->lanes && b < p->f->n_components; b++) {
+        const gp_component *c = &p->f->components[b];
+        for (size_t j = 0; j < c->m; j++)
+            for (size_t k = 0; k < p->HX.cols; k++)
+                p->HX.p[(c->col + j) * p->HX.ld + k] = p->XH.p[k * p->XH.ld + col + j];
+        col += padded(p, c->m);
+    }
+}
+
 static void make_gradient(gp_pass *p, double sum_squares, double *grad)
 {
     const size_t M = p->layout.M;
     make_columns(p);
+    make_HX(p);
     const double beta = p->beta;
     grad[0] = p->n - beta * sum_squares;
     const gp_feature_sums sums = {
@@ -457,6 +547,7 @@ advgp_status gp_pass_kept_gradient(gp_pass *p, const double *theta, double *grad
     set_q(p, theta);
     set_weights(p);
     gp_mat_zero(p->HX);
+    gp_mat_zero(p->XH);
     gp_mat_zero(p->hxx);
     gp_mat_zero(p->CL);
     memset(p->c, 0, f->n_cols * sizeof(double));

@@ -1,6 +1,7 @@
 // pass_test.c: the pass against the plain reference at every odd size, and the laws its sums obey.
 #include "fixture.h"
 #include "linalg/interrupt.h"
+#include "linalg/simd.h"
 
 // Long double reference, condition of K_mm below about 1e4 (fixture.c), condition squared in C: 1e-10 leaves two
 // digits.
@@ -469,5 +470,10 @@ int main(void)
         cmocka_unit_test(wrong_calls_are_refused_with_a_message),
         cmocka_unit_test(a_block_too_large_for_memory_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0; // at every level: by BLAS without vectors, in strips with them
+    for (int level = GP_SIMD_PLAIN; level <= (int)gp_simd_best(); level++) {
+        gp_simd_limit((gp_simd)level);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -6,6 +6,7 @@
 #include "linalg/factor.h"
 #include "linalg/interrupt.h"
 #include "linalg/tile.h"
+#include "model/explain.h"
 #include "model/predict.h"
 #include "model/theta.h"
 
@@ -39,7 +40,8 @@ static void plan_block(const gp_predictor *self, size_t B, gp_arena *arena, gp_m
 {
     const gp_features *f = of(self)->f;
     views[X1] = gp_mat_of(gp_arena_doubles(arena, B * (f->d + 2)), B, f->d + 2);
-    views[COLUMNS] = gp_mat_of(gp_arena_doubles(arena, B * f->n_cols), B, f->n_cols);
+    const size_t row = gp_features_row(f);
+    views[COLUMNS] = (gp_mat){gp_arena_doubles(arena, B * row), B, f->n_cols, row};
     views[PHI] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
     views[V] = gp_mat_of(gp_arena_doubles(arena, B * f->M), B, f->M);
 }
@@ -118,6 +120,14 @@ static bool in_one(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PR
     return true;
 }
 
+static void explain(const gp_predictor *self, const double *x, const gp_mat views[GP_PREDICT_VIEWS],
+                    gp_explanation *out)
+{
+    const weight_predictor *p = of(self);
+    const gp_mat K = columns(p->f, gp_cmat_of(x, 1, p->f->d), views);
+    gp_explain_features(p->f, p->a, x, K.p, GP_GLOBAL, out);
+}
+
 static void weight_free(gp_predictor *self)
 {
     gp_features_free(((weight_predictor *)self)->f);
@@ -129,8 +139,12 @@ static const gp_features *features(const gp_predictor *self)
     return of(self)->f;
 }
 
-static const gp_predictor_ops weight_ops = {
-    .plan = plan_block, .block = block, .in_one = in_one, .features = features, .free = weight_free};
+static const gp_predictor_ops weight_ops = {.plan = plan_block,
+                                            .block = block,
+                                            .in_one = in_one,
+                                            .features = features,
+                                            .explain = explain,
+                                            .free = weight_free};
 
 advgp_status gp_predict_features(const gp_predictor *self, gp_predict_work *work, gp_cmat X, gp_mat phi,
                                  double *residual, advgp_error *err)

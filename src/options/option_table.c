@@ -16,6 +16,7 @@
 #include "train/learner.h"
 #include "transport/transport.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -30,9 +31,12 @@ enum {
     COMPARE = 256,
     WORK = 512,
     KEYGEN = 1024,
-    ALL = 2047,
-    MODELS = PREDICT | EVALUATE | INSPECT
+    EXPLAIN = 2048,
+    ALL = 4095,
+    MODELS = PREDICT | EVALUATE | EXPLAIN | INSPECT
 };
+
+enum { ROWS_EXPLAINED_MAX = 10000 }; // of one range: whoever wants more wants predict
 
 const gp_verb gp_verbs[] = {
     {.name = "train",
@@ -66,6 +70,15 @@ const gp_verb gp_verbs[] = {
      .operands_max = SIZE_MAX,
      .example = "advgp evaluate flights.safetensors last-week.parquet --json",
      .example_help = "Prints RMSE, MAE, MNLP, R2 and the coverage table as one JSON object."},
+    {.name = "explain",
+     .bit = EXPLAIN,
+     .summary = "why single rows are predicted as they are: what adds up, and how far they are from the data",
+     .operands = "MODEL DATA...",
+     .operand_help = "a model file, then data as for predict",
+     .operands_min = 2,
+     .operands_max = SIZE_MAX,
+     .example = "advgp explain flights.safetensors tomorrow.csv --rows 1,17-19",
+     .example_help = "Tells of four rows what adds up to the mean, and how much the data say there."},
     {.name = "inspect",
      .bit = INSPECT,
      .summary = "what a model is: columns, scales, length-scales, relevance, training record",
@@ -203,6 +216,18 @@ static bool is_between(const char *item, double least, double most)
 static bool is_level(const char *item)
 {
     return is_between(item, 0.001, 0.999);
+}
+
+// "7" or "3-5".
+static bool is_rows(const char *item)
+{
+    char *end;
+    if (*item < '1' || *item > '9') return false;
+    const unsigned long long first = strtoull(item, &end, 10);
+    if (!*end) return first < SIZE_MAX;
+    if (*end != '-' || end[1] < '1' || end[1] > '9') return false;
+    const unsigned long long last = strtoull(end + 1, &end, 10);
+    return !*end && last >= first && last < SIZE_MAX && last - first < ROWS_EXPLAINED_MAX;
 }
 
 static bool is_quantile(const char *item)
@@ -353,7 +378,7 @@ const gp_option gp_option_table[] = {
              "predict"},
     {.name = "spool-limit",
      .kind = GP_OPTION_REAL,
-     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .verbs = TRAIN | PREDICT | EVALUATE | EXPLAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
      .value = "GB",
      .fallback = "64",
@@ -363,14 +388,14 @@ const gp_option gp_option_table[] = {
      .help = "how much of standard input or a pipe is copied to the temporary folder (TMPDIR) at most"},
     {.name = "header",
      .kind = GP_OPTION_CHOICE,
-     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .verbs = TRAIN | PREDICT | EVALUATE | EXPLAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
      .fallback = "auto",
      .words = "auto|yes|no",
      .help = "whether the first line of CSV files has the names of the columns; without they are c1, c2, ..."},
     {.name = "delimiter",
      .kind = GP_OPTION_TEXT,
-     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .verbs = TRAIN | PREDICT | EVALUATE | EXPLAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
      .value = "CHAR",
      .check = is_delimiter,
@@ -378,13 +403,13 @@ const gp_option gp_option_table[] = {
      .help = "what stands between the values of CSV files, where the first lines do not show it"},
     {.name = "na",
      .kind = GP_OPTION_LIST,
-     .verbs = TRAIN | PREDICT | EVALUATE | PACK | COMPARE | SIMULATE,
+     .verbs = TRAIN | PREDICT | EVALUATE | EXPLAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
      .value = "TEXT",
      .help = "a text that means a missing value in CSV files, beside an empty one, NA, N/A, NULL, NaN, None and ?"},
     {.name = "table",
      .kind = GP_OPTION_LIST,
-     .verbs = PREDICT | EVALUATE,
+     .verbs = PREDICT | EVALUATE | EXPLAIN,
      .group = GP_GROUP_DATA,
      .value = "NAME=FILE",
      .check = is_named_file,
@@ -1243,6 +1268,30 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_OUTPUT,
      .value = "COL",
      .help = "figures for each value of this column, too"},
+    {.name = "rows",
+     .kind = GP_OPTION_LIST,
+     .verbs = EXPLAIN,
+     .group = GP_GROUP_OUTPUT,
+     .value = "N,N-M,...",
+     .fallback = "1",
+     .check = is_rows,
+     .allowed = "the number of a row, from 1, or a range of up to 10000 such as 3-5",
+     .help = "which rows of the table"},
+    {.name = "near",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = EXPLAIN,
+     .group = GP_GROUP_OUTPUT,
+     .value = "N",
+     .fallback = "3",
+     .min = 0,
+     .max = 1000,
+     .help = "inducing inputs shown, the nearest first; of an exact process training rows"},
+    {.name = "all",
+     .kind = GP_OPTION_FLAG,
+     .verbs = EXPLAIN,
+     .group = GP_GROUP_OUTPUT,
+     .fallback = "false",
+     .help = "all columns of the inputs, not only the most relevant ones"},
     {.name = "interval",
      .kind = GP_OPTION_LIST,
      .verbs = PREDICT,

@@ -65,7 +65,7 @@ static void add_block(const summing *s, const gp_features *local, const size_t *
     const gp_mat G = features_of(global, b, B, b->g), L = features_of(local, b, B, b->l);
     for (size_t i = 0; i < B; i++) {
         const double w = s->piece.w ? s->piece.w[order[i]] : 1, root = sqrt(w);
-        sums->residual += w * gp_features_residual(local, L.p + i * L.ld);
+        if (!s->o->finite) sums->residual += w * gp_features_residual(local, L.p + i * L.ld);
         if (w == 1) continue;
         scale(L.cols, root, L.p + i * L.ld);
         scale(G.cols, root, G.p + i * G.ld);

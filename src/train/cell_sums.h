@@ -8,6 +8,7 @@ typedef struct gp_cell_sums_options {
     const gp_shards *shards;
     const gp_features *global; // set
     size_t threads;
+    bool finite;            // local processes are their features and nothing else: what these leave is no one's
     int (*stop)(void *ctx); // may be NULL; non-zero: ESTOPPED
     void *stop_ctx;
 } gp_cell_sums_options;
