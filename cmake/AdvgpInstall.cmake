@@ -13,6 +13,9 @@ install(TARGETS advgp_shared EXPORT advgp DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "$<TARGET_FILE:advgp_core>" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "${DUCKDB_LIBRARY}" DESTINATION "${ADVGP_PRIVATE_DIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(ADVGP_HAVE_VEGA) # inside of program and library, and of every page
+  install(FILES "${PROJECT_BINARY_DIR}/page/vega.licence" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME LICENSE.vega)
+endif()
 
 set(ADVGP_STATIC_LIBRARIES "-L\${libdir}/advgp -lduckdb -llapacke -llbfgs -ljansson -lxxhash -lz -lpthread -lm")
 if(ADVGP_HAVE_ZMQ)

@@ -84,6 +84,9 @@ def contents(advgp, duckdb):
             sys.exit(f"package-wheel: {path} is of no Debian package: which licence has it?")
     files[f"{info}/licenses/LICENSE"] = (HERE.parent / "LICENSE").read_bytes()
     files[f"{info}/licenses/duckdb"] = (duckdb / "LICENSE").read_bytes()
+    vega = Path(advgp).parent / "page/vega.licence"  # inside of the library, for the pages of reports
+    if vega.exists() and vega.stat().st_size:
+        files[f"{info}/licenses/vega"] = vega.read_bytes()
     files[f"{info}/METADATA"] = (METADATA + (HERE.parent / "docs" / "python.md").read_text()).encode()
     kind = tag(found.values())
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: advgp\nRoot-Is-Purelib: false\nTag: {kind}\n".encode()

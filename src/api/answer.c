@@ -39,8 +39,14 @@ struct gp_answers {
 
 advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err)
 {
+    return gp_model_data_of(options, host, options->operands + 1, options->n_operands - 1, out, err);
+}
+
+advgp_status gp_model_data_of(const gp_options *options, const gp_host *host, const char *const *files, size_t n_files,
+                              gp_model_data *out, advgp_error *err)
+{
     char *const *items;
-    const size_t n_tables = gp_options_list(options, "table", &items), n_files = options->n_operands - 1;
+    const size_t n_tables = gp_options_list(options, "table", &items);
     size_t bytes = 0, used = 0;
     for (size_t i = 0; i < n_tables; i++) bytes += strlen(items[i]) + 1;
     *out = (gp_model_data){.paths = gp_alloc(n_files + n_tables, sizeof *out->paths),
@@ -48,7 +54,7 @@ advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, 
                            .block = gp_alloc(bytes, 1)};
     if (!out->paths || !out->names || !out->block)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n_files + n_tables);
-    for (size_t i = 0; i < n_files; i++) out->paths[i] = options->operands[i + 1];
+    for (size_t i = 0; i < n_files; i++) out->paths[i] = files[i];
     for (size_t i = 0; i < n_tables; i++) {
         const size_t length = strcspn(items[i], "=");
         char *name = out->block + used;

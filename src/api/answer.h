@@ -15,6 +15,9 @@ typedef struct gp_model_data {
     char *block; // of the names
 } gp_model_data;
 advgp_status gp_model_data_init(const gp_options *options, const gp_host *host, gp_model_data *out, advgp_error *err);
+// The same of other names than the operands, borrowed.
+advgp_status gp_model_data_of(const gp_options *options, const gp_host *host, const char *const *files, size_t n_files,
+                              gp_model_data *out, advgp_error *err);
 void gp_model_data_fini(gp_model_data *data); // also after a failure
 
 typedef struct gp_answers gp_answers;

@@ -96,37 +96,6 @@ void gp_evaluation_fini(gp_evaluation *evaluation)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static json_t *levels_json(const double *values)
-{
-    json_t *o = json_object();
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        char level[16];
-        snprintf(level, sizeof level, "%g", gp_levels[l]);
-        json_object_set_new(o, level, gp_json_real(values[l]));
-    }
-    return o;
-}
-
-static json_t *tenths_json(const gp_tenth *tenths, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t k = 0; k < n; k++)
-        json_array_append_new(list,
-                              json_pack("{s:o, s:o, s:I, s:o, s:o}", "from", gp_json_real(tenths[k].from), "to",
-                                        gp_json_real(tenths[k].to), "rows", (json_int_t)tenths[k].rows, "coverage",
-                                        gp_json_real(tenths[k].coverage), "width", gp_json_real(tenths[k].width)));
-    return list;
-}
-
-json_t *gp_assessment_json(const gp_assessment *a)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coverage", levels_json(a->coverage),
-                     "coverage_gaussian", levels_json(a->coverage_gaussian), "width", levels_json(a->width), "crps",
-                     gp_json_real(a->crps), "winkler", gp_json_real(a->winkler), "mnlp_calibrated",
-                     gp_json_real(a->mnlp_calibrated), "coverage_by_prediction",
-                     tenths_json(a->by_prediction, a->n_tenths), "coverage_by_sd", tenths_json(a->by_sd, a->n_tenths));
-}
-
 static json_t *group_json(const gp_group *g, const char *key, json_t *value)
 {
     return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", key, value, "rows", (json_int_t)g->rows, "rmse",

@@ -3,6 +3,7 @@
 #include "api/groups.h"
 #include "api/host.h"
 #include "options/option.h"
+#include "score/assess_json.h"
 
 #include <jansson.h>
 
@@ -19,7 +20,3 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *evaluate, gp_s
                          gp_evaluation *out, advgp_error *err);
 void gp_evaluation_fini(gp_evaluation *evaluation);
 json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *evaluation);
-
-// The members that an assessment has wherever it is printed: coverage and all that the calibrated distribution is
-// judged by.
-json_t *gp_assessment_json(const gp_assessment *assessment);

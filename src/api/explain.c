@@ -1,9 +1,9 @@
 // explain.c: one prediction as an object: parts, distance from the training data, neighbours.
 #include "api/explain.h"
-#include "api/relevance.h"
 #include "base/alloc.h"
 #include "model/explain.h"
 #include "score/distribution.h"
+#include "score/relevance.h"
 #include "score/score.h"
 #include "store/form.h"
 #include "store/runlog.h"

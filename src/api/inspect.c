@@ -1,9 +1,9 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
-#include "api/relevance.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "score/distribution.h"
+#include "score/relevance.h"
 #include "store/form.h"
 #include "store/runlog.h"
 
@@ -309,6 +309,7 @@ static void add_tail(const view *v, gp_buffer *out)
     if (json_object_size(m->record)) gp_buffer_add(out, "\ntraining record:\n");
     json_object_foreach(m->record, key, value)
     {
+        if (json_is_object(value) || json_is_array(value)) continue; // for --json, and for report
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         gp_buffer_add(out, "  ");
         add_name(out, key, 20);

@@ -137,8 +137,9 @@ static json_t *workers_json(const gp_train_eval *e)
 
 json_t *gp_record_eval(const gp_train_eval *e)
 {
-    return json_pack("{s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o}", "time", e->wall, "cpu", e->cpu, "rows", e->rows,
-                     "version", (json_int_t)e->version, "neg_elbo", "rmse", gp_json_real(e->rmse), "mnlp",
+    return json_pack("{s:f, s:f, s:f, s:f, s:I, s:n, s:o, s:o, s:o, s:o}", "time", e->wall, "step_seconds",
+                     e->run_seconds, "cpu", e->cpu, "rows", e->rows, "version", (json_int_t)e->version, "neg_elbo",
+                     "neg_elbo_per_row", gp_json_real(e->neg_elbo_per_row), "rmse", gp_json_real(e->rmse), "mnlp",
                      gp_json_real(e->mnlp), "workers", workers_json(e));
 }
 
@@ -146,9 +147,7 @@ json_t *gp_record_eval(const gp_train_eval *e)
 
 const char *gp_record_scored(const gp_train_result *r)
 {
-    static const char *const words[] = {
-        [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_LEFT_OUT] = "leave-one-out", [GP_SCORED_TEST] = "test"};
-    return words[r->assessment.scored];
+    return gp_scored_name(r->assessment.scored);
 }
 
 json_t *gp_record_result(const char *path, const gp_train_result *t, double peak)

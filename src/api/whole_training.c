@@ -1,5 +1,6 @@
 // whole_training.c: a training from options to the model file, and its log.
 #include "api/whole_training.h"
+#include "api/make_report.h"
 #include "api/participant.h"
 #include "api/record.h"
 #include "api/request.h"
@@ -37,7 +38,13 @@ typedef struct training {
     gp_participant *part; // NULL: all workers are threads of this process
     char resume[4096];    // checkpoint to go on from; empty: none
     bool saved;           // this run has written one
+    gp_courses courses;   // for --report: how it went on
 } training;
+
+static const char *report_path(const training *r)
+{
+    return r->replay ? NULL : gp_options_text(r->o, "report");
+}
 
 // ---- log ------------------------------------------------------------------------------------------------------------
 
@@ -145,7 +152,10 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 {
     training *r = ctx;
     note_memory(r);
-    log_event(r, "eval", gp_record_eval(e));
+    json_t *fields = gp_record_eval(e);
+    if (report_path(r))
+        (void)gp_courses_eval(&r->courses, "this run", fields, NULL); // without memory the page has less
+    log_event(r, "eval", fields);
     if (r->events->eval) r->events->eval(r->events->ctx, e);
 }
 
@@ -184,11 +194,16 @@ static advgp_status check_outputs(const training *r, advgp_error *err)
     if (r->replay) return gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err);
     char beside[4096];
     const char *checkpoint = checkpoint_path(r, beside, sizeof beside), *log = gp_options_text(o, "log");
+    const char *report = report_path(r);
     if (same_place(path, checkpoint) || same_place(log, path) || same_place(log, checkpoint))
         return gp_fail(err, ADVGP_EINVAL,
                        "model, checkpoint and log need three different files, and two of them are %s",
                        log && !same_place(path, checkpoint) ? log : path);
+    if (same_place(report, path) || same_place(report, checkpoint) || same_place(report, log))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "{report} %s: model, checkpoint or log are to be written there; name another file", report);
     advgp_status st = path ? gp_check_written(o, "output", path, GP_WRITTEN_MODEL, err) : ADVGP_OK;
+    if (st == ADVGP_OK && report) st = gp_check_written(o, "report", report, GP_WRITTEN_REPORT, err);
     if (st == ADVGP_OK && checkpoint) st = gp_check_written(o, "checkpoint", checkpoint, GP_WRITTEN_CHECKPOINT, err);
     if (st == ADVGP_OK && log) st = gp_check_written(o, "log", log, GP_WRITTEN_LOG, err);
     return st;
@@ -294,7 +309,19 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     if (used) json_object_update(model->options, used);
     json_decref(used);
     r->bits = bits_of(model);
-    st = conclude(r, model, &result, options.checkpoint, options.checkpoint == checkpoint, err);
+    st = gp_keep_origin(model, o, &data->notes, &notes, err);
+    if (st == ADVGP_OK) st = conclude(r, model, &result, options.checkpoint, options.checkpoint == checkpoint, err);
+    if (report_path(r) && (st == ADVGP_OK || st == ADVGP_ESTOPPED)) {
+        const gp_trained trained = {.model = model,
+                                    .path = output_path(r),
+                                    .shards = data->shards,
+                                    .test = test,
+                                    .result = &result,
+                                    .courses = &r->courses,
+                                    .seed = (uint64_t)gp_options_int(o, "seed")};
+        const advgp_status told = gp_report_training(&trained, report_path(r), st == ADVGP_OK ? err : NULL);
+        if (st == ADVGP_OK) st = told;
+    }
     gp_host_notes(r->host, &notes);
     if (r->job->model)
         *r->job->model = model;
@@ -368,6 +395,7 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     }
     if (bits) *bits = r->bits;
     gp_runlog_close(r->log);
+    gp_courses_fini(&r->courses);
     gp_free(theta);
     gp_free(r->delays);
     gp_shards_free(test);

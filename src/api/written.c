@@ -28,13 +28,18 @@ static bool is_table(const gp_option_value *value)
     return strcmp(value->option->name, "table") == 0;
 }
 
+static bool is_data(const gp_option_value *value)
+{
+    return strcmp(value->option->name, "data") == 0;
+}
+
 advgp_status gp_check_written(const gp_options *o, const char *option, const char *path, gp_written kind,
                               advgp_error *err)
 {
     char shown[32];
-    size_t n_tables = 0; // of --table NAME=FILE
+    size_t n_tables = 0; // of --table NAME=FILE and --data
     for (size_t i = 0; i < o->n_values; i++)
-        if (is_table(&o->values[i])) n_tables += o->values[i].n_items;
+        if (is_table(&o->values[i]) || is_data(&o->values[i])) n_tables += o->values[i].n_items;
     const char **paths = gp_alloc(o->n_operands + o->n_values + n_tables, sizeof *paths);
     if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of what is read");
     size_t n = 0;
@@ -44,6 +49,8 @@ advgp_status gp_check_written(const gp_options *o, const char *option, const cha
     for (size_t i = 0; i < o->n_values; i++)
         for (size_t k = 0; is_table(&o->values[i]) && k < o->values[i].n_items; k++)
             paths[n++] = strchr(o->values[i].items[k], '=') + 1;
+    for (size_t i = 0; i < o->n_values; i++)
+        for (size_t k = 0; is_data(&o->values[i]) && k < o->values[i].n_items; k++) paths[n++] = o->values[i].items[k];
     snprintf(shown, sizeof shown, "{%s}", option);
     const advgp_status st = gp_place_check(path, shown, kind, is_forced(o), (gp_reads){.paths = paths, .n = n}, err);
     gp_free(paths);

@@ -19,6 +19,7 @@
     X(evaluate)         \
     X(explain)          \
     X(inspect)          \
+    X(report)           \
     X(pack)             \
     X(compare)          \
     X(replay)           \
@@ -38,7 +39,7 @@ bool gp_cli_stopped(void);
 int gp_cli_stop_signal(void); // 0: none
 
 // Lines on stderr, "advgp: ...", unless --quiet.
-__attribute__((format(printf, 2, 3))) void gp_cli_report(const gp_options *options, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);
 void gp_cli_complain(const char *text); // the last line of a program that failed
 

@@ -20,7 +20,7 @@ static void on_eval(void *ctx, const char *run, const gp_train_eval *e)
     p->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
     char held_out[48] = "";
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, ", held-out RMSE %.5g", e->rmse);
-    gp_cli_report(p->o, "%s: version %zu, %.0f CPU seconds%s", run, e->version, e->cpu, held_out);
+    gp_cli_say(p->o, "%s: version %zu, %.0f CPU seconds%s", run, e->version, e->cpu, held_out);
 }
 
 static void print_table(const gp_comparison *c)

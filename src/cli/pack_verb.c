@@ -11,7 +11,7 @@ advgp_status gp_cli_pack(const gp_options *o, advgp_error *err)
     const double start = gp_clock_wall();
     gp_notes notes = {0};
     size_t n_rows = 0;
-    gp_cli_report(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    gp_cli_say(o, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     advgp_status st = gp_load_pack(o, gp_cli_host(o), &notes, &n_rows, err);
     if (st == ADVGP_OK) {
         const double seconds = gp_clock_wall() - start;

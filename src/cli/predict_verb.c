@@ -210,13 +210,12 @@ static advgp_status tell(job *j, advgp_error *err)
     gp_cli_notes(j->options, gp_answers_all_notes(j->in));
     for (size_t i = 0; i < j->n_keep; i++)
         if (j->rounded[i])
-            gp_cli_report(
-                j->options,
-                "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
-                j->keep[i]);
+            gp_cli_say(j->options,
+                       "note: column '%s' holds numbers of more than 15 digits, which are rounded; keep them as text",
+                       j->keep[i]);
     const gp_answer_column *beyond = gp_answer_columns_beyond(&j->answers);
     if (beyond)
-        gp_cli_report(
+        gp_cli_say(
             j->options,
             "note: the intervals are calibrated on %zu rows, too few for '%s', which is Gaussian or the outermost "
             "of them",

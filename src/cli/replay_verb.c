@@ -14,7 +14,7 @@ static advgp_status compare(const gp_options *o, const char *then, uint64_t bits
     if (!then || strcmp(then, now) != 0)
         return gp_fail(err, ADVGP_ENUMERIC, "the replay ended with another model (%s, the log says %s); it is in %s",
                        now, then ? then : "nothing", gp_options_text(o, "output"));
-    gp_cli_report(o, "the same model, bit for bit (%s)", now);
+    gp_cli_say(o, "the same model, bit for bit (%s)", now);
     return ADVGP_OK;
 }
 
@@ -29,7 +29,7 @@ advgp_status gp_cli_replay(const gp_options *o, advgp_error *err)
     if (st == ADVGP_OK) st = gp_logged_run_open(log, gp_cli_host(o), &run, err);
     if (st == ADVGP_OK) st = gp_logged_run_options(run, o, &train, err);
     if (st == ADVGP_OK && gp_logged_run_was_elsewhere(run))
-        gp_cli_report(o, "note: the run was on another CPU, BLAS or version of advgp: the last bits may differ");
+        gp_cli_say(o, "note: the run was on another CPU, BLAS or version of advgp: the last bits may differ");
     if (st == ADVGP_OK) st = gp_logged_run_feed(run, output, &feed, err);
     if (st == ADVGP_OK) st = gp_cli_training(train, feed, &bits, err);
     if (st == ADVGP_OK) st = compare(o, gp_logged_run_bits(run), bits, err);

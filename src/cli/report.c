@@ -25,7 +25,7 @@ void gp_cli_complain(const char *text)
     fwrite(line, 1, n + 1, stderr);
 }
 
-void gp_cli_report(const gp_options *options, const char *format, ...)
+void gp_cli_say(const gp_options *options, const char *format, ...)
 {
     char text[1024];
     if (gp_options_flag(options, "quiet")) return;
@@ -38,7 +38,7 @@ void gp_cli_report(const gp_options *options, const char *format, ...)
 
 void gp_cli_notes(const gp_options *options, const gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_cli_report(options, "note: %s", notes->items[i].text);
+    for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
 }
 
 typedef struct voice {
@@ -49,7 +49,7 @@ typedef struct voice {
 static void report(void *ctx, const char *text)
 {
     const voice *v = ctx;
-    gp_cli_report(v->options, "%s", text);
+    gp_cli_say(v->options, "%s", text);
 }
 
 static void tell_rows(void *ctx, size_t rows)
@@ -62,7 +62,7 @@ static void tell_rows(void *ctx, size_t rows)
     }
     if (now < v->next) return;
     v->next = now + 5;
-    gp_cli_report(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
+    gp_cli_say(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
 }
 
 static int stop(void *ctx)

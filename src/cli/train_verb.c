@@ -23,8 +23,8 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     const view *r = ctx;
     char delay[24] = "any";
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
-    gp_cli_report(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
-                  p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
+    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
+               p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
 }
 
 static void on_unsaved(void *ctx, const char *why)
@@ -73,7 +73,7 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     if (moved) snprintf(speed, sizeof speed, "  %.0f rows/s", e->rows_per_second);
     if (moved && e->epochs > 0) snprintf(left, sizeof left, "  %.0f s left", e->seconds_left);
     if (moved) describe_workers(e, fmax(e->run_seconds, 1e-9), workers, sizeof workers);
-    gp_cli_report(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
+    gp_cli_say(r->o, "epoch %.1f%s%s%s%s%s%s", e->epoch, of, speed, bound, held_out, left, workers);
 }
 
 // ---- results --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,10 @@ static const double margin = 0.1; // of the distance between the two quantiles: 
 // Of that distance: a column that goes further has outliers. Long tails tell something, and are shorter: distances of
 // taxi trips go on for 1.8 of it; the rain of Seoul, whose largest value is 31 deviations off, for 4.4.
 static const double reach = 3;
+// Outliers may be more than that tail: then most of it lies much further out than a wider one begins. Columns of which
+// the middle half is hardly wider than a point (rain, which is mostly 0) have no bulk to compare with.
+static const double wider_tails[] = {0.01, 0.02, 0.03};
+static const double wider_reach = 10, least_middle = 0.05;
 enum { FEW_VALUES = 10, ROWS_MIN = 100 };
 
 static double quantile(const double *sorted, size_t n, double p)
@@ -35,6 +39,13 @@ static gp_limits ends(const double *sorted, size_t n, const gp_moments *all)
     if (!(distance > 0) || !isfinite(distance)) return limits;
     if (all->least < low - reach * distance) limits.lo = low - margin * distance;
     if (all->most > high + reach * distance) limits.hi = high + margin * distance;
+    const double middle = quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25);
+    for (size_t i = 0; i < sizeof wider_tails / sizeof *wider_tails; i++) {
+        const double from = quantile(sorted, n, wider_tails[i]), to = quantile(sorted, n, 1 - wider_tails[i]);
+        if (!(middle > least_middle * (to - from))) continue;
+        if (low < from - wider_reach * (to - from)) limits.lo = from - margin * (to - from);
+        if (high > to + wider_reach * (to - from)) limits.hi = to + margin * (to - from);
+    }
     return limits;
 }
 

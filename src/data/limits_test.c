@@ -45,10 +45,16 @@ static double mostly_zero(gp_rng *rng)
     return gp_rng_uniform(rng) < 0.998 ? 0 : 100 * gp_rng_uniform(rng);
 }
 
+static double rain(gp_rng *rng) // in one row of 25, and then from a drop to a flood
+{
+    const double some = gp_rng_uniform(rng);
+    return gp_rng_uniform(rng) < 0.96 ? 0 : 40 * some * some * some * some;
+}
+
 static void well_behaved_columns_stay_as_they_are(void **state)
 {
     (void)state;
-    double (*const draws[])(gp_rng *) = {gp_rng_normal, gp_rng_uniform, exponential, few, mostly_zero};
+    double (*const draws[])(gp_rng *) = {gp_rng_normal, gp_rng_uniform, exponential, few, mostly_zero, rain};
     for (size_t k = 0; k < sizeof draws / sizeof *draws; k++) {
         fill(draws[k]);
         gp_moments all, before = {0};
@@ -77,6 +83,20 @@ static void outliers_are_clipped_at_their_own_end_alone(void **state)
     for (size_t i = 0; i < N; i++) x[i] = -x[i];
     const gp_limits mirrored = limits_of(&all);
     assert_true(isinf(mirrored.hi) && fabs(mirrored.lo + limits.hi) < 1e-12);
+}
+
+// One row in forty is no longer a tail of half a per cent.
+static void many_outliers_are_clipped_too(void **state)
+{
+    (void)state;
+    gp_moments all;
+    for (size_t step = 40; step <= 160; step *= 2) {
+        fill(gp_rng_uniform);
+        for (size_t i = 0; i < N; i += step) x[i] = -1000;
+        const gp_limits limits = limits_of(&all);
+        if (!(isinf(limits.hi) && limits.lo < 0.05 && limits.lo > -0.2))
+            fail_msg("one row in %zu: clipped at %g and %g", step, limits.lo, limits.hi);
+    }
 }
 
 static void values_too_large_to_square_are_clipped_too(void **state)
@@ -226,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(well_behaved_columns_stay_as_they_are),
         cmocka_unit_test(outliers_are_clipped_at_their_own_end_alone),
+        cmocka_unit_test(many_outliers_are_clipped_too),
         cmocka_unit_test(values_too_large_to_square_are_clipped_too),
         cmocka_unit_test(a_sample_does_not_depend_on_chunks),
         cmocka_unit_test(columns_share_the_memory_of_a_sample),

@@ -2,6 +2,7 @@
 // a sample, then of all rows. Time grows with the cube of the rows: for thousands, not for millions.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "linalg/interrupt.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MATRICES = 6 }; // n x n: five of the evidence with its gradient (model/exact.c), one of LAPACK
 enum { READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5 };
 // By measurement: a sample of ten rows a parameter, within bounds, ends so near the optimum of all rows that a few
 // evaluations more are enough; kernels are told apart by the evidence of a larger one.
@@ -309,6 +311,15 @@ static advgp_status check(const gp_shards *shards, const gp_schema *schema, cons
 static advgp_status take_memory(exact_run *r, const gp_shards *shards, advgp_error *err)
 {
     const size_t n = gp_shards_rows(shards, GP_TRAIN), d = shards->d;
+    const double bytes = sizeof(double) * (double)n * (MATRICES * (double)n + 3 * (double)d);
+    char what[120], said[200];
+    snprintf(what, sizeof what, "an exact process of %zu rows and %zu encoded columns", n, d);
+    const advgp_status st = gp_memory_check(bytes, what, "use {method} advgp, or take a sample with {sql}", err);
+    if (st != ADVGP_OK) return st;
+    if (bytes > 0.1 * gp_memory_bytes() && r->events->phase) {
+        snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
+        r->events->phase(r->events->ctx, said);
+    }
     r->X = gp_alloc(n, d * sizeof *r->X);
     r->y = gp_alloc(n, sizeof *r->y);
     r->w = shards->weighted ? gp_alloc(n, sizeof *r->w) : NULL;

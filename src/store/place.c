@@ -141,6 +141,13 @@ static bool is_table(const char *path)
     return good;
 }
 
+// A page of ours says so before anything that comes from a model.
+static bool is_report(const char *path)
+{
+    char head[HEAD_BYTES];
+    return read_head(path, head) > 0 && strstr(head, "<meta name=\"generator\" content=\"advgp ") != NULL;
+}
+
 static bool is_kind(const char *path, gp_written kind)
 {
     switch (kind) {
@@ -149,6 +156,8 @@ static bool is_kind(const char *path, gp_written kind)
         return is_tensors(path, kind == GP_WRITTEN_CHECKPOINT);
     case GP_WRITTEN_LOG:
         return is_log(path);
+    case GP_WRITTEN_REPORT:
+        return is_report(path);
     case GP_WRITTEN_TABLE:
         break;
     }
@@ -163,7 +172,8 @@ advgp_status gp_place_check(const char *path, const char *shown, gp_written kind
     static const char *const kinds[] = {[GP_WRITTEN_MODEL] = "model of advgp",
                                         [GP_WRITTEN_CHECKPOINT] = "checkpoint of advgp",
                                         [GP_WRITTEN_LOG] = "log of advgp",
-                                        [GP_WRITTEN_TABLE] = "table of predictions"};
+                                        [GP_WRITTEN_TABLE] = "table of predictions",
+                                        [GP_WRITTEN_REPORT] = "report of advgp"};
     search s = {0};
     const bool output = strcmp(path, "-") == 0;
     const bool there = look(path, STDOUT_FILENO, &s.written) && S_ISREG(s.written.st_mode);

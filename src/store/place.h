@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum gp_written { GP_WRITTEN_MODEL, GP_WRITTEN_CHECKPOINT, GP_WRITTEN_LOG, GP_WRITTEN_TABLE } gp_written;
+typedef enum gp_written {
+    GP_WRITTEN_MODEL,
+    GP_WRITTEN_CHECKPOINT,
+    GP_WRITTEN_LOG,
+    GP_WRITTEN_TABLE,
+    GP_WRITTEN_REPORT
+} gp_written;
 
 // What is read: files, folders, globs and "-" (standard input), as a user names them; NULL is passed over.
 typedef struct gp_reads {

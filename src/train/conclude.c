@@ -1,6 +1,7 @@
 // conclude.c: assessment, times, and the record of the training in the model.
 #include "train/conclude.h"
 #include "base/clock.h"
+#include "score/assess_json.h"
 #include "store/runlog.h"
 #include "train/noise.h"
 
@@ -17,6 +18,7 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
                                gp_stop_reason_words(r->stopped), "rows", (json_int_t)r->n_train, "versions",
                                (json_int_t)r->versions, "held_out", a->scored == GP_SCORED_HELD_OUT, "wall_seconds",
                                r->wall, "cpu_seconds", r->cpu);
+    if (record) json_object_set_new(record, "assessment", gp_assessment_whole_json(a));
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);
     return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");

@@ -1,5 +1,5 @@
 // relevance.c: slopes of the trend and of the kernels, added up.
-#include "api/relevance.h"
+#include "score/relevance.h"
 #include "store/form.h"
 
 #include <math.h>

@@ -1,0 +1,44 @@
+// input_relevance.c: see input_relevance.h.
+#include "report/input_relevance.h"
+#include "base/alloc.h"
+#include "score/relevance.h"
+
+#include <math.h>
+
+// By insertion, so that equals stay in their order.
+static void sort(size_t n, const double *value, size_t *order)
+{
+    for (size_t k = 0; k < n; k++) {
+        size_t at = k;
+        for (; at && value[order[at - 1]] < value[k]; at--) order[at] = order[at - 1];
+        order[at] = k;
+    }
+}
+
+advgp_status gp_input_relevance_init(gp_input_relevance *r, const gp_model *model, advgp_error *err)
+{
+    const gp_schema *s = model->schema;
+    *r = (gp_input_relevance){.n_inputs = s->n_inputs};
+    r->column = gp_alloc(s->d, sizeof *r->column);
+    r->input = gp_alloc(s->n_inputs, sizeof *r->input);
+    r->input_order = gp_alloc(s->n_inputs, sizeof *r->input_order);
+    if (!r->column || !r->input || !r->input_order)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the relevance of %zu columns", s->d);
+    gp_relevance(model, r->column, NULL);
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        double sum = 0;
+        for (size_t k = s->inputs[i].first; k < s->inputs[i].first + s->inputs[i].n_encoded; k++)
+            sum += r->column[k] * r->column[k];
+        r->input[i] = sqrt(sum);
+    }
+    sort(s->n_inputs, r->input, r->input_order);
+    return ADVGP_OK;
+}
+
+void gp_input_relevance_fini(gp_input_relevance *r)
+{
+    gp_free(r->column);
+    gp_free(r->input);
+    gp_free(r->input_order);
+    *r = (gp_input_relevance){0};
+}
