@@ -142,7 +142,7 @@ static advgp_status fit(gp_comparison *c, const gp_train_options *options, bool 
         if (st != ADVGP_OK) gp_schema_free(schema);
     }
     if (st == ADVGP_OK && result->interrupted) st = gp_fail(err, ADVGP_ESTOPPED, "interrupted");
-    if (st == ADVGP_OK) st = tell_once(c, &notes, err);
+    if (st == ADVGP_OK && !c->silent) st = tell_once(c, &notes, err); // what is true of a trial the run will say
     gp_notes_fini(&notes);
     gp_model_free(model);
     return st;
