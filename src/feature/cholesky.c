@@ -12,41 +12,39 @@ static advgp_status cholesky_features(const gp_map_shape *shape, size_t *M, advg
 
 static size_t cholesky_scratch(const gp_map_shape *shape)
 {
-    return shape->m * shape->m;
+    (void)shape;
+    return 0;
 }
 
 static advgp_status cholesky_make(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung,
                                   gp_mat T, double *scratch, advgp_error *err)
 {
-    (void)rho;
+    (void)rho, (void)scratch;
     const size_t m = shape->m;
-    gp_mat R = gp_mat_of(scratch, m, m);
-    if (!gp_cholesky_ladder(K, a0sq, rung, R))
+    if (!gp_cholesky_ladder(K, a0sq, rung, T)) // R
         return gp_fail(err, ADVGP_ENUMERIC,
                        "K_mm of %zu inducing inputs has no Cholesky factor, even with relative jitter %g: "
                        "are length-scales or inducing inputs extreme?",
                        m, rung->jitter);
-    gp_invert_upper(R);
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++) T.p[i * m + j] = R.p[j * m + i]; // L = R^-T
+    gp_invert_upper(T);
+    for (size_t i = 0; i < m; i++) // L = R^-T
+        for (size_t j = 0; j < i; j++) T.p[i * m + j] = T.p[j * m + i], T.p[j * m + i] = 0;
     return ADVGP_OK;
 }
 
 // dF = tr(D^T dL) and dL = -L Psi^T o (L^T dK L), hence G = -L (N o Psi) L^T with N = D^T L and Psi upper triangular:
 // 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: docs/math.md 3.)
-static void cholesky_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
-                          double *g_rho, double *scratch)
+static void cholesky_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
+                          double *scratch)
 {
-    (void)K, (void)rho, (void)g_rho;
+    (void)rho, (void)g_rho, (void)scratch;
     const size_t m = shape->m;
     gp_trmm_left(GP_LOWER, GP_TRANSPOSED, T, D); // L^T D = N^T
-    gp_mat N = gp_mat_of(scratch, m, m);         // -(N o Psi)
-    for (size_t i = 0; i < m; i++) {
-        for (size_t j = 0; j < i; j++) N.p[i * m + j] = 0;
-        N.p[i * m + i] = -0.5 * D.p[i * m + i];
-        for (size_t j = i + 1; j < m; j++) N.p[i * m + j] = -D.p[j * m + i];
+    for (size_t i = 0; i < m; i++) {             // -(N o Psi)
+        for (size_t j = 0; j < i; j++) G.p[i * m + j] = 0;
+        G.p[i * m + i] = -0.5 * D.p[i * m + i];
+        for (size_t j = i + 1; j < m; j++) G.p[i * m + j] = -D.p[j * m + i];
     }
-    gp_mat_copy(gp_ro(N), G);
     gp_trmm_left(GP_LOWER, GP_AS_IS, T, G);
     gp_trmm_right(GP_LOWER, GP_TRANSPOSED, T, G);
 }

@@ -95,10 +95,10 @@ static advgp_status ensemble_take(const gp_map_shape *shape, gp_cmat K, double a
     return ADVGP_OK;
 }
 
-static void ensemble_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
-                          double *g_rho, double *scratch)
+static void ensemble_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
+                          double *scratch)
 {
-    (void)K, (void)rho, (void)g_rho;
+    (void)rho, (void)g_rho;
     const double scale = 1 / sqrt((double)shape->n_groups);
     gp_mat_zero(G); // inducing inputs of different groups never meet
     for (size_t l = 0, row = 0, col = 0; l < shape->n_groups; l++) {

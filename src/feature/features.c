@@ -44,10 +44,9 @@ static void plan_component(gp_component *c, size_t d, gp_arena *arena)
     const size_t m = c->m;
     c->eta = gp_arena_doubles(arena, d);
     c->Z = gp_mat_of(gp_arena_doubles(arena, m * d), m, d);
+    c->inputs = gp_mat_of(gp_arena_doubles(arena, d * m), d, m);
     const size_t width = gp_tile_width(m);
     c->distances = (gp_mat){.p = gp_arena_doubles(arena, (d + 2) * width), .rows = d + 2, .cols = m, .ld = width};
-    c->K = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
-    c->slope = gp_mat_of(gp_arena_doubles(arena, m * m), m, m);
     c->T = gp_mat_of(gp_arena_doubles(arena, m * c->M), m, c->M);
     c->rho = gp_arena_doubles(arena, m);
     c->scratch = gp_arena_doubles(arena, c->map->scratch(&c->shape));
@@ -95,8 +94,8 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_arena *arena)
     f->trend_param = f->n_params;
     if (spec->trend != GP_TREND_NONE) f->n_cols++, f->M++, f->n_params++;
     if (spec->trend == GP_TREND_LINEAR) f->n_cols += spec->d, f->M += spec->d, f->n_params++;
-    f->D = gp_mat_of(gp_arena_doubles(arena, m_max * m_max), m_max, m_max);
-    f->G = gp_mat_of(gp_arena_doubles(arena, m_max * m_max), m_max, m_max);
+    f->scratch = gp_arena_doubles(arena, (f->n_cols + 1) * f->n_cols);
+    f->row = gp_arena_doubles(arena, 2 * m_max);
     f->J = gp_mat_of(gp_arena_doubles(arena, m_max * spec->d), m_max, spec->d);
 }
 
@@ -146,6 +145,8 @@ static advgp_status set_scales(gp_component *c, size_t d, const double *theta, a
     const size_t n = c->m * d;
     if (!gp_all_finite(n, Z)) return gp_fail(err, ADVGP_ENUMERIC, "an inducing input is not finite");
     memcpy(c->Z.p, Z, n * sizeof *Z);
+    for (size_t j = 0; j < c->m; j++)
+        for (size_t k = 0; k < d; k++) c->inputs.p[k * c->m + j] = Z[j * d + k];
     if (c->map->has_rho) {
         if (!gp_all_finite(c->m, Z + n)) return gp_fail(err, ADVGP_ENUMERIC, "a value of rho is not finite");
         memcpy(c->rho, Z + n, c->m * sizeof *Z);
@@ -168,35 +169,46 @@ static void set_distances(gp_component *c, size_t d)
     }
 }
 
-// By differences, not by the expanded square: m^2 d is little work, and equal inducing inputs get distance 0 exactly.
-static void set_K(gp_component *c, size_t d)
+// r^2 to the inducing inputs before z_i. By differences, not by the expanded square: m^2 d is little work, and equal
+// inducing inputs get distance 0 exactly.
+GP_VARIANTS(distances_before, (const gp_component *c, size_t d, size_t i, double *restrict s), (c, d, i, s))
 {
-    for (size_t i = 0; i < c->m; i++) {
-        c->K.p[i * c->m + i] = 0;
-        for (size_t j = 0; j < i; j++) {
-            double s = 0;
-            for (size_t k = 0; k < d; k++) {
-                const double diff = c->Z.p[i * d + k] - c->Z.p[j * d + k];
-                s += c->eta[k] * diff * diff;
-            }
-            c->K.p[i * c->m + j] = c->K.p[j * c->m + i] = s;
-        }
+    for (size_t j = 0; j < i; j++) s[j] = 0;
+    for (size_t k = 0; k < d; k++) {
+        const double z = c->Z.p[i * d + k], eta = c->eta[k], *restrict others = c->inputs.p + k * c->m;
+        for (size_t j = 0; j < i; j++) s[j] += eta * (z - others[j]) * (z - others[j]);
     }
-    c->kernel->eval(c->K, c->a0sq, c->slope.p);
 }
 
-static advgp_status set_component(gp_component *c, size_t d, const double *theta, advgp_error *err)
+void gp_component_gram(const gp_component *c, size_t d, gp_mat K)
 {
+    for (size_t i = 0; i < c->m; i++) {
+        distances_before(c, d, i, K.p + i * K.ld);
+        K.p[i * K.ld + i] = 0;
+        for (size_t j = 0; j < i; j++) K.p[j * K.ld + i] = K.p[i * K.ld + j];
+    }
+    c->kernel->eval(K, c->a0sq, NULL);
+}
+
+void gp_component_slopes(const gp_component *c, size_t d, size_t i, double *s, double *slope)
+{
+    distances_before(c, d, i, s);
+    c->kernel->eval(gp_mat_of(s, 1, i), c->a0sq, slope);
+}
+
+static advgp_status set_component(gp_component *c, size_t d, const double *theta, double *scratch, advgp_error *err)
+{
+    const gp_mat K = gp_mat_of(scratch, c->m, c->m);
     advgp_status st = set_scales(c, d, theta + c->param, err);
     if (st != ADVGP_OK) return st;
     set_distances(c, d);
-    set_K(c, d);
+    gp_component_gram(c, d, K);
     c->rung = (gp_rung){.jitter = c->jitter};
     if (c->given) {
         memcpy(c->T.p, c->given, c->m * c->M * sizeof *c->given);
-        return c->map->take(&c->shape, gp_ro(c->K), c->a0sq, &c->rung, gp_ro(c->T), c->scratch, err);
+        return c->map->take(&c->shape, gp_ro(K), c->a0sq, &c->rung, gp_ro(c->T), c->scratch, err);
     }
-    return c->map->make(&c->shape, gp_ro(c->K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
+    return c->map->make(&c->shape, gp_ro(K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
 }
 
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err)
@@ -204,7 +216,7 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
     if (!f || !theta) return gp_fail(err, ADVGP_EINVAL, "features: no features or no parameters given");
     f->a0sq_sum = 0;
     for (size_t b = 0; b < f->n_components; b++) {
-        advgp_status st = set_component(&f->components[b], f->d, theta, err);
+        advgp_status st = set_component(&f->components[b], f->d, theta, f->scratch, err);
         if (st != ADVGP_OK) return gp_wrap(err, st, "component %zu", b + 1);
         f->a0sq_sum += f->components[b].a0sq;
     }

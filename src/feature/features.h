@@ -47,8 +47,8 @@ typedef struct gp_component {
     gp_rung rung;     // the jitter that K_mm needed
     double *eta;      // [d]
     gp_mat Z;         // m x d
+    gp_mat inputs;    // d x m: the same, input by input
     gp_mat distances; // (d+2) x m: [1 x |x|^2_eta] times this is r^2 to every inducing input
-    gp_mat K, slope;  // m x m: k(z_i, z_j) and its slope in r^2, no jitter
     gp_mat T;         // m x M, the map
     double *rho;      // [m]
     double *scratch;  // the map's
@@ -65,7 +65,11 @@ typedef struct gp_features {
     size_t trend_param;           // theta[trend_param] is ln s_c, the next one ln s_l
     double s_c, s_l;              // set
     double a0sq_sum;              // set: sum over components, k(x, x) without the trend
-    gp_mat D, G, J;               // scratch of gp_features_pull, for the largest component
+    // (n_cols + 1) * n_cols doubles that gp_features_set and gp_features_pull write to, and whoever sets the features
+    // may use between the two.
+    double *scratch;
+    gp_mat J;    // scratch of gp_features_pull, for the largest component
+    double *row; // the same: [2 m]
 } gp_features;
 
 // Copies the spec. d >= 1 and at least one feature.
@@ -76,6 +80,11 @@ void gp_features_free(gp_features *f);
 // ADVGP_ENUMERIC if a parameter is out of range or a ladder ends. Afterwards f may be read by many threads (not by
 // gp_features_pull). A given T that is no map of these inducing inputs is ADVGP_EINVAL.
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err);
+
+// K_mm of a component, without jitter (m x m, contiguous).
+void gp_component_gram(const gp_component *c, size_t d, gp_mat K);
+// Of its row i, before the diagonal: the slopes in r^2. Both arrays have i doubles; s is scratch.
+void gp_component_slopes(const gp_component *c, size_t d, size_t i, double *s, double *slope);
 
 // Columns of a block of rows. X1 is B x (d+2): [1 x .], its last column is overwritten. K (B x n_cols view) becomes the
 // columns; what stands beyond them in a row, up to its ld, may be overwritten. slope, if not NULL, has the layout of K
@@ -108,7 +117,8 @@ void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slop
 // docs/math.md 3.
 typedef struct gp_feature_sums {
     double n, beta;
-    gp_cmat CL;         // n_cols x M: K~^T W K~ L~
+    gp_mat CL;          // n_cols x M: K~^T W K~ L~, at the start of the features' scratch; destroyed
+    double *scratch;    // gp_features_pull_scratch(f) doubles elsewhere
     const double *c;    // [n_cols]: K~^T W y
     gp_cmat SE;         // M x M: S - E
     const double *mu;   // [M]
@@ -116,4 +126,5 @@ typedef struct gp_feature_sums {
     gp_cmat HX;         // n_kernel_cols x (d+1): H^T [1 X]
     gp_cmat hxx;        // n_components x d: sum_i (H_b 1)_i x_i o x_i
 } gp_feature_sums;
+size_t gp_features_pull_scratch(const gp_features *f);
 void gp_features_pull(gp_features *f, const gp_feature_sums *sums, double *grad);

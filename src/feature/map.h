@@ -54,7 +54,7 @@ typedef struct gp_map {
     // D = dF/dT (m x M) for any scalar F. Writes G = dF/dK_mm (m x m, contiguous; not symmetrised, the diagonal may be
     // anything because it does not depend on Z or eta) and, for maps with rho, g_rho[m] = dF/drho. D is destroyed.
     // Cannot fail.
-    void (*pull)(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
+    void (*pull)(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
                  double *scratch);
 } gp_map;
 

@@ -142,10 +142,10 @@ static void ask_pull(const gp_kernel *kernel, const gp_map *map, uint64_t seed)
     for (size_t i = 0; i < m; i++) // a triangular T is moved within its triangle only
         for (size_t j = 0; j < M; j++) D[i * M + j] = map->lower && j > i ? 0 : gp_rng_normal(&p.rng);
     memcpy(spent, D, m * M * sizeof *D);
-    memcpy(x, c->K.p, m * m * sizeof *x);
+    gp_component_gram(c, 3, gp_mat_of(x, m, m));
     memcpy(x + m * m, c->rho, m * sizeof *x);
-    map->pull(&c->shape, gp_ro(c->K), gp_ro(c->T), gp_mat_of(spent, m, M), c->rho, gp_mat_of(G, m, m),
-              map->has_rho ? g_rho : NULL, c->scratch);
+    map->pull(&c->shape, gp_ro(c->T), gp_mat_of(spent, m, M), c->rho, gp_mat_of(G, m, m), map->has_rho ? g_rho : NULL,
+              c->scratch);
     pulled q = {.c = c, .D = D};
     double largest = 1e-3;
     for (size_t i = 0; i < m * m; i++) largest = fmax(largest, fabs(G[i]));
@@ -187,7 +187,7 @@ static void the_cholesky_factor_is_the_lower_factor_of_the_inverse(void **state)
     double product[81], identity[81];
     gp_gemm(GP_AS_IS, GP_TRANSPOSED, 1, gp_ro(c->T), gp_ro(c->T), 0, gp_mat_of(product, 9, 9));
     double K[81], eye[81] = {0};
-    memcpy(K, c->K.p, sizeof K);
+    gp_component_gram(c, 2, gp_mat_of(K, 9, 9));
     for (size_t i = 0; i < 9; i++) K[i * 10] += 1e-6 * c->a0sq, eye[i * 10] = 1;
     gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_of(K, 9, 9), gp_cmat_of(product, 9, 9), 0, gp_mat_of(identity, 9, 9));
     CHECK_ARRAY(81, eye, identity, 1e-10, p.label);

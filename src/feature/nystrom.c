@@ -35,10 +35,10 @@ static advgp_status nystrom_take(const gp_map_shape *shape, gp_cmat K, double a0
     return gp_fail(err, ADVGP_EINVAL, "the given map is not made of eigenvectors of its %zu inducing inputs", shape->m);
 }
 
-static void nystrom_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
-                         double *g_rho, double *scratch)
+static void nystrom_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
+                         double *scratch)
 {
-    (void)K, (void)rho, (void)g_rho;
+    (void)rho, (void)g_rho;
     gp_eigen_group_pull(T, D, 1, shape->follows, G, scratch);
 }
 

@@ -2,13 +2,15 @@
 #include "feature/features.h"
 #include "linalg/dense.h"
 
-// J = (G + G^T)/2 o K' off the diagonal: the derivative through K_mm, symmetrised, in place of G.
-static void symmetrise_times_slope(gp_mat G, gp_cmat slope)
+// J = (G + G^T)/2 o K' off the diagonal: the derivative through K_mm, symmetrised, in place of G. row has 2 m doubles.
+static void symmetrise_times_slope(const gp_component *c, size_t d, gp_mat G, double *row)
 {
+    double *slope = row + G.rows;
     for (size_t i = 0; i < G.rows; i++) {
+        gp_component_slopes(c, d, i, row, slope);
         G.p[i * G.ld + i] = 0;
         for (size_t j = 0; j < i; j++) {
-            const double value = 0.5 * (G.p[i * G.ld + j] + G.p[j * G.ld + i]) * slope.p[i * slope.ld + j];
+            const double value = 0.5 * (G.p[i * G.ld + j] + G.p[j * G.ld + i]) * slope[j];
             G.p[i * G.ld + j] = G.p[j * G.ld + i] = value;
         }
     }
@@ -17,7 +19,7 @@ static void symmetrise_times_slope(gp_mat G, gp_cmat slope)
 // D = dF/dT for F = (sum_i w_i g_i) / beta: rows and features of component c of K~^T W (Phi (S - E) - y mu^T).
 static void derivative_by_T(const gp_component *c, const gp_feature_sums *s, gp_mat D)
 {
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(s->CL, c->col, 0, c->m, s->CL.cols),
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(gp_ro(s->CL), c->col, 0, c->m, s->CL.cols),
             gp_cmat_part(s->SE, 0, c->feature, s->SE.rows, c->M), 0, D);
     for (size_t i = 0; i < c->m; i++)
         for (size_t j = 0; j < c->M; j++) D.p[i * D.ld + j] -= s->c[c->col + i] * s->mu[c->feature + j];
@@ -33,12 +35,14 @@ static void pull_component(gp_features *f, const gp_component *c, const gp_featu
     for (size_t j = 0; j < c->M; j++) *g_ln_a0 += s->diag[c->feature + j];
     *g_ln_a0 *= s->beta;
 
-    gp_mat D = gp_mat_of(f->D.p, m, c->M), J = gp_mat_of(f->G.p, m, m), JZ = gp_mat_of(f->J.p, m, d);
+    gp_mat D = gp_mat_of(s->scratch, m, c->M), JZ = gp_mat_of(f->J.p, m, d);
     derivative_by_T(c, s, D);
-    c->map->pull(&c->shape, gp_ro(c->K), gp_ro(c->T), D, c->rho, J, c->map->has_rho ? g_rho : NULL, c->scratch);
+    // The sums over columns of an only component have had their use; others still wait for theirs.
+    gp_mat J = gp_mat_of(f->n_components == 1 ? f->scratch : s->scratch + m * c->M, m, m);
+    c->map->pull(&c->shape, gp_ro(c->T), D, c->rho, J, c->map->has_rho ? g_rho : NULL, c->scratch);
     if (c->map->has_rho)
         for (size_t j = 0; j < m; j++) g_rho[j] *= s->beta;
-    symmetrise_times_slope(J, gp_ro(c->slope));
+    symmetrise_times_slope(c, d, J, f->row);
     gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(J), gp_ro(c->Z), 0, JZ);
 
     for (size_t k = 0; k < d; k++) g_ln_eta[k] = ratio * s->hxx.p[index * s->hxx.ld + k];
@@ -56,6 +60,17 @@ static void pull_component(gp_features *f, const gp_component *c, const gp_featu
         }
     }
     for (size_t k = 0; k < d; k++) g_ln_eta[k] *= s->beta * c->eta[k];
+}
+
+size_t gp_features_pull_scratch(const gp_features *f)
+{
+    size_t most = 0;
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        const size_t here = c->m * (c->M + (f->n_components == 1 ? 0 : c->m));
+        if (here > most) most = here;
+    }
+    return most;
 }
 
 void gp_features_pull(gp_features *f, const gp_feature_sums *s, double *grad)

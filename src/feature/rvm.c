@@ -27,29 +27,30 @@ static advgp_status rvm_features(const gp_map_shape *shape, size_t *M, advgp_err
 
 static size_t rvm_scratch(const gp_map_shape *shape)
 {
-    (void)shape;
-    return 0;
+    return shape->m; // row sums of K_mm
 }
 
 static advgp_status rvm_make(const gp_map_shape *shape, gp_cmat K, double a0sq, const double *rho, gp_rung *rung,
                              gp_mat T, double *scratch, advgp_error *err)
 {
-    (void)a0sq, (void)scratch, (void)err;
+    (void)a0sq, (void)err;
     rung->jitter = 0; // none is used
     gp_mat_zero(T);
-    for (size_t i = 0; i < shape->m; i++) T.p[i * T.ld + i] = sqrt(sigmoid(rho[i]) / row_sum(K, i));
+    for (size_t i = 0; i < shape->m; i++) {
+        scratch[i] = row_sum(K, i);
+        T.p[i * T.ld + i] = sqrt(sigmoid(rho[i]) / scratch[i]);
+    }
     return ADVGP_OK;
 }
 
 // T_ii = alpha_i^1/2: dT_ii = T_ii/2 (dln sigmoid(rho_i) - dln sum_j K_ij), dln sigmoid = (1 - sigmoid) drho.
-static void rvm_pull(const gp_map_shape *shape, gp_cmat K, gp_cmat T, gp_mat D, const double *rho, gp_mat G,
-                     double *g_rho, double *scratch)
+static void rvm_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
+                     double *scratch)
 {
-    (void)scratch;
     const size_t m = shape->m;
     for (size_t i = 0; i < m; i++) {
         const double half = 0.5 * D.p[i * D.ld + i] * T.p[i * T.ld + i];
-        const double share = half / row_sum(K, i);
+        const double share = half / scratch[i];
         for (size_t j = 0; j < m; j++) G.p[i * G.ld + j] = -share;
         g_rho[i] = half * sigmoid(-rho[i]); // 1 - sigmoid(rho), without cancellation
     }

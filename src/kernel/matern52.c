@@ -9,7 +9,8 @@
 // t, but no further than where exp(-t) has become 0: an infinite distance gives 0, not infinity times 0.
 GP_INLINE double root(double s)
 {
-    const double t = sqrt(2.5 * (s + fabs(s))); // 5 s, or 0 for a negative s
+    const double tt = 5 * s;
+    const double t = sqrt(0.5 * (tt + fabs(tt))); // 0 for a negative s
     return t > 1000 ? 1000 : t;
 }
 

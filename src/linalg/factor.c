@@ -214,6 +214,59 @@ bool gp_eigen(gp_mat A, double *lambda, double *work)
     return true;
 }
 
+// ---- eigenvalues without vectors
+
+enum { REFLECTION_ROOM = 8192 }; // what LAPACK wants beside its blocks to apply reflections
+
+size_t gp_spectrum_work(size_t n)
+{
+    return (PANEL + 4) * n + REFLECTION_ROOM;
+}
+
+// T + shift I = B B^T with B lower bidiagonal (diagonal s, below it f), for the smallest shift that rounding in T
+// needs; -1 where T has a negative direction.
+static double bidiagonal(size_t n, const double *diagonal, const double *e, double *s, double *f)
+{
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(diagonal[i]) + (i + 1 < n ? fabs(e[i]) : 0));
+    for (double shift = (double)n * DBL_EPSILON * size + DBL_MIN; shift <= 1e-8 * size + DBL_MIN; shift *= 10) {
+        for (size_t i = 0; i < n; i++) s[i] = diagonal[i] + shift;
+        memcpy(f, e, (n - 1) * sizeof *e);
+        if (LAPACKE_dpttrf_work((lapack_int)n, s, f) != 0) continue;
+        for (size_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
+        for (size_t i = 0; i + 1 < n; i++) f[i] *= s[i];
+        return shift;
+    }
+    return -1;
+}
+
+bool gp_spectrum(gp_mat A, double *lambda, double *b, double *work)
+{
+    const size_t n = A.rows;
+    const lapack_int N = (lapack_int)n;
+    assert(A.cols == n && A.ld == n);
+    if (!n) return true;
+    if (!gp_all_finite(n * n, A.p) || !gp_all_finite(n, b)) return false;
+    double *diagonal = work, *e = diagonal + n, *tau = e + n, *f = tau + n, *rest = f + n;
+    if (!tridiagonal(A, diagonal, e, tau, rest)) return false;
+    if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'T', N, 1, A.p, N, tau, b, N, rest,
+                            (lapack_int)(PANEL * n + REFLECTION_ROOM)) != 0)
+        return false;
+    const double shift = bidiagonal(n, diagonal, e, lambda, f);
+    double none = 0;
+    if (shift < 0 ||
+        LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'L', N, 0, 0, 1, lambda, f, &none, 1, &none, 1, b, N, rest) != 0)
+        return false;
+    for (size_t i = 0; i < n; i++) lambda[i] = lambda[i] * lambda[i] - shift; // descending
+    for (size_t i = 0, j = n; i + 1 < j; i++) {
+        j--;
+        const double held = lambda[i], held_b = b[i];
+        lambda[i] = lambda[j], lambda[j] = held;
+        b[i] = b[j], b[j] = held_b;
+    }
+    return true;
+}
+
 size_t gp_semidefinite_scratch(size_t n)
 {
     return n * n + 2 * n + gp_eigen_work(n);

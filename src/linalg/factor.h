@@ -44,6 +44,12 @@ bool gp_eigen(gp_mat A, double *lambda, double *work);
 // Above this it takes seconds to minutes, and another algorithm comes in panels.
 enum { GP_EIGEN_LONG = 1024 };
 
+// Where only Q^T b is wanted, for an A without negative directions but for rounding: lambda ascending, and Q^T b in
+// place of b. A (as above) is destroyed; Q is never formed, which takes most of the time of gp_eigen. work has
+// gp_spectrum_work(n) doubles. False as above, and where A has a negative direction.
+size_t gp_spectrum_work(size_t n);
+bool gp_spectrum(gp_mat A, double *lambda, double *b, double *work);
+
 // U upper triangular, zeros below, with C = U^T U for a symmetric C that may be singular, by eigenvectors. Eigenvalues
 // below 0 by no more than rounding count as 0; false where C has a negative direction or is not symmetric or finite.
 // scratch has gp_semidefinite_scratch(n) doubles.

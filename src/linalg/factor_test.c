@@ -267,6 +267,49 @@ static void a_long_eigenproblem_has_the_same_laws_and_ends_when_asked(void **sta
     free(A), free(Q), free(work), free(lambda), free(x), free(t), free(y), free(expected);
 }
 
+// The spectrum without vectors against the one with them, of matrices with directions of nothing but rounding, too.
+// What is asked of Q^T b is asked of its squares: a sign, or a turn among equal eigenvalues, is anybody's.
+static void a_spectrum_is_that_of_the_eigenvectors(void **state)
+{
+    (void)state;
+    static const size_t some[] = {1, 2, 3, 17, 64, 65, 130};
+    for (size_t s = 0; s < sizeof some / sizeof *some; s++)
+        for (size_t half = 0; half <= (some[s] > 1); half++) { // the rank
+            const size_t n = some[s], rows = half ? n / 2 : n + 3;
+            gp_rng rng = gp_rng_seeded(s, 31 + half);
+            double *X = doubles(rows * n), *A = doubles(n * n), *Q = doubles(n * n), *b = doubles(n), *c = doubles(n);
+            double *lambda = doubles(n), *want = doubles(n), *work = doubles(gp_spectrum_work(n));
+            double *more = doubles(gp_eigen_work(n));
+            for (size_t i = 0; i < rows * n; i++) X[i] = gp_rng_normal(&rng);
+            for (size_t i = 0; i < n; i++) b[i] = gp_rng_normal(&rng);
+            gp_syrk_upper(gp_cmat_of(X, rows, n), 0, gp_mat_of(A, n, n));
+            gp_mat_mirror_upper(gp_mat_of(A, n, n));
+            memcpy(Q, A, n * n * sizeof *Q);
+            assert_true(gp_eigen(gp_mat_of(Q, n, n), want, more));
+            gp_gemv(GP_AS_IS, 1, gp_cmat_of(Q, n, n), b, 0, c);
+            assert_true(gp_spectrum(gp_mat_of(A, n, n), lambda, b, work));
+            double nothing = 0, got_nothing = 0;
+            for (size_t k = 0; k < n; k++) {
+                CHECK_CLOSE(want[k] / want[n - 1], lambda[k] / want[n - 1], 1e-13, "eigenvalues");
+                if (want[k] > 1e-9 * want[n - 1])
+                    CHECK_CLOSE(c[k] * c[k], b[k] * b[k], 1e-9, "Q^T b");
+                else
+                    nothing += c[k] * c[k], got_nothing += b[k] * b[k];
+            }
+            CHECK_CLOSE(nothing, got_nothing, 1e-9, "what has no eigenvalue");
+            free(X), free(A), free(Q), free(b), free(c), free(lambda), free(want), free(work), free(more);
+        }
+    double A[4] = {1, 2, 2, 1}, lambda[2], b[2] = {1, 1}, *work = doubles(gp_spectrum_work(2));
+    assert_false(gp_spectrum(gp_mat_of(A, 2, 2), lambda, b, work)); // an eigenvalue of -1
+    memcpy(A, (double[]){0, 0, 0, 0}, sizeof A);
+    assert_true(gp_spectrum(gp_mat_of(A, 2, 2), lambda, b, work));
+    CHECK_CLOSE(0, lambda[1], 1e-300, "of zeros");
+    A[3] = NAN;
+    assert_false(gp_spectrum(gp_mat_of(A, 2, 2), lambda, b, work));
+    assert_true(gp_spectrum(gp_mat_of(NULL, 0, 0), NULL, NULL, NULL));
+    free(work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_ladder_climbs_by_tens_up_to_a_hundredth),
         cmocka_unit_test(the_ladder_stops_at_the_first_rung_that_holds),
         cmocka_unit_test(eigenvectors_are_rows_orthonormal_and_ascending),
+        cmocka_unit_test(a_spectrum_is_that_of_the_eigenvectors),
         cmocka_unit_test(a_long_eigenproblem_has_the_same_laws_and_ends_when_asked),
         cmocka_unit_test(a_semidefinite_matrix_has_a_factor),
     };

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { VECTORS = 3 }; // of a strip
+enum { VECTORS = 3, FOURS = VECTORS * 4 }; // of a strip; doubles where a vector has four
 
 #define LANES           4
 #define PER_LANES(name) name##_4
@@ -36,8 +36,8 @@ void gp_strip_pack(size_t lanes, gp_cmat A, double *packed)
         const size_t width = all - j < full ? all - j : full, here = A.cols - j < width ? A.cols - j : width;
         for (size_t i = 0; i < A.rows; i++, packed += width) {
             const double *a = A.p + i * A.ld + j;
-            if (width == VECTORS * 4 && here == width) { // a copy of a known size
-                memcpy(packed, a, VECTORS * 4 * sizeof *a);
+            if (width == FOURS && here == width) { // a copy of a known size
+                memcpy(packed, a, FOURS * sizeof *a);
                 continue;
             }
             for (size_t l = 0; l < here; l++) packed[l] = a[l];

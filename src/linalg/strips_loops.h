@@ -17,7 +17,7 @@ GP_INLINE void PER_LANES(multiply)(int R, int V, size_t n, const double *left, s
     for (size_t k = 0; k < n; k++, left += step, right += width) {
         vec strip[VECTORS];
         GP_UNROLL
-        for (int v = 0; v < V; v++) strip[v] = *(const stored *)(right + v * LANES);
+        for (int v = 0; v < V; v++) strip[v] = *(const stored *)(right + (size_t)v * LANES);
         GP_UNROLL
         for (int r = 0; r < R; r++) {
             const double x = left[(size_t)r * row];
@@ -68,7 +68,7 @@ GP_INLINE void PER_LANES(gram)(size_t rows, size_t cols, const double *packed, g
     enum { FULL = VECTORS * LANES };
     size_t j = 0;
     for (; j + FULL <= cols; j += FULL) PER_LANES(gram_strip)(4, 3, rows, packed, j, C);
-    if (cols - j > 2 * LANES)
+    if (cols - j > (size_t)2 * LANES)
         PER_LANES(gram_strip)(4, 3, rows, packed, j, C);
     else if (cols - j > LANES)
         PER_LANES(gram_strip)(6, 2, rows, packed, j, C);
@@ -94,7 +94,7 @@ GP_INLINE void PER_LANES(slope_tile)(int R, int V, const gp_strip_slopes *s, siz
             h[r * V + v] *= *(const stored *)(S + (size_t)r * s->S.ld + (size_t)v * LANES);
             all += h[r * V + v];
         }
-        *(stored *)(sums + r * GP_STRIP_LANES) += all;
+        *(stored *)(sums + (size_t)r * GP_STRIP_LANES) += all;
     }
     for (size_t k = 0; k < s->X.cols; k++) {
         stored *to = (stored *)(s->XH.p + k * s->XH.ld + col);
@@ -125,7 +125,7 @@ GP_INLINE void PER_LANES(slopes)(const gp_strip_slopes *s)
     enum { FULL = VECTORS * LANES };
     size_t j = 0;
     for (; j + FULL <= s->S.cols; j += FULL) PER_LANES(slope_strip)(4, 3, s, j);
-    if (s->S.cols - j > 2 * LANES)
+    if (s->S.cols - j > (size_t)2 * LANES)
         PER_LANES(slope_strip)(4, 3, s, j);
     else if (s->S.cols - j > LANES)
         PER_LANES(slope_strip)(6, 2, s, j);

@@ -44,6 +44,7 @@ typedef enum gp_pass_kind {
     GP_PASS_KEEP      // statistics as by STATS, of rows that fit into one block and are kept for gp_pass_kept_gradient
 } gp_pass_kind;
 
+// theta stays as it is, where it is, until end.
 advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind, advgp_error *err);
 advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err);
 

@@ -1,4 +1,5 @@
 // pass_test.c: the pass against the plain reference at every odd size, and the laws its sums obey.
+#include "base/alloc.h"
 #include "fixture.h"
 #include "linalg/interrupt.h"
 #include "linalg/simd.h"
@@ -452,6 +453,28 @@ static void a_pass_can_be_ended_between_blocks_and_begun_again(void **state)
     problem_fini(&p);
 }
 
+// What a worker holds of M x M matrices: features and pass together.
+static void the_workspace_is_at_most_six_matrices(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    static const size_t some[] = {1000, 2000};
+    for (size_t s = 0; s < 2; s++) {
+        const size_t m = some[s];
+        const gp_component_spec component = {&gp_kernel_ard_rbf, &gp_map_cholesky, {.m = m}};
+        const gp_feature_spec spec = {.d = 8, .n_components = 1, .components = &component, .trend = GP_TREND_LINEAR};
+        gp_features *f = NULL;
+        gp_pass *pass = NULL;
+        const size_t before = gp_alloc_count().bytes;
+        CHECK_OK(gp_features_new(&spec, &f, &err), "features");
+        CHECK_OK(gp_pass_new(f, 0, &pass, &err), "pass");
+        const double matrices = (double)(gp_alloc_count().bytes - before) / sizeof(double) / (double)(f->M * f->M);
+        CHECK(matrices <= 6, "workspace", "%g matrices of %zu x %zu", matrices, f->M, f->M);
+        gp_pass_free(pass);
+        gp_features_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_pass_equals_the_reference_at_the_smallest_sizes),
         cmocka_unit_test(the_pass_equals_the_reference_where_blocks_and_vectors_do_not_divide),
         cmocka_unit_test(a_model_of_trend_alone_is_linear_regression),
+        cmocka_unit_test(the_workspace_is_at_most_six_matrices),
         cmocka_unit_test(the_loss_that_is_allowed_is_not_exceeded),
         cmocka_unit_test(a_row_of_weight_zero_is_as_if_absent),
         cmocka_unit_test(an_integer_weight_is_a_repeated_row),

@@ -27,7 +27,7 @@ static void plan(gp_qw *qw, gp_arena *arena)
     qw->t = gp_arena_doubles(arena, M);
     qw->lambda = gp_arena_doubles(arena, M);
     qw->c = gp_arena_doubles(arena, M);
-    qw->work = gp_arena_doubles(arena, gp_eigen_work(M));
+    qw->work = gp_arena_doubles(arena, gp_spectrum_work(M));
 }
 
 advgp_status gp_qw_new(size_t M, gp_qw **out, advgp_error *err)
@@ -215,13 +215,12 @@ static double profile(const gp_qw *qw, const gp_stats *stats, double rest, doubl
     return value;
 }
 
-// lambda and fit (in c) from the statistics; returns rest. From the largest direction to the smallest, none explains
+// fit from Q^T b, both in c, and lambda; returns rest. From the largest direction to the smallest, none explains
 // more than the ones before it left: a direction at the level of rounding would. What is left in the end counts at
 // least as much as the rounding of the sums it is taken from.
 static double explain(gp_qw *qw, const gp_stats *stats)
 {
     double trace = 0, left = stats->yy;
-    gp_gemv(GP_AS_IS, 1, gp_ro(qw->Q), stats->b, 0, qw->c);
     for (size_t k = qw->M; k-- > 0;) { // ascending order, from its end
         qw->c[k] = qw->lambda[k] > 0 ? fmin(left, qw->c[k] * qw->c[k] / qw->lambda[k]) : 0;
         qw->lambda[k] = fmax(0, qw->lambda[k]); // A has no negative direction but for rounding
@@ -255,8 +254,8 @@ advgp_status gp_qw_best_noise(gp_qw *qw, const gp_stats *stats, double *ln_sigma
     if (!(stats->yy > 0))
         return gp_fail(err, ADVGP_EDATA, "best noise: every target is 0 after scaling, so there is no noise to find");
     gp_mat_copy(gp_ro(stats->A), qw->Q);
-    const bool solved = gp_all_finite(qw->M, stats->b) && isfinite(stats->residual) &&
-                        gp_eigen(qw->Q, qw->lambda, qw->work);
+    memcpy(qw->c, stats->b, qw->M * sizeof *stats->b);
+    const bool solved = isfinite(stats->residual) && gp_spectrum(qw->Q, qw->lambda, qw->c, qw->work);
     if (!solved) st = gp_fail(err, ADVGP_ENUMERIC, "best noise: the statistics are not finite");
     st = gp_interrupt_status(st, "the search for the best noise", err);
     if (st != ADVGP_OK) return st;

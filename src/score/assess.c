@@ -183,12 +183,30 @@ advgp_status gp_assess_test(const gp_assessor *a, const gp_shards *test, size_t 
 
 // ---- the assessor ---------------------------------------------------------------------------------------------------
 
+enum { PASS_COSTS = 100000 }; // rows from which another pass over them is felt
+
+// The statistics of the finish pass, which all workers have summed, hold the line of the same rows where the trend is
+// linear. Of few rows the rows are asked: a line of minimum norm is theirs where columns depend on each other.
+static advgp_status fit_line(gp_reader *reader, const gp_model *model, gp_linear *out, advgp_error *err)
+{
+    const bool left_out = gp_shards_rows(reader->shards, GP_STOP) == 0;
+    const double n = gp_shards_weight(reader->shards, GP_TRAIN);
+    bool found = false;
+    if (!left_out && !model->x_train && gp_shards_rows(reader->shards, GP_TRAIN) >= PASS_COSTS &&
+        fabs(model->stats.n - n) <= 1e-9 * n) {
+        const advgp_status st = gp_linear_of_model(model, out, &found, err);
+        if (st != ADVGP_OK || found) return st;
+        gp_linear_fini(out);
+    }
+    return gp_linear_line(reader, left_out, out, err);
+}
+
 advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader, advgp_error *err)
 {
     *a = (gp_assessor){.model = model};
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
-    if (st == ADVGP_OK) st = gp_linear_line(reader, gp_shards_rows(reader->shards, GP_STOP) == 0, &a->fit, err);
+    if (st == ADVGP_OK) st = fit_line(reader, model, &a->fit, err);
     return st;
 }
 

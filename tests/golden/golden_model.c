@@ -73,7 +73,7 @@ static void put_matrices(work *w)
     }
     gp_features_columns(w->f, gp_mat_of(X1, n, d + 2), gp_mat_of(K, n, w->f->n_cols), NULL);
     golden_put_mat(w->got, "k_nm", (gp_cmat){K, n, m, w->f->n_cols});
-    gp_mat_copy(gp_ro(c->K), gp_mat_of(Kmm, m, m));
+    gp_component_gram(c, d, gp_mat_of(Kmm, m, m));
     for (size_t i = 0; i < m; i++) Kmm[i * m + i] += c->rung.jitter * c->a0sq; // 0 for rvm
     golden_put(w->got, "k_mm", Kmm, m * m);
     golden_put_mat(w->got, "L", gp_ro(c->T));
