@@ -28,6 +28,7 @@ static char table[256], test[256]; // paths
 
 typedef struct seen {
     size_t begins, evals, sentences, notes;
+    size_t of_linear; // notes that linear regression is as good
     gp_train_result result;
 } seen;
 
@@ -36,6 +37,7 @@ static void on_report(void *ctx, const char *text)
     seen *s = ctx;
     s->sentences++;
     s->notes += strncmp(text, "note: ", 6) == 0;
+    s->of_linear += strstr(text, "linear regression is as good") != NULL;
 }
 
 static void on_begin(void *ctx, const gp_train_plan *plan)
@@ -169,6 +171,24 @@ static void an_exact_process_knows_the_line_of_its_rows(void **state)
     gp_options_free(evaluate);
 }
 
+// One inducing input and no trend follow no line; eight and a trend do better than it.
+static void who_does_not_beat_the_line_is_told_so(void **state)
+{
+    (void)state;
+    for (size_t good = 0; good < 2; good++) {
+        seen s = {0};
+        const gp_host host = {.ctx = &s, .report = on_report};
+        const gp_training_events none = {0};
+        gp_options *train = training_options(good ? "good.safetensors" : "bad.safetensors");
+        ASSERT_OK(gp_options_set(train, "log", in_folder(good ? "good.jsonl" : "bad.jsonl"), err));
+        if (!good) ASSERT_OK(gp_options_set(train, "inducing", "1", err));
+        if (!good) ASSERT_OK(gp_options_set(train, "trend", "none", err));
+        ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host, .events = &none}, NULL, err));
+        assert_int_equal(s.of_linear, !good);
+        gp_options_free(train);
+    }
+}
+
 static void a_host_that_stops_gets_a_model_and_the_way_on(void **state)
 {
     (void)state;
@@ -220,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_caller_trains_replays_and_evaluates),
         cmocka_unit_test(an_exact_process_knows_the_line_of_its_rows),
+        cmocka_unit_test(who_does_not_beat_the_line_is_told_so),
         cmocka_unit_test(a_host_that_stops_gets_a_model_and_the_way_on),
         cmocka_unit_test(a_comparison_has_a_row_for_each_method),
     };

@@ -305,7 +305,10 @@ static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
         gp_features_times_slope(f, gp_cmat_part(gp_ro(p->KY), 0, 0, B, p->KY.cols), p->slope, G, h1); // H = G o K'
         gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols), X1, 1, p->HX);
     }
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
+    if (f->n_components == 1) // what a call of gemm costs is felt here
+        gp_gemv(GP_TRANSPOSED, 1, Xsq, h1.p, 1, p->hxx.p);
+    else
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
 }
 
 static void add_block(gp_pass *p, size_t B, bool weighted)

@@ -2,6 +2,7 @@
 #include "train/conclude.h"
 #include "base/clock.h"
 #include "score/assess_json.h"
+#include "store/form.h"
 #include "store/runlog.h"
 #include "train/noise.h"
 
@@ -24,6 +25,17 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
     return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
 }
 
+// Whoever has a table without anything but a line in it should hear so.
+static advgp_status tell_of_linear(const gp_model *model, const gp_assessment *a, gp_notes *notes, advgp_error *err)
+{
+    const bool has_kernel = model->form->n_kernels(model) > 0;
+    if (!has_kernel || !(a->rmse >= a->baseline_linear)) return ADVGP_OK;
+    return gp_notes_add(notes, err, 1,
+                        "linear regression is as good on these rows (RMSE %.5g, this model %.5g): {method} linear has "
+                        "it in one pass",
+                        a->baseline_linear, a->rmse);
+}
+
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
                                gp_train_result *r, gp_notes *notes, advgp_error *err)
 {
@@ -42,5 +54,5 @@ advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_trai
         if (st != ADVGP_OK) st = gp_wrap(err, st, "{test}");
     }
     gp_assessor_fini(&assessor);
-    return st;
+    return st == ADVGP_OK ? tell_of_linear(model, &r->assessment, notes, err) : st;
 }

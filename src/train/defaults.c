@@ -16,6 +16,7 @@
 // or 4,096 of each worker), and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table
 // that one step can see whole has no noise between steps and needs fewer, and so does the global part beside cells.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
+enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { STEPS_WHOLE = 400, STEPS_BESIDE_CELLS = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
 
@@ -33,7 +34,7 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
     return ADVGP_OK;
 }
 
-// Matrices of M x M doubles: 17 of model, server and finish, 15 of each thread that works, 2 of the server for each
+// Matrices of M x M doubles: 17 of model, server and finish, 8 of each thread that works, 2 of the server for each
 // worker, by measurement (tables of 400 to 2,000 columns, 1 to 4 threads); the linear trend has a feature for every
 // encoded column, so it is these that many columns cost.
 static advgp_status fit_memory(const gp_training *t, advgp_error *err)
@@ -42,7 +43,7 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
     const bool lines = o->trend == GP_TREND_LINEAR;
     const double m = fmin((double)o->m, (double)t->n_train); // no more than distinct rows
     const double M = m + (o->trend != GP_TREND_NONE) + (lines ? (double)t->shards->d : 0);
-    const double matrices = 17 + 15 * (double)t->conductor->threads(t) + 2 * (double)t->workers;
+    const double matrices = 17 + 8 * (double)t->conductor->threads(t) + 2 * (double)t->workers;
     const double bytes = sizeof(double) * M * M * matrices + gp_linear_line_bytes(t->n_train, t->shards->d);
     char what[160], said[240];
     snprintf(what, sizeof what,
@@ -57,7 +58,7 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
         err);
     if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes()) {
         snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
-        gp_training_phase(t, said);
+        if (t->events->phase) t->events->phase(t->events->ctx, said);
     }
     return st;
 }
@@ -88,6 +89,7 @@ static void resolve_schedule(gp_training *t)
     const gp_train_options *o = t->options;
     size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while ((batch < BATCH_MAX || batch < BATCH_WORKER_MAX * t->workers) && 40 * batch < t->n_train) batch *= 2;
+    if (batch < BATCH_PER_INDUCING * o->m) batch = BATCH_PER_INDUCING * o->m;
     if (o->batch) batch = o->batch;
     if (batch > t->n_train) batch = t->n_train;
     t->batch = (batch + t->workers - 1) / t->workers;
