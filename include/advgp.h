@@ -152,10 +152,10 @@ typedef struct advgp_watch {
     const volatile int *stop; // the same without a call: set to non-zero by anybody, a signal handler too
 } advgp_watch;
 
-// All of `advgp train`, by the options of "train". `output`, `checkpoint` and `log` name files that are written only if
-// they are given. A training that is stopped returns ADVGP_ESTOPPED; then, and where a file could not be written, *out
-// is the model all the same, if there is one. A process that joins a cluster as its worker (`transport`) has worked
-// when this returns, and *out is NULL.
+// All of `advgp train`, by the options of "train". `output`, `checkpoint`, `log` and `report` name files that are
+// written only if they are given. A training that is stopped returns ADVGP_ESTOPPED; then, and where a file could not
+// be written, *out is the model all the same, if there is one. A process that joins a cluster as its worker
+// (`transport`) has worked when this returns, and *out is NULL.
 ADVGP_API advgp_status advgp_train(const advgp_data *data, const advgp_options *train, const advgp_watch *watch,
                                    advgp_model **out, advgp_error *err);
 

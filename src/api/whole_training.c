@@ -327,6 +327,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
                                     .courses = &r->courses,
                                     .seed = (uint64_t)gp_options_int(o, "seed")};
         const advgp_status told = gp_report_training(&trained, report_path(r), st == ADVGP_OK ? err : NULL);
+        if (told == ADVGP_OK) gp_host_report(r->host, "the report is in %s", report_path(r));
         if (st == ADVGP_OK) st = told;
     }
     gp_host_notes(r->host, &notes);

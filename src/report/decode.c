@@ -27,7 +27,7 @@ double gp_decode(const gp_schema *s, const gp_input *input, const double *x)
     if (input->type == GP_BOOLEAN) return round(first);
     if (input->encoding != GP_ENCODING_TIME) { // without the rounding of there and back: 0 is 0
         const double grain = s->x_scale[input->first] * 0x1p-32;
-        return round(first / grain) * grain;
+        return round(first / grain) * grain + 0.0; // and not -0
     }
     return input->time_parts & 1U << GP_TIME_DAYS ? round(first * 86400) : NAN;
 }

@@ -54,13 +54,23 @@ static void keep_worst(gp_findings *f, const gp_seen_row *row, const double *x)
     f->n_worst = kept + 1;
 }
 
+// CRPS of a Gaussian variable; where answers are logarithms or cut it is none.
+static double crps_of(const gp_distribution *d, double target)
+{
+    static const double root_2pi = 2.5066282746310002, one_by_root_pi = 0.56418958354775628;
+    const gp_schema *s = d->schema;
+    if (s->log_target || s->bounded) return gp_distribution_crps(d, target);
+    const double sd = d->sd * s->y_scale, z = (target - gp_predicted_mean(s, d->mean, 0)) / sd;
+    return sd * (z * erf(z * 0.70710678118654752) + 2 * exp(-z * z / 2) / root_2pi - one_by_root_pi);
+}
+
 static void add_beside(gp_findings *f, gp_beside *b, double w, double y, double mean, double variance, double error)
 {
     const gp_schema *s = f->tally.schema;
     const gp_distribution d = {.scores = &f->gaussian, .schema = s, .mean = mean, .sd = sqrt(variance)};
     const double target = gp_schema_target(s, y), off = target - gp_predicted_mean(s, mean, variance);
     const double gain = off * off - error * error;
-    b->crps += w * gp_distribution_crps(&d, target);
+    b->crps += w * crps_of(&d, target);
     b->inside += w * (fabs(y - mean) <= gp_gaussian_interval(gp_judged_level) * d.sd);
     b->gain += gain;
     b->gain_square += gain * gain;

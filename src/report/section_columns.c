@@ -185,7 +185,8 @@ static advgp_status write_effects(const gp_report *r, const gp_predictor *predic
     gp_buffer_add(out,
                   "<h3>How the prediction moves with a column</h3>\n<p class=\"note\">The prediction as one column "
                   "changes, averaged over %zu %s in which the others stay as they are. The band holds the average "
-                  "function with 90\u00a0%%; single observations scatter more.</p>\n<div class=\"trio\">\n",
+                  "function with 90\u00a0%%; single observations scatter more. A column that goes with others leaves "
+                  "the data when it moves alone.</p>\n<div class=\"trio\">\n",
                   rows.n, rows.what);
     for (size_t i = 0; i < n; i++) write_effect(r, &effects[i], i, domain, out);
     gp_buffer_add(out, "</div>\n");
@@ -193,6 +194,48 @@ static advgp_status write_effects(const gp_report *r, const gp_predictor *predic
 }
 
 // ---- two together ---------------------------------------------------------------------------------------------------
+
+enum { CELLS = GP_SURFACE_STEPS * GP_SURFACE_STEPS };
+
+static size_t step_of(const gp_axis *axis, double value)
+{
+    if (axis->step > 0) {
+        const double at = floor((value - axis->value[0]) / axis->step + 0.5);
+        return at >= 0 && at < (double)axis->n ? (size_t)at : SIZE_MAX;
+    }
+    for (size_t i = 0; i < axis->n; i++)
+        if (axis->value[i] == value) return i;
+    return SIZE_MAX;
+}
+
+// Where rows are: in a cell or beside it. Elsewhere a model says something, too, and nobody should look at it. All of
+// it where there are no rows to ask.
+static void mark_known(const gp_report *r, const gp_surface *s, bool known[CELLS])
+{
+    const gp_findings *f = r->findings;
+    for (size_t i = 0; i < CELLS; i++) known[i] = !f;
+    for (size_t n = 0; f && n < f->n_sample; n++) {
+        const size_t i = step_of(&s->axis[0], f->sample[n].at[0]), k = step_of(&s->axis[1], f->sample[n].at[1]);
+        if (i == SIZE_MAX || k == SIZE_MAX) continue;
+        const size_t around[2] = {s->axis[0].step > 0, s->axis[1].step > 0};
+        for (size_t a = i - (i ? around[0] : 0); a <= i + around[0] && a < s->axis[0].n; a++)
+            for (size_t b = k - (k ? around[1] : 0); b <= k + around[1] && b < s->axis[1].n; b++)
+                known[a * s->axis[1].n + b] = true;
+    }
+}
+
+// Names that have room beside each other on a phone.
+static bool are_short(const gp_input *in, const gp_axis *axis)
+{
+    size_t letters = 0;
+    for (size_t i = 0; i < axis->n; i++) {
+        gp_buffer name = {0};
+        gp_decode_text(in, axis->value[i], &name);
+        letters += name.n + 2;
+        gp_buffer_fini(&name);
+    }
+    return letters < 40;
+}
 
 // Of categories in their order.
 static json_t *scale_of(const gp_input *in, const gp_axis *axis)
@@ -210,8 +253,11 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
            *px = json_array(), *py = json_array();
     const bool steps[2] = {s->axis[0].step > 0, s->axis[1].step > 0};
     double lo = INFINITY, hi = -INFINITY;
+    bool known[CELLS];
+    mark_known(r, s, known);
     for (size_t i = 0; i < s->axis[0].n; i++)
         for (size_t k = 0; k < s->axis[1].n; k++) {
+            if (!known[i * s->axis[1].n + k]) continue;
             const double mean = s->mean[i * s->axis[1].n + k], half[2] = {s->axis[0].step / 2, s->axis[1].step / 2};
             json_array_append_new(x, gp_axis_value(in[0], s->axis[0].value[i] - half[0]));
             json_array_append_new(y, gp_axis_value(in[1], s->axis[1].value[k] - half[1]));
@@ -235,7 +281,7 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
     gp_buffer label = {0}, words = {0};
     gp_buffer_add(&label, "Average prediction over %s and %s, from %s to %s.", in[0]->name, in[1]->name,
                   gp_number_of(lo).p, gp_number_of(hi).p);
-    gp_buffer_add(&words, "The average prediction, darker where it is larger%s",
+    gp_buffer_add(&words, "The average prediction%s%s", r->findings ? ", empty where no rows are" : "",
                   !s->n_inducing      ? "."
                   : r->model->x_train ? "; points: the training rows."
                                       : "; points: the inducing inputs, at which the model keeps what it knows.");
@@ -253,7 +299,7 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
                      "ytype", gp_axis_type(in[1]), "xscale", scale_of(in[0], &s->axis[0]), "yscale",
                      scale_of(in[1], &s->axis[1]), "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : NULL, "y2",
                      steps[1] ? json_pack("{s:s}", "field", "y2") : NULL, "fill", fill, "stroke", stroke, "height", 320,
-                     "xangle", steps[0] ? 0 : -40, "tooltip",
+                     "xangle", steps[0] || are_short(in[0], &s->axis[0]) ? 0 : -40, "tooltip",
                      json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:o, s:s}]", "field", "x", "title",
                                gp_chart_text(in[0]->name), "field", "y", "title", gp_chart_text(in[1]->name), "field",
                                "value", "title", gp_chart_text(r->model->schema->target), "format", ".4~g"))});
@@ -275,7 +321,8 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
         gp_decode_text(in[0], s->axis[0].value[i], &name);
         gp_html_row(out, NULL);
         gp_html_head(out, name.p);
-        for (size_t k = 0; k < s->axis[1].n; k += jump[1]) gp_html_cell_number(out, s->mean[i * s->axis[1].n + k]);
+        for (size_t k = 0; k < s->axis[1].n; k += jump[1])
+            gp_html_cell_number(out, known[i * s->axis[1].n + k] ? s->mean[i * s->axis[1].n + k] : NAN);
         gp_html_row_end(out);
         gp_buffer_fini(&name);
     }

@@ -132,10 +132,11 @@ static void write_scatter(const gp_report *r, bool residuals, const double acros
 
 static void write_histogram(const gp_findings *f, const double *sorted, gp_buffer *out)
 {
-    double ends[2], share[RESIDUAL_BINS] = {0};
-    bulk(sorted, f->n_sample, ends);
+    const size_t last = f->n_sample - 1; // a hundredth at both ends is gathered in the outermost bars
+    double share[RESIDUAL_BINS] = {0};
+    const double ends[2] = {sorted[last / 100], sorted[last - last / 100]};
     // Steps of 1, 2 or 5 times a power of ten, one of which begins at 0.
-    const double wanted = (ends[1] - ends[0]) / RESIDUAL_BINS * 1.3, ten = pow(10, floor(log10(wanted)));
+    const double wanted = fmax((ends[1] - ends[0]) / (RESIDUAL_BINS - 4), 1e-300), ten = pow(10, floor(log10(wanted)));
     const double step = wanted <= 2 * ten ? 2 * ten : wanted <= 5 * ten ? 5 * ten : 10 * ten;
     const double from = floor(ends[0] / step) * step;
     size_t n = 0;
@@ -152,7 +153,9 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
         json_array_append_new(shares, gp_json_real(share[i]));
     }
     char label[256];
-    snprintf(label, sizeof label, "Histogram of observed less predicted values: half of them lie between %s and %s.",
+    snprintf(label, sizeof label,
+             "Histogram of observed less predicted values: half of them lie between %s and %s. The outermost bars hold "
+             "all that lie beyond.",
              gp_number_of(sorted[f->n_sample / 4]).p, gp_number_of(sorted[3 * f->n_sample / 4]).p);
     gp_html_figure_take(
         out, (gp_figure){.id = "fig-residual-histogram",

@@ -43,7 +43,7 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
                       gp_percent_of(a->by_prediction[least].coverage).p,
                       gp_percent_of(a->by_prediction[most].coverage).p,
                       !chance ? ": some of these intervals promise too much"
-                      : good  ? ", which is what chance does"
+                      : good  ? ", about what was promised"
                               : "");
     }
     if (a->scored == GP_SCORED_LEFT_OUT)
@@ -203,13 +203,15 @@ static void write_tenths(const gp_tenth *tenths, bool widths, const char *id, co
 
 static void write_calibration(const gp_model *m, gp_buffer *out)
 {
-    const json_t *held_out = json_object_get(m->record, "held_out");
+    const json_t *fitted = json_object_get(m->record,
+                                           "rows"); // where few are held out, these have done it (calibrate.h)
+    const bool left_out = (size_t)json_integer_value(fitted) == m->n_calibration;
     if (m->calibration)
         gp_buffer_add(out, "<p class=\"note\">The intervals were calibrated on %s rows%s",
                       gp_count_of(m->n_calibration).p,
-                      json_is_true(held_out)    ? " that the fit had not seen"
-                      : json_is_false(held_out) ? ", each left out of the fit in turn"
-                                                : "");
+                      !json_is_integer(fitted) ? ""
+                      : left_out               ? ", each left out of the fit in turn"
+                                               : " that the fit had not seen");
     else
         gp_buffer_add(out, "<p class=\"note\">The model is not calibrated: its intervals are Gaussian");
     gp_buffer_add(out, m->noise ? ", and the noise depends on the row.</p>\n" : "; one noise serves all rows.</p>\n");
