@@ -17,9 +17,11 @@
 // The paper's candidates for the delay.
 static const size_t delays[] = {0, 8, 16, 24, 32, 40};
 enum { N_DELAYS = sizeof delays / sizeof *delays };
-// A budget of time becomes a number of versions by what this many cost: a run that is cut off has not let its steps
-// become small.
+// A budget of time becomes a number of versions by what some cost: a run that is cut off has not let its steps become
+// small, and one that ends early has wasted time. A first trial is short, and most of its time is the start of threads
+// and the first touch of memory; the second is as long as a share of the budget allows, and counts.
 enum { TRIAL_VERSIONS = 20, RUN_EVALUATIONS = 40 };
+static const double trial_share = 0.05, planned_share = 0.96; // prices vary a little: the end must not be cut off
 
 struct gp_comparison {
     const gp_options *o;
@@ -79,6 +81,12 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     if (!c->silent && c->events.eval) c->events.eval(c->events.ctx, name_of(c).text, e);
 }
 
+static void on_progress(void *ctx, const gp_train_progress *now)
+{
+    const gp_comparison *c = ctx;
+    if (c->host && c->host->progress) c->host->progress(c->host->ctx, now);
+}
+
 static int on_stop(void *ctx)
 {
     const gp_comparison *c = ctx;
@@ -116,7 +124,7 @@ static advgp_status tell_once(gp_comparison *c, const gp_notes *notes, advgp_err
 static advgp_status fit(gp_comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
                         advgp_error *err)
 {
-    const gp_train_events events = {.ctx = c, .eval = on_eval, .stop = on_stop};
+    const gp_train_events events = {.ctx = c, .eval = on_eval, .progress = on_progress, .stop = on_stop};
     gp_schema *schema = NULL;
     gp_model *model = NULL;
     gp_notes notes = {0};
@@ -140,36 +148,70 @@ static advgp_status fit(gp_comparison *c, const gp_train_options *options, bool 
     return st;
 }
 
-// Versions that fit into a budget, where a trial of TRIAL_VERSIONS took `few` seconds with one evaluation and `many`
-// with one a version, and all but the steps takes `rest`.
-static double versions_in(double budget, double few, double many, double rest)
+// What the steps of a trial cost, on one clock.
+typedef struct trial_cost {
+    double versions, steps, rest; // seconds: of the steps; of all else
+} trial_cost;
+
+typedef struct costs {
+    trial_cost cpu, wall;
+} costs;
+
+static advgp_status try_versions(gp_comparison *c, const gp_train_options *options, size_t versions, size_t evaluations,
+                                 costs *out, advgp_error *err)
 {
-    const double evaluation = fmax(0, many - few) / (TRIAL_VERSIONS - 1);
-    const double version = fmax(few - evaluation, 1e-6) / TRIAL_VERSIONS;
-    return (budget - rest - RUN_EVALUATIONS * evaluation) / version;
+    gp_train_options few = *options;
+    gp_train_result r;
+    few.steps = versions;
+    few.seconds = few.cpu_seconds = 0;
+    few.patience = SIZE_MAX;
+    few.evaluations = evaluations;
+    c->silent = true;
+    const advgp_status st = fit(c, &few, false, &r, err);
+    c->silent = false;
+    if (st == ADVGP_OK)
+        *out = (costs){.cpu = {(double)versions, r.step_cpu, r.cpu - r.step_cpu},
+                       .wall = {(double)versions, r.step_seconds, r.wall - r.step_seconds}};
+    return st;
 }
 
-// How many versions fit into the budget, by two short trials.
+// Versions of a trial that takes a share of the budget, by one that was short.
+static double longer(double budget, trial_cost brief)
+{
+    return budget > 0 ? trial_share * budget * brief.versions / fmax(brief.steps, 1e-6) : INFINITY;
+}
+
+// Versions that fit into a budget: what two trials differ in is the price of a version, and what the shorter has beyond
+// its versions that of the start. `each` is an evaluation.
+static double versions_in(double budget, trial_cost brief, trial_cost other, double each)
+{
+    if (!(budget > 0)) return INFINITY;
+    const double more = other.versions - brief.versions;
+    const double version = fmax(more > 0 ? (other.steps - brief.steps) / more : 0, 1e-3 * brief.steps / brief.versions);
+    const double start = fmax(0, brief.steps - brief.versions * version);
+    return (planned_share * budget - other.rest - start - RUN_EVALUATIONS * each) / version;
+}
+
+static double evaluation(trial_cost one, trial_cost each_version)
+{
+    return fmax(0, each_version.steps - one.steps) / (TRIAL_VERSIONS - 1);
+}
+
+// How many versions fit into the budget. Patience has no say: the steps are planned to be small at the end of it.
 static advgp_status fit_schedule(gp_comparison *c, gp_train_options *options, advgp_error *err)
 {
-    gp_train_options trial = *options;
-    gp_train_result few, many;
+    costs brief, evaluated, other;
     const double cpu = options->cpu_seconds, wall = options->seconds;
-    trial.steps = TRIAL_VERSIONS;
-    trial.seconds = trial.cpu_seconds = 0;
-    trial.patience = SIZE_MAX;
-    trial.evaluations = 1;
-    c->silent = true;
-    advgp_status st = fit(c, &trial, false, &few, err);
-    trial.evaluations = TRIAL_VERSIONS;
-    if (st == ADVGP_OK) st = fit(c, &trial, false, &many, err);
-    c->silent = false;
+    advgp_status st = try_versions(c, options, TRIAL_VERSIONS, 1, &brief, err);
+    if (st == ADVGP_OK) st = try_versions(c, options, TRIAL_VERSIONS, TRIAL_VERSIONS, &evaluated, err);
     if (st != ADVGP_OK) return st;
-    double steps = 1e9;
-    if (cpu > 0) steps = fmin(steps, versions_in(cpu, few.step_cpu, many.step_cpu, few.cpu - few.step_cpu));
-    if (wall > 0)
-        steps = fmin(steps, versions_in(wall, few.step_seconds, many.step_seconds, few.wall - few.step_seconds));
-    options->steps = (size_t)fmax(TRIAL_VERSIONS, steps);
+    const double n = fmin(longer(cpu, brief.cpu), longer(wall, brief.wall));
+    st = try_versions(c, options, (size_t)fmin(fmax(2 * TRIAL_VERSIONS, n), 1e6), 1, &other, err);
+    if (st != ADVGP_OK) return st;
+    const double steps = fmin(versions_in(cpu, brief.cpu, other.cpu, evaluation(brief.cpu, evaluated.cpu)),
+                              versions_in(wall, brief.wall, other.wall, evaluation(brief.wall, evaluated.wall)));
+    options->steps = (size_t)fmin(fmax(TRIAL_VERSIONS, steps), 1e9);
+    options->patience = SIZE_MAX;
     return ADVGP_OK;
 }
 
@@ -259,7 +301,7 @@ static advgp_status run_one(gp_comparison *c, advgp_error *err)
     gp_train_result r = {0};
     advgp_error why = {0};
     const bool tune = gp_options_flag(c->o, "tune-delay") && has_delay(c);
-    gp_host_report(c->host, "%s%s", c->label, has_inducing(c) ? "" : " (no inducing points)");
+    gp_host_phase(c->host, "%s%s", name_of(c).text, has_inducing(c) ? "" : " (no inducing points)");
     advgp_status st = gp_host_stops(c->host) ? ADVGP_ESTOPPED : settle_options(c, &options, &why);
     if (st == ADVGP_OK && tune) st = tune_delay(c, &options, &why);
     if (st == ADVGP_OK) {
@@ -444,7 +486,7 @@ void gp_comparison_free(gp_comparison *c)
 
 advgp_status gp_comparison_run(gp_comparison *c, advgp_error *err)
 {
-    gp_host_report(c->host, "reading %s%s", c->o->operands[0], c->o->n_operands > 1 ? " and others" : "");
+    gp_host_phase(c->host, "reading %s%s", c->o->operands[0], c->o->n_operands > 1 ? " and others" : "");
     advgp_status st = load(c, err);
     if (st == ADVGP_OK) st = open_log(c, err);
     return st == ADVGP_OK ? run_all(c, err) : st;

@@ -2,6 +2,7 @@
 #include "api/inspect.h"
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "base/width.h"
 #include "score/distribution.h"
 #include "score/relevance.h"
 #include "store/form.h"
@@ -16,6 +17,7 @@ enum { COMPONENTS_SHOWN = 6 };
 static const double levels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
 typedef struct view {
+    gp_inspect_page page;
     const char *path;
     const gp_model *model;
     size_t n_kernels;
@@ -185,7 +187,9 @@ static void add_name(gp_buffer *out, const char *name, size_t width)
 {
     const size_t before = out->n;
     gp_buffer_printable(out, name, strlen(name), false);
-    for (size_t used = out->n - before; used < width; used++) gp_buffer_bytes(out, " ", 1);
+    if (out->failed) return;
+    for (size_t used = gp_text_width(out->p + before, out->n - before); used < width; used++)
+        gp_buffer_bytes(out, " ", 1);
 }
 
 static void add_head(const view *v, gp_buffer *out)
@@ -215,12 +219,25 @@ static void add_head(const view *v, gp_buffer *out)
     gp_buffer_add(out, "\n");
 }
 
+static size_t shown_of(const view *v, size_t n)
+{
+    return n < v->page.shown ? n : v->page.shown;
+}
+
+// Inputs by the relevance of their most relevant encoded column, where not all are shown; else as the table has them.
 static void add_inputs(const view *v, gp_buffer *out)
 {
     const gp_schema *s = v->model->schema;
+    const size_t shown = shown_of(v, s->n_inputs);
     gp_buffer_add(out, "\ninputs:\n");
-    for (size_t i = 0; i < s->n_inputs; i++) {
+    size_t told = 0;
+    for (size_t i = 0; i < s->n_inputs && told < shown; i++) {
         const gp_input *in = &s->inputs[i];
+        bool relevant = shown == s->n_inputs;
+        for (size_t k = 0; !relevant && k < shown_of(v, s->d); k++)
+            relevant = v->order[k] >= in->first && v->order[k] < in->first + in->n_encoded;
+        if (!relevant) continue;
+        told++;
         gp_buffer_add(out, "  ");
         add_name(out, in->name, 28);
         gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
@@ -231,6 +248,7 @@ static void add_inputs(const view *v, gp_buffer *out)
         if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
+    if (told < s->n_inputs) gp_buffer_add(out, "  and %zu less relevant ones\n", s->n_inputs - told);
 }
 
 static void add_components(const view *v, gp_buffer *out)
@@ -264,22 +282,58 @@ static void add_cells(const view *v, gp_buffer *out)
                   v->of_cells[c->shape.n / 2]);
 }
 
+enum { COLUMN_NAME = 28, COLUMN_NAME_LEAST = 12, LENGTH = 10, OF_CELLS = 12 };
+
+// What a line of the table has room for: length-scales of so many components, and the name.
+typedef struct columns_layout {
+    size_t name, lengths;
+    bool moments; // mean, scale and slope
+} columns_layout;
+
+static columns_layout layout_of(const view *v)
+{
+    const size_t wanted = v->n_kernels < COMPONENTS_SHOWN ? v->n_kernels : COMPONENTS_SHOWN;
+    const size_t cells = v->model->cells ? OF_CELLS : 0, room = v->page.columns;
+    columns_layout l = {.name = COLUMN_NAME, .lengths = wanted, .moments = true};
+    if (!room) return l;
+    const size_t relevance = 13, moments = 33; // with the blanks before them
+    l.moments = relevance + COLUMN_NAME_LEAST + moments + cells + (wanted ? LENGTH : 0) + 1 <= room;
+    const size_t fixed = relevance + (l.moments ? moments : 0) + cells + 1;
+    while (l.lengths > 1 && fixed + COLUMN_NAME_LEAST + l.lengths * LENGTH > room) l.lengths--;
+    const size_t used = fixed + l.lengths * LENGTH;
+    l.name = used + COLUMN_NAME <= room         ? COLUMN_NAME
+             : used + COLUMN_NAME_LEAST <= room ? room - used
+                                                : COLUMN_NAME_LEAST;
+    return l;
+}
+
 static void add_columns(const view *v, gp_buffer *out)
 {
     const gp_schema *s = v->model->schema;
-    const size_t J = v->n_kernels, shown = J < COMPONENTS_SHOWN ? J : COMPONENTS_SHOWN;
-    gp_buffer_add(out, "\n  %-28s %9s %10s %10s %10s  length-scale of each component%s%s\n", "column, by relevance",
-                  "relevance", "mean", "scale", "slope", shown < J ? " (the first ones)" : "",
+    const columns_layout l = layout_of(v);
+    const size_t shown = shown_of(v, s->d);
+    gp_buffer_add(out, "\nby relevance, and the length-scale of each component%s%s:\n  ",
+                  l.lengths < v->n_kernels ? " (the first ones)" : "",
                   v->model->cells ? "; | median of the cells" : "");
-    for (size_t i = 0; i < s->d; i++) {
+    gp_buffer_cell(out, "column", l.name, GP_LEFT);
+    gp_buffer_add(out, " %9s", "relevance");
+    if (l.moments) gp_buffer_add(out, " %10s %10s %10s", "mean", "scale", "slope");
+    for (size_t b = 0; b < l.lengths; b++) gp_buffer_add(out, "%s %8s%zu", b ? "" : " ", "length ", b + 1);
+    gp_buffer_add(out, "\n");
+    for (size_t i = 0; i < shown; i++) {
         const size_t k = v->order[i];
         gp_buffer_add(out, "  ");
-        add_name(out, s->x_names[k], 28);
-        gp_buffer_add(out, " %9.3g %10.4g %10.4g %10.3g ", v->relevance[k], s->x_mean[k], s->x_scale[k], v->slope[k]);
-        for (size_t b = 0; b < shown; b++) gp_buffer_add(out, " %9.3g", length_scale(v, b, k));
+        if (v->page.columns)
+            gp_buffer_cell(out, s->x_names[k], l.name, GP_LEFT);
+        else
+            add_name(out, s->x_names[k], l.name);
+        gp_buffer_add(out, " %9.3g", v->relevance[k]);
+        if (l.moments) gp_buffer_add(out, " %10.4g %10.4g %10.3g", s->x_mean[k], s->x_scale[k], v->slope[k]);
+        for (size_t b = 0; b < l.lengths; b++) gp_buffer_add(out, "%s %9.3g", b ? "" : " ", length_scale(v, b, k));
         if (v->model->cells) gp_buffer_add(out, " | %9.3g", cells_length(v, k));
         gp_buffer_add(out, "\n");
     }
+    if (shown < s->d) gp_buffer_add(out, "  and %zu less relevant ones\n", s->d - shown);
 }
 
 static void add_tail(const view *v, gp_buffer *out)
@@ -295,8 +349,8 @@ static void add_tail(const view *v, gp_buffer *out)
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
         double ends[2];
         gp_scores_interval(&scores, levels[l], ends);
-        gp_buffer_add(out, " %g %%: %+.3f %+.3f (%.3f)", 100 * levels[l], ends[0], ends[1],
-                      gp_gaussian_interval(levels[l]));
+        gp_buffer_add(out, "%s %g %%: %+.3f %+.3f (%.3f)", l && v->page.columns ? "\n " : "", 100 * levels[l], ends[0],
+                      ends[1], gp_gaussian_interval(levels[l]));
     }
     gp_buffer_add(out, "\n");
     if (m->groups)
@@ -355,11 +409,13 @@ advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **o
     return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");
 }
 
-advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_buffer *out, advgp_error *err)
+advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect_page page, gp_buffer *out,
+                             advgp_error *err)
 {
     view v;
     const advgp_status st = view_init(&v, model, path, err);
     if (st != ADVGP_OK) return st;
+    v.page = page;
     add_head(&v, out);
     add_inputs(&v, out);
     add_components(&v, out);

@@ -94,7 +94,7 @@ static advgp_status load_rows(gp_study *s, advgp_error *err)
 {
     const gp_options *o = s->o;
     if (o->n_operands) {
-        gp_host_report(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+        gp_host_phase(s->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
         return gp_load_training(o, NULL, s->host, &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");

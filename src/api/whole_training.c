@@ -96,7 +96,13 @@ static void on_phase(void *ctx, const char *what)
 {
     training *r = ctx;
     start_log(r);
-    gp_host_report(r->host, "%s", what);
+    gp_host_phase(r->host, "%s", what);
+}
+
+static void on_progress(void *ctx, const gp_train_progress *now)
+{
+    const training *r = ctx;
+    if (r->host && r->host->progress) r->host->progress(r->host->ctx, now);
 }
 
 static double anonymous_memory(void)
@@ -278,6 +284,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     const gp_train_events events = {.ctx = r,
                                     .eval = on_eval,
                                     .phase = on_phase,
+                                    .progress = on_progress,
                                     .stop = on_stop,
                                     .ps = on_ps,
                                     .begin = on_begin,
@@ -372,7 +379,7 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     gp_loaded data = {0};
     gp_train_options options;
     double *theta = NULL;
-    if (!r->job->table) gp_host_report(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
+    if (!r->job->table) gp_host_phase(r->host, "reading %s%s", o->operands[0], o->n_operands > 1 ? " and others" : "");
     gp_shards *test = NULL;
     const bool dry = gp_options_flag(o, "dry-run");
     advgp_status st = check_outputs(r, err);

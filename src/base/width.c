@@ -116,3 +116,41 @@ void gp_buffer_wrapped(gp_buffer *out, const char *text, size_t indent, size_t c
         at += width, text += n, fresh = false;
     }
 }
+
+// Bytes of the line that its first row takes: up to the last blank that fits, or else what fits.
+static size_t first_row(const char *line, size_t n, size_t columns, size_t indent)
+{
+    const size_t fits = gp_text_fitting(line, n, columns);
+    if (fits == n) return n;
+    size_t at = fits + 1; // a blank just behind is a good end, too
+    while (at > indent && line[at - 1] != ' ') at--;
+    return at > indent ? at - 1 : fits ? fits : n;
+}
+
+static void fold_line(gp_buffer *out, const char *line, size_t n, size_t columns)
+{
+    size_t indent = 0, used = 0;
+    while (indent < n && line[indent] == ' ') indent++;
+    const size_t further = indent + 2 < columns / 2 ? indent + 2 : columns / 2;
+    for (bool first = true; n; first = false) {
+        const size_t row = first_row(line, n, columns - used, first ? indent : 0);
+        if (!first) gp_buffer_bytes(out, "\n", 1), add_blanks(out, further);
+        gp_buffer_bytes(out, line, row);
+        line += row, n -= row, used = further;
+        while (n && *line == ' ') line++, n--;
+    }
+}
+
+void gp_buffer_folded(gp_buffer *out, const char *page, size_t n, size_t columns)
+{
+    while (n) {
+        const char *end = memchr(page, '\n', n);
+        const size_t length = end ? (size_t)(end - page) : n;
+        if (!columns || gp_text_width(page, length) <= columns)
+            gp_buffer_bytes(out, page, length);
+        else
+            fold_line(out, page, length, columns);
+        if (end) gp_buffer_bytes(out, "\n", 1);
+        page += length + (end != NULL), n -= length + (end != NULL);
+    }
+}

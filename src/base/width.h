@@ -14,3 +14,5 @@ void gp_buffer_cell(gp_buffer *out, const char *text, size_t columns, gp_align a
 // Words from where the last line stands, broken before `columns`; further lines begin with `indent` blanks. A word that
 // is longer than a line has one of its own. Columns 0: never broken. Line ends in the text stay.
 void gp_buffer_wrapped(gp_buffer *out, const char *text, size_t indent, size_t columns);
+// A page whose lines are kept as they are where they fit, and else go on in further ones, two blanks further in.
+void gp_buffer_folded(gp_buffer *out, const char *page, size_t n, size_t columns);

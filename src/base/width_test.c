@@ -56,12 +56,32 @@ static void lines_are_broken_between_words(void **state)
     gp_buffer_fini(&out);
 }
 
+static void check_folded(const char *page, size_t columns, const char *expected)
+{
+    gp_buffer out = {0};
+    gp_buffer_folded(&out, page, strlen(page), columns);
+    assert_string_equal(out.p ? out.p : "", expected);
+    gp_buffer_fini(&out);
+}
+
+static void long_lines_go_on_further_in(void **state)
+{
+    (void)state;
+    check_folded("a  b\n", 10, "a  b\n"); // as it is, blanks and all
+    check_folded("  one two three four\nx", 11, "  one two\n    three\n    four\nx");
+    check_folded("aaaaaaaaaa bb", 4, "aaaa\n  aa\n  aa\n  aa\n  bb");
+    check_folded("one two", 3, "one\n tw\n o");
+    check_folded("one two three", 0, "one two three");
+    check_folded("\n\n", 5, "\n\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_have_their_columns),
         cmocka_unit_test(a_cell_has_its_width),
         cmocka_unit_test(lines_are_broken_between_words),
+        cmocka_unit_test(long_lines_go_on_further_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

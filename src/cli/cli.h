@@ -43,8 +43,19 @@ __attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options,
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);
 void gp_cli_complain(const char *text); // the last line of a program that failed
 
-// Columns that lines on stdout may have: of the terminal it is, or of COLUMNS; elsewhere 0, any.
+// Columns that lines on stdout may have: of the terminal it is, or of COLUMNS; elsewhere 0, any. And those of stderr.
 size_t gp_cli_columns(void);
+size_t gp_cli_error_columns(void);
+
+// live.c: what is going on, in one line of the terminal that is drawn again, or without one in a line now and then.
+void gp_cli_live_phase(const gp_options *options, const char *what);             // an act begins
+void gp_cli_live_rows(const gp_options *options, size_t rows);                   // read so far
+void gp_cli_live_progress(const gp_options *options, double share, double rows); // of the act; NaN, 0: not known
+void gp_cli_live_figures(const gp_options *options, const gp_train_eval *figures);
+void gp_cli_live_tick(const gp_options *options); // time goes by
+void gp_cli_live_said(void);                      // somebody else has told how it goes
+void gp_cli_live_clear(void);                     // something else is written now
+bool gp_cli_is_live(void);                        // there is a terminal for it
 
 // What was printed has arrived; EIO where nobody takes it.
 advgp_status gp_cli_flush(advgp_error *err);

@@ -1,6 +1,7 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
 #include "api/evaluate.h"
+#include "base/width.h"
 #include "cli/cli.h"
 #include "linalg/blas.h"
 
@@ -30,19 +31,43 @@ static void add_tenths(gp_buffer *out, const char *what, const gp_tenth *tenths,
     }
 }
 
-enum { GROUPS_SHOWN = 50, VALUE_WIDTH = 24 };
+enum { GROUPS_SHOWN = 50, VALUE_WIDTH = 24, VALUE_LEAST = 9 };
+
+// Of the value, and how many of the figures behind the rows have room beside it.
+typedef struct groups_layout {
+    size_t value, figures;
+} groups_layout;
+
+static groups_layout groups_layout_of(void)
+{
+    enum { ROWS = 10, FIGURE = 12, FIGURES = 5 };
+    const size_t columns = gp_cli_columns();
+    groups_layout l = {.value = VALUE_WIDTH, .figures = FIGURES};
+    if (!columns) return l;
+    while (l.figures > 1 && VALUE_LEAST + ROWS + l.figures * FIGURE > columns) l.figures--;
+    const size_t used = ROWS + l.figures * FIGURE;
+    if (used + VALUE_WIDTH > columns) l.value = used + VALUE_LEAST < columns ? columns - used : VALUE_LEAST;
+    return l;
+}
+
+static void add_groups_head(gp_buffer *out)
+{
+    static const char *const names[] = {"inside", "RMSE", "CRPS", "mean width", "Winkler"};
+    const groups_layout l = groups_layout_of();
+    gp_buffer_cell(out, "", l.value, GP_LEFT);
+    gp_buffer_add(out, " %9s", "rows");
+    for (size_t i = 0; i < l.figures; i++) gp_buffer_add(out, " %11s", names[i]);
+    gp_buffer_add(out, "\n");
+}
 
 static void add_group(gp_buffer *out, const gp_group *g, const char *value)
 {
-    const size_t before = out->n;
     if (!g->rows) return;
-    gp_buffer_printable(out, value, strlen(value) < VALUE_WIDTH ? strlen(value) : VALUE_WIDTH, false);
-    for (size_t used = out->n - before; used < VALUE_WIDTH; used++) gp_buffer_bytes(out, " ", 1);
-    gp_buffer_add(out, " %9zu", g->rows);
-    const double figures[] = {sqrt(g->squares / g->n), g->crps / g->n, g->winkler / g->n};
-    for (size_t i = 0; i < 3; i++) add_number(out, 12, figures[i]);
-    gp_buffer_add(out, " %9.2f %%", 100 * g->inside / g->n);
-    add_number(out, 12, g->width / g->n);
+    const groups_layout l = groups_layout_of();
+    gp_buffer_cell(out, value, l.value, GP_LEFT);
+    gp_buffer_add(out, " %9zu %9.2f %%", g->rows, 100 * g->inside / g->n);
+    const double figures[] = {sqrt(g->squares / g->n), g->crps / g->n, g->width / g->n, g->winkler / g->n};
+    for (size_t i = 0; i + 1 < l.figures; i++) add_number(out, 12, figures[i]);
     gp_buffer_add(out, "\n");
 }
 
@@ -50,8 +75,8 @@ static void add_groups(gp_buffer *out, const gp_groups *groups)
 {
     gp_buffer_add(out, "\nby '");
     gp_buffer_printable(out, groups->column, strlen(groups->column), false);
-    gp_buffer_add(out, "'\n%*s %9s %11s %11s %11s %11s %11s\n", VALUE_WIDTH, "", "rows", "RMSE", "CRPS", "Winkler",
-                  "inside", "mean width");
+    gp_buffer_add(out, "'\n");
+    add_groups_head(out);
     const size_t shown = groups->n < GROUPS_SHOWN ? groups->n : GROUPS_SHOWN;
     for (size_t i = 0; i < shown; i++) add_group(out, &groups->list[i], groups->list[i].value);
     add_group(out, &groups->missing, "(missing)");
@@ -75,8 +100,8 @@ static void add_cells(gp_buffer *out, const gp_evaluation *e)
         if (at < CELLS_SHOWN) worst[at] = i;
     }
     if (!judged) return;
-    gp_buffer_add(out, "\nthe worst of %zu cells with %d rows and more\n%*s %9s %11s %11s %11s %11s %11s\n", judged,
-                  CELL_ROWS_MIN, VALUE_WIDTH, "", "rows", "RMSE", "CRPS", "Winkler", "inside", "mean width");
+    gp_buffer_add(out, "\nthe worst of %zu cells with %d rows and more\n", judged, CELL_ROWS_MIN);
+    add_groups_head(out);
     for (size_t i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "cell %zu", worst[i] + 1);

@@ -56,9 +56,9 @@ static int print_help(const char *name)
     advgp_error err;
     if (name && gp_verb_find(name, &verb, &err) != ADVGP_OK) return complain(err.text, "");
     if (verb)
-        gp_help_verb(verb, &help);
+        gp_help_verb(verb, 0, &help);
     else
-        gp_help_program(&help);
+        gp_help_program(0, &help);
     fputs(help.failed ? "" : help.p, stdout);
     gp_buffer_fini(&help);
     return 0;

@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 #include "linalg/blas.h"
 
+enum { COLUMNS_SHOWN = 20 };
+
 static advgp_status show(const gp_model *model, const gp_options *options, advgp_error *err)
 {
     const char *path = options->operands[0];
@@ -12,7 +14,11 @@ static advgp_status show(const gp_model *model, const gp_options *options, advgp
         return st == ADVGP_OK ? gp_cli_print_json_take(object, err) : st;
     }
     gp_buffer text = {0};
-    const advgp_status st = gp_inspect_text(model, path, &text, err);
+    const bool all = gp_options_flag(options, "all") || model->schema->d <= COLUMNS_SHOWN;
+    const gp_inspect_page page = {.columns = gp_cli_columns(), .shown = all ? SIZE_MAX : COLUMNS_SHOWN};
+    const advgp_status st = gp_inspect_text(model, path, page, &text, err);
+    if (!all)
+        gp_buffer_add(&text, "\n%zu of %zu columns are shown: --all shows the others\n", page.shown, model->schema->d);
     if (st == ADVGP_OK) return gp_cli_print_take(&text, err);
     gp_buffer_fini(&text);
     return st;

@@ -46,6 +46,7 @@ static int exit_code(advgp_status status)
 static int end(advgp_status status, const advgp_error *err)
 {
     advgp_error late = {0};
+    gp_cli_live_clear();
     if (status == ADVGP_OK) status = gp_cli_flush(&late), err = &late;
     if (status == ADVGP_EIO && gp_cli_nobody_reads()) return 128 + SIGPIPE; // as every filter, without a word
     if (status != ADVGP_OK) gp_cli_complain(err->text);
@@ -57,9 +58,9 @@ static int help(const gp_verb *verb)
     gp_buffer text = {0};
     advgp_error err = {0};
     if (verb)
-        gp_help_verb(verb, &text);
+        gp_help_verb(verb, gp_cli_columns(), &text);
     else
-        gp_help_program(&text);
+        gp_help_program(gp_cli_columns(), &text);
     return end(gp_cli_print_take(&text, &err), &err);
 }
 

@@ -1,6 +1,5 @@
 // report.c: how the program talks: notes and progress to stderr, results to stdout.
-#include "base/clock.h"
-#include "base/text.h"
+#include "base/width.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -22,7 +21,14 @@ void gp_cli_complain(const char *text)
     const size_t head = strlen(line);
     const size_t n = head + gp_text_printable(line + head, sizeof line - head - 1, said, strlen(said));
     line[n] = '\n';
-    fwrite(line, 1, n + 1, stderr);
+    gp_buffer folded = {0};
+    gp_buffer_folded(&folded, line, n + 1, gp_cli_error_columns());
+    gp_cli_live_clear();
+    if (folded.failed || !folded.p) // it may be that there is no memory which it tells
+        fwrite(line, 1, n + 1, stderr);
+    else
+        fwrite(folded.p, 1, folded.n, stderr);
+    gp_buffer_fini(&folded);
 }
 
 void gp_cli_say(const gp_options *options, const char *format, ...)
@@ -38,44 +44,45 @@ void gp_cli_say(const gp_options *options, const char *format, ...)
 
 void gp_cli_notes(const gp_options *options, const gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_cli_say(options, "note: %s", notes->items[i].text);
+    gp_host_notes(gp_cli_host(options), notes);
 }
-
-typedef struct voice {
-    const gp_options *options;
-    double began, next; // of the rows done
-} voice;
 
 static void report(void *ctx, const char *text)
 {
-    const voice *v = ctx;
-    gp_cli_say(v->options, "%s", text);
+    gp_cli_say(*(const gp_options **)ctx, "%s", text);
 }
 
 static void tell_rows(void *ctx, size_t rows)
 {
-    voice *v = ctx;
-    const double now = gp_clock_wall();
-    if (v->next == 0) {
-        v->began = now;
-        v->next = now + 2;
-    }
-    if (now < v->next) return;
-    v->next = now + 5;
-    gp_cli_say(v->options, "%zu rows, %.0f a second", rows, (double)rows / (now - v->began));
+    gp_cli_live_rows(*(const gp_options **)ctx, rows);
+}
+
+static void tell_phase(void *ctx, const char *what)
+{
+    gp_cli_live_phase(*(const gp_options **)ctx, what);
+}
+
+static void tell_progress(void *ctx, const gp_train_progress *now)
+{
+    gp_cli_live_progress(*(const gp_options **)ctx, now->share, now->rows);
 }
 
 static int stop(void *ctx)
 {
-    (void)ctx;
+    gp_cli_live_tick(*(const gp_options **)ctx);
     return gp_cli_stopped();
 }
 
 const gp_host *gp_cli_host(const gp_options *options)
 {
-    static voice own;
-    static const gp_host host = {.ctx = &own, .report = report, .rows = tell_rows, .stop = stop};
-    own.options = options;
+    static const gp_options *own;
+    static const gp_host host = {.ctx = (void *)&own,
+                                 .report = report,
+                                 .rows = tell_rows,
+                                 .phase = tell_phase,
+                                 .progress = tell_progress,
+                                 .stop = stop};
+    own = options;
     return &host;
 }
 
@@ -95,6 +102,7 @@ advgp_status gp_cli_flush(advgp_error *err)
 
 static advgp_status print(const char *text, size_t n, advgp_error *err)
 {
+    gp_cli_live_clear();
     if (fwrite(text, 1, n, stdout) == n) return gp_cli_flush(err);
     return gp_fail(err, ADVGP_EIO, "cannot write to standard output: %s", strerror(errno));
 }
@@ -102,12 +110,15 @@ static advgp_status print(const char *text, size_t n, advgp_error *err)
 // A page: its line ends are ours, what stands inside may come from a file.
 advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err)
 {
-    gp_buffer page = {0};
+    gp_buffer page = {0}, folded = {0};
     gp_buffer_printable(&page, text->p, text->n, true);
-    advgp_status st = text->failed || page.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
-                                                  : print(page.p ? page.p : "", page.n, err);
+    if (page.p) gp_buffer_folded(&folded, page.p, page.n, gp_cli_columns());
+    advgp_status st = text->failed || page.failed || folded.failed
+                          ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
+                          : print(folded.p ? folded.p : "", folded.n, err);
     gp_buffer_fini(text);
     gp_buffer_fini(&page);
+    gp_buffer_fini(&folded);
     return st;
 }
 
@@ -120,6 +131,7 @@ void gp_cli_print(const char *format, ...)
     const int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n > 0) gp_buffer_printable(&text, line, strlen(line), true);
+    gp_cli_live_clear();
     if (!text.failed && text.n) fwrite(text.p, 1, text.n, stdout);
     gp_buffer_fini(&text);
 }

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 typedef struct view {
     const gp_options *o;
@@ -25,6 +24,7 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
                p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
+    if (gp_cli_is_live()) gp_cli_live_phase(r->o, "steps");
 }
 
 static void on_unsaved(void *ctx, const char *why)
@@ -63,8 +63,12 @@ static void on_eval(void *ctx, const gp_train_eval *e)
 {
     view *r = ctx;
     const double now = gp_clock_wall();
-    if (gp_options_flag(r->o, "quiet") || (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs))) return;
-    r->next_line = now + (isatty(STDERR_FILENO) ? 1 : 4);
+    gp_cli_live_figures(r->o, e);
+    if (gp_cli_is_live() || gp_options_flag(r->o, "quiet") ||
+        (now < r->next_line && !(e->epochs > 0 && e->epoch >= e->epochs)))
+        return;
+    r->next_line = now + 4;
+    gp_cli_live_said();
     char held_out[64] = "", bound[48] = "", of[64] = "", speed[48] = "", left[48] = "", workers[512] = "";
     const bool moved = e->rows_per_second > 0; // not at once after a resumption
     if (!isnan(e->rmse)) snprintf(held_out, sizeof held_out, "  held-out RMSE %.5g  MNLP %.4f", e->rmse, e->mnlp);
@@ -89,14 +93,14 @@ gp_scored_text gp_cli_scored(const gp_train_result *r)
 }
 
 // Of the 90 % interval, from the tenth of the rows with the smallest to that with the largest.
-static void print_tenths(const char *by, const gp_tenth *tenths, size_t n)
+static void add_tenths(gp_buffer *out, const char *by, const gp_tenth *tenths, size_t n)
 {
     if (!n) return;
-    printf("\n  90 %% by tenth of %-10s", by);
-    for (size_t k = 0; k < n; k++) printf("  %3.0f", 100 * tenths[k].coverage);
+    gp_buffer_add(out, "\n  90 %% by tenth of %-10s", by);
+    for (size_t k = 0; k < n; k++) gp_buffer_add(out, "  %3.0f", 100 * tenths[k].coverage);
 }
 
-static void print_result(const gp_training_made *made)
+static void add_result(const gp_training_made *made, gp_buffer *out)
 {
     const char *path = made->path;
     const gp_model *model = made->model;
@@ -105,31 +109,34 @@ static void print_result(const gp_training_made *made)
     snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
     char cells[32] = "";
     if (model->cells) snprintf(cells, sizeof cells, ", %zu cells", model->cells->shape.n);
-    printf("%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
-           model->spec.n_components ? what : model->method, cells, t->n_train, t->versions, t->versions == 1 ? "" : "s",
-           gp_stop_reason_words(t->stopped));
-    printf("RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-           gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
+    gp_buffer_add(out, "%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
+                  model->spec.n_components ? what : model->method, cells, t->n_train, t->versions,
+                  t->versions == 1 ? "" : "s", gp_stop_reason_words(t->stopped));
+    gp_buffer_add(
+        out, "RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
+        gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
     // Of the same rows, as the intervals are.
-    printf("MNLP %.4f, calibrated %.4f   CRPS %.5g   Winkler score of the 90 %% interval %.5g", t->assessment.mnlp,
-           t->assessment.mnlp_calibrated, t->assessment.crps, t->assessment.winkler);
-    if (isfinite(t->neg_elbo)) printf("   -ELBO %.1f", t->neg_elbo);
-    printf("\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage[i]);
-    printf("   %% of those rows inside\n  Gaussian     ");
-    for (size_t i = 0; i < 5; i++) printf("  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
-    print_tenths("prediction", t->assessment.by_prediction, t->assessment.n_tenths);
-    print_tenths("its sd", t->assessment.by_sd, t->assessment.n_tenths);
-    printf("\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
+    gp_buffer_add(out, "MNLP %.4f, calibrated %.4f   CRPS %.5g   Winkler score of the 90 %% interval %.5g",
+                  t->assessment.mnlp, t->assessment.mnlp_calibrated, t->assessment.crps, t->assessment.winkler);
+    if (isfinite(t->neg_elbo)) gp_buffer_add(out, "   -ELBO %.1f", t->neg_elbo);
+    gp_buffer_add(out, "\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
+    for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage[i]);
+    gp_buffer_add(out, "   %% of those rows inside\n  Gaussian     ");
+    for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
+    add_tenths(out, "prediction", t->assessment.by_prediction, t->assessment.n_tenths);
+    add_tenths(out, "its sd", t->assessment.by_sd, t->assessment.n_tenths);
+    gp_buffer_add(out, "\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
     if (t->workers)
-        printf(": pilots %.1f, steps %.1f, finish %.1f, cells %.1f, calibration and baselines %.1f", t->pilot_seconds,
-               t->step_seconds, t->finish_seconds, t->cells_seconds, t->last_seconds);
-    if (t->workers > 1) printf("; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
+        gp_buffer_add(out, ": pilots %.1f, steps %.1f, finish %.1f, cells %.1f, calibration and baselines %.1f",
+                      t->pilot_seconds, t->step_seconds, t->finish_seconds, t->cells_seconds, t->last_seconds);
+    if (t->workers > 1)
+        gp_buffer_add(out, "; %zu workers waited %.0f %% of the steps", t->workers, 100 * t->waiting_share);
     if (t->counts.lost)
-        printf("; %llu worker%s lost, %llu joined in all", (unsigned long long)t->counts.lost,
-               t->counts.lost == 1 ? "" : "s", (unsigned long long)t->counts.joined);
-    if (t->counts.rolled_back) printf("; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
-    printf("\n");
+        gp_buffer_add(out, "; %llu worker%s lost, %llu joined in all", (unsigned long long)t->counts.lost,
+                      t->counts.lost == 1 ? "" : "s", (unsigned long long)t->counts.joined);
+    if (t->counts.rolled_back)
+        gp_buffer_add(out, "; %llu steps rolled back", (unsigned long long)t->counts.rolled_back);
+    gp_buffer_add(out, "\n");
 }
 
 static advgp_status on_made(void *ctx, const gp_training_made *made, advgp_error *err)
@@ -137,28 +144,29 @@ static advgp_status on_made(void *ctx, const gp_training_made *made, advgp_error
     const view *r = ctx;
     if (gp_options_flag(r->o, "json"))
         return gp_cli_print_json_take(gp_record_result(made->path, made->result, made->peak), err);
-    print_result(made);
-    (void)fflush(stdout); // a launcher may end this process when its workers have ended
-    return ADVGP_OK;
+    gp_buffer text = {0};
+    add_result(made, &text);
+    return gp_cli_print_take(&text, err); // and flushed: a launcher may end this process when its workers have ended
 }
 
-static void print_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
+static void add_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data, gp_buffer *out)
 {
     const gp_schema *s = data->schema;
-    gp_cli_print(
+    gp_buffer_add(
+        out,
         "%zu training rows, %zu held out (half to stop, half to calibrate)\ntarget %s%s: mean %.5g, standard deviation "
         "%.5g\n%zu inputs from %zu columns:\n",
         gp_shards_rows(data->shards, GP_TRAIN),
         gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE), s->target,
         s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
-        gp_cli_print("  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
+        gp_buffer_add(out, "  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
     char m[24], components[24] = "auto";
     snprintf(m, sizeof m, "%zu", t->m);
     if (t->components) snprintf(components, sizeof components, "%zu", t->components);
     const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
     const bool kernel_open = t->kernel_open && method == &gp_method_exact;
-    printf("would train with the method %s", method->name);
+    gp_buffer_add(out, "would train with the method %s", method->name);
     const char *const said[][2] = {{"inducing", m},
                                    {"components", components},
                                    {"kernel", kernel_open ? "by evidence" : t->kernel->name},
@@ -166,16 +174,17 @@ static void print_plan(const gp_options *o, const gp_train_options *t, const gp_
                                    {"trend", gp_trend_name(t->trend)},
                                    {"start", gp_options_text(o, "start")}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        if (gp_method_takes(method, said[i][0])) printf(", %s: %s", said[i][0], said[i][1]);
-    printf("; model to %s\n", gp_options_text(o, "output"));
+        if (gp_method_takes(method, said[i][0])) gp_buffer_add(out, ", %s: %s", said[i][0], said[i][1]);
+    gp_buffer_add(out, "; model to %s\n", gp_options_text(o, "output"));
 }
 
 static advgp_status on_plan(void *ctx, const gp_train_options *options, const gp_loaded *data, advgp_error *err)
 {
     const view *r = ctx;
     if (gp_options_flag(r->o, "json")) return gp_cli_print_json_take(gp_record_plan(r->o, options, data), err);
-    print_plan(r->o, options, data);
-    return ADVGP_OK;
+    gp_buffer text = {0};
+    add_plan(r->o, options, data, &text);
+    return gp_cli_print_take(&text, err);
 }
 
 // ---- the verb -------------------------------------------------------------------------------------------------------

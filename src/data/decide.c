@@ -165,6 +165,8 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
                    column_name(f, c));
 }
 
+static const char many_texts[] = "are left out: too many different texts ({encode} COL=target keeps one)";
+
 static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp_error *err)
 {
     const char *name = column_name(f, c);
@@ -172,11 +174,12 @@ static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp
     advgp_status st = refuse_slips(f, c, err);
     if (st != ADVGP_OK) return st;
     if (c->categories.overflowed)
-        return gp_notes_add(f->notes, err, n, "column '%s' is left out: more than %zu different texts in %zu rows",
-                            name, n, rows_of(f));
-    return gp_notes_add(f->notes, err, n,
-                        "column '%s' is left out: %zu different texts in %zu rows ({encode} %s=target keeps it)", name,
-                        n, rows_of(f), name);
+        return gp_notes_add_column(f->notes, err, n, name, many_texts,
+                                   "column '%s' is left out: more than %zu different texts in %zu rows", name, n,
+                                   rows_of(f));
+    return gp_notes_add_column(f->notes, err, n, name, many_texts,
+                               "column '%s' is left out: %zu different texts in %zu rows ({encode} %s=target keeps it)",
+                               name, n, rows_of(f), name);
 }
 
 // Sets *use to whether the text column becomes an input, and its encoding.
@@ -298,18 +301,22 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
     *use = false;
     const char *name = column_name(f, c);
     if (c->n_missing == rows_of(f))
-        return gp_notes_add(f->notes, err, 1, "column '%s' is left out: all its values are missing", name);
+        return gp_notes_add_column(f->notes, err, 1, name, "are left out: all their values are missing",
+                                   "column '%s' is left out: all its values are missing", name);
     bool text = c->encoding == GP_ENCODING_ONEHOT || c->encoding == GP_ENCODING_TARGET;
     advgp_status st = ADVGP_OK;
     *use = true;
     if (text) st = decide_text(f, c, use, err);
     if (st == ADVGP_OK && *use && is_constant(c)) {
         *use = false;
-        st = gp_notes_add(f->notes, err, 1, "column '%s' is left out: it is the same in all rows", name);
+        st = gp_notes_add_column(f->notes, err, 1, name, "are left out: they are the same in all rows",
+                                 "column '%s' is left out: it is the same in all rows", name);
     }
     if (st == ADVGP_OK && *use && c->n_missing)
-        st = gp_notes_add(f->notes, err, c->n_missing, "column '%s' is missing in %zu rows: replaced by %s, and marked",
-                          name, c->n_missing, text ? "no category" : "its mean");
+        st = gp_notes_add_column(f->notes, err, c->n_missing, name,
+                                 "have missing values, which are replaced and marked",
+                                 "column '%s' is missing in %zu rows: replaced by %s, and marked", name, c->n_missing,
+                                 text ? "no category" : "its mean");
     return st == ADVGP_OK && *use ? clip_outliers(f, c, err) : st;
 }
 

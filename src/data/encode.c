@@ -319,24 +319,30 @@ advgp_status gp_note_outside(const gp_input *input, size_t n, gp_notes *notes, a
 {
     if (n == 0) return ADVGP_OK;
     if (input->encoding == GP_ENCODING_TIME)
-        return gp_notes_add(notes, err, n, "column '%s' is outside the time of training in %zu rows", input->name, n);
-    return gp_notes_add(notes, err, n, "column '%s' is outside the range of training, %.6g to %.6g, in %zu rows",
-                        input->name, input->range.lo, input->range.hi, n);
+        return gp_notes_add_column(notes, err, n, input->name, "are outside the time of training in some rows",
+                                   "column '%s' is outside the time of training in %zu rows", input->name, n);
+    return gp_notes_add_column(notes, err, n, input->name, "are outside the range of training in some rows",
+                               "column '%s' is outside the range of training, %.6g to %.6g, in %zu rows", input->name,
+                               input->range.lo, input->range.hi, n);
 }
+
+static const char have_outliers[] = "have outliers, which are taken as the ends of the column";
 
 advgp_status gp_note_clipped(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err)
 {
     const gp_limits clip = input->clip;
     if (n == 0) return ADVGP_OK;
     if (isinf(clip.lo))
-        return gp_notes_add(notes, err, n, "column '%s' has outliers: %zu values above %.6g are taken as that",
-                            input->name, n, clip.hi);
+        return gp_notes_add_column(notes, err, n, input->name, have_outliers,
+                                   "column '%s' has outliers: %zu values above %.6g are taken as that", input->name, n,
+                                   clip.hi);
     if (isinf(clip.hi))
-        return gp_notes_add(notes, err, n, "column '%s' has outliers: %zu values below %.6g are taken as that",
-                            input->name, n, clip.lo);
-    return gp_notes_add(notes, err, n,
-                        "column '%s' has outliers: %zu values outside %.6g to %.6g are taken as its ends", input->name,
-                        n, clip.lo, clip.hi);
+        return gp_notes_add_column(notes, err, n, input->name, have_outliers,
+                                   "column '%s' has outliers: %zu values below %.6g are taken as that", input->name, n,
+                                   clip.lo);
+    return gp_notes_add_column(notes, err, n, input->name, have_outliers,
+                               "column '%s' has outliers: %zu values outside %.6g to %.6g are taken as its ends",
+                               input->name, n, clip.lo, clip.hi);
 }
 
 advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error *err)
@@ -346,11 +352,12 @@ advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error 
     for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
         const bound_input *b = &e->inputs[i];
         if (b->n_missing)
-            st = gp_notes_add(notes, err, b->n_missing, "column '%s' is missing in %zu rows", b->input->name,
-                              b->n_missing);
+            st = gp_notes_add_column(notes, err, b->n_missing, b->input->name, "have missing values",
+                                     "column '%s' is missing in %zu rows", b->input->name, b->n_missing);
         if (st == ADVGP_OK && b->n_unseen)
-            st = gp_notes_add(notes, err, b->n_unseen, "column '%s' holds categories not seen in training in %zu rows",
-                              b->input->name, b->n_unseen);
+            st = gp_notes_add_column(notes, err, b->n_unseen, b->input->name, "hold categories not seen in training",
+                                     "column '%s' holds categories not seen in training in %zu rows", b->input->name,
+                                     b->n_unseen);
         if (st == ADVGP_OK) st = gp_note_outside(b->input, b->n_outside, notes, err);
         if (st == ADVGP_OK) st = gp_note_clipped(b->input, b->n_clipped, notes, err);
     }

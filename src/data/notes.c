@@ -14,6 +14,18 @@ static bool make_room(gp_notes *notes)
     return gp_grow(&notes->items, &notes->capacity, notes->n, notes->n + 1, sizeof *notes->items);
 }
 
+static advgp_status add(gp_notes *notes, gp_note note, const char *text, const char *column, advgp_error *err)
+{
+    note.text = make_room(notes) ? gp_copy_text(text) : NULL;
+    note.column = note.text && column ? gp_copy_text(column) : NULL;
+    if (!note.text || (column && !note.column)) {
+        gp_free(note.text);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a note");
+    }
+    notes->items[notes->n++] = note;
+    return ADVGP_OK;
+}
+
 advgp_status gp_notes_add(gp_notes *notes, advgp_error *err, size_t count, const char *format, ...)
 {
     if (!notes) return ADVGP_OK;
@@ -22,15 +34,71 @@ advgp_status gp_notes_add(gp_notes *notes, advgp_error *err, size_t count, const
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    char *copy = make_room(notes) ? gp_copy_text(text) : NULL;
-    if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for a note");
-    notes->items[notes->n++] = (gp_note){.text = copy, .count = count};
-    return ADVGP_OK;
+    return add(notes, (gp_note){.count = count}, text, NULL, err);
+}
+
+advgp_status gp_notes_add_column(gp_notes *notes, advgp_error *err, size_t count, const char *column, const char *many,
+                                 const char *format, ...)
+{
+    if (!notes) return ADVGP_OK;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return add(notes, (gp_note){.count = count, .many = many}, text, column, err);
+}
+
+// ---- telling --------------------------------------------------------------------------------------------------------
+
+static bool is_alike(const gp_note *a, const gp_note *b)
+{
+    return a->many && b->many && strcmp(a->many, b->many) == 0;
+}
+
+static bool was_told(const gp_notes *notes, size_t i, bool grouped)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(notes->items[k].text, notes->items[i].text) == 0 ||
+            (grouped && is_alike(&notes->items[k], &notes->items[i])))
+            return true;
+    return false;
+}
+
+static size_t n_alike(const gp_notes *notes, size_t i)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < notes->n; k++) n += is_alike(&notes->items[k], &notes->items[i]);
+    return n;
+}
+
+// "54 columns have missing values (a, b, c, ...)"
+static void tell_group(const gp_notes *notes, size_t i, size_t n, void (*tell)(void *ctx, const char *text), void *ctx)
+{
+    char text[512];
+    size_t at = (size_t)snprintf(text, sizeof text, "%zu columns %s (", n, notes->items[i].many), named = 0;
+    for (size_t k = i; k < notes->n && named < GP_NOTES_ALIKE; k++)
+        if (is_alike(&notes->items[k], &notes->items[i]))
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%.60s", named++ ? ", " : "", notes->items[k].column);
+    snprintf(text + at, sizeof text - at, ", ...)");
+    tell(ctx, text);
+}
+
+void gp_notes_tell(const gp_notes *notes, void (*tell)(void *ctx, const char *text), void *ctx)
+{
+    for (size_t i = 0; i < notes->n; i++) {
+        const size_t n = n_alike(notes, i);
+        if (was_told(notes, i, n > GP_NOTES_ALIKE)) continue;
+        if (n > GP_NOTES_ALIKE)
+            tell_group(notes, i, n, tell, ctx);
+        else
+            tell(ctx, notes->items[i].text);
+    }
 }
 
 void gp_notes_fini(gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_free(notes->items[i].text);
+    for (size_t i = 0; i < notes->n; i++) gp_free(notes->items[i].text), gp_free(notes->items[i].column);
     gp_free(notes->items);
     *notes = (gp_notes){0};
 }

@@ -163,7 +163,8 @@ static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool 
 {
     const char *name = f->source->columns[r->column].name;
     if (!gp_writing_is_date(as))
-        return gp_notes_add(f->notes, err, 1, "column '%s' is read as numbers, as in '%s'", name, r->example);
+        return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as numbers",
+                                   "column '%s' is read as numbers, as in '%s'", name, r->example);
     const char *order = as == GP_WRITING_DMY ? ", day first" : as == GP_WRITING_MDY ? ", month first" : "";
     if (unsure)
         return gp_notes_add(
@@ -171,7 +172,8 @@ static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool 
             "column '%s' is read as dates%s, as in '%s', but could be the other way round: {date-format} "
             "'%s=%s' or '%s=%s' decides",
             name, order, r->example, name, "%d/%m/%Y", name, "%m/%d/%Y");
-    return gp_notes_add(f->notes, err, 1, "column '%s' is read as dates%s, as in '%s'", name, order, r->example);
+    return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as dates",
+                               "column '%s' is read as dates%s, as in '%s'", name, order, r->example);
 }
 
 static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)

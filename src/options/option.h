@@ -155,5 +155,6 @@ bool gp_options_given(const gp_options *options, const char *key);              
 
 // ---- help -----------------------------------------------------------------------------------------------------------
 
-void gp_help_program(gp_buffer *out);                   // advgp --help
-void gp_help_verb(const gp_verb *verb, gp_buffer *out); // advgp VERB --help
+// advgp --help and advgp VERB --help, for a terminal of so many columns; 0: 80.
+void gp_help_program(size_t columns, gp_buffer *out);
+void gp_help_verb(const gp_verb *verb, size_t columns, gp_buffer *out);

@@ -95,6 +95,11 @@ static void fetch(void *ctx, const gp_work *work)
     c->ahead_ring = id, c->ahead_first = s.first;
 }
 
+static void count(const gp_row_computer *c, size_t rows)
+{
+    if (c->o.rows_passed) atomic_fetch_add_explicit(c->o.rows_passed, rows, memory_order_relaxed);
+}
+
 static advgp_status add_rows(gp_row_computer *c, stretch s, advgp_error *err)
 {
     size_t done = 0;
@@ -102,6 +107,7 @@ static advgp_status add_rows(gp_row_computer *c, stretch s, advgp_error *err)
         done = c->ahead.X.rows;
         const advgp_status st = gp_pass_add(c->pass, c->ahead, err);
         if (st != ADVGP_OK) return st;
+        count(c, done);
     }
     c->has_ahead = false; // the buffer is needed
     while (done < s.n) {
@@ -110,6 +116,7 @@ static advgp_status add_rows(gp_row_computer *c, stretch s, advgp_error *err)
         if (st == ADVGP_OK) st = gp_pass_add(c->pass, rows, err);
         if (st != ADVGP_OK) return st;
         done += rows.X.rows;
+        count(c, rows.X.rows);
     }
     return ADVGP_OK;
 }

@@ -5,6 +5,8 @@
 #include "ps/rule.h"
 #include "ps/worker.h"
 
+#include <stdatomic.h>
+
 typedef struct gp_row_computer gp_row_computer;
 
 typedef struct gp_row_computer_options {
@@ -12,7 +14,8 @@ typedef struct gp_row_computer_options {
     const gp_feature_spec *spec;
     const gp_rule_ops *rule;
     gp_range range;
-    size_t batch; // rows of a push
+    size_t batch;               // rows of a push
+    atomic_size_t *rows_passed; // raised by the rows that are summed; may be NULL
 } gp_row_computer_options;
 
 advgp_status gp_row_computer_new(const gp_row_computer_options *options, gp_row_computer **out, advgp_error *err);

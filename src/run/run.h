@@ -6,6 +6,8 @@
 #include "run/computer.h"
 #include "transport/transport.h"
 
+#include <stdatomic.h>
+
 typedef struct gp_run_options {
     const gp_feature_spec *spec; // borrowed for the run's life
     const double *theta;         // where to start: of the range
@@ -30,6 +32,7 @@ typedef struct gp_run_options {
     uint64_t id[2];             // of the run; {0, 0}: of the seed
     uint64_t fingerprint;       // of data and model, where workers bring their own
     double lost_after;          // seconds without a word after which a worker is lost; 0: never
+    atomic_size_t *rows_passed; // that threads of this process have summed, for people; may be NULL
     void (*event)(void *ctx, const gp_ps_event *event); // may be NULL
     void *event_ctx;
 } gp_run_options;

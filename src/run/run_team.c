@@ -164,6 +164,7 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
 {
     const gp_run *run = &t->base;
     const gp_row_computer_options o = {.shards = run->o.shards,
+                                       .rows_passed = run->o.rows_passed,
                                        .spec = run->o.spec,
                                        .rule = run->o.rule,
                                        .range = gp_range_all(run->layout),

@@ -58,7 +58,7 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
         err);
     if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes()) {
         snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
-        gp_training_phase(t, said);
+        if (t->events->phase) t->events->phase(t->events->ctx, said);
     }
     return st;
 }

@@ -51,7 +51,12 @@ advgp_status gp_training_finish(gp_training *t, size_t *rows, advgp_error *err)
     advgp_status st = t->conductor->to_collections(t, err);
     if (st == ADVGP_OK && !t->conductor->at_checkpoint(t) && is_polished(t)) st = polish(t, err);
     if (st != ADVGP_OK || t->conductor->at_checkpoint(t)) return st;
-    gp_training_phase(t, "finish: exact posterior over the training rows");
+    const size_t passed = atomic_load(t->rows_passed);
+    const bool here = !t->options->cluster && !t->options->replay; // other processes do not tell what they have done
+    gp_training_phase(
+        t, "finish: exact posterior over the training rows",
+        (gp_act){
+            .count = here ? t->rows_passed : NULL, .first = passed, .last = passed + t->n_train, .counts_rows = true});
     st = t->conductor->finish(t, rows, err);
     t->result->finish_seconds = gp_clock_wall() - start;
     t->result->counts = gp_server_count(t->run->server);
@@ -69,7 +74,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     const double start = gp_clock_wall();
     gp_learner_copy(t->learner, model);
     model->cells = t->cells, t->cells = NULL;
-    if (t->options->noise != GP_NOISE_CONSTANT) gp_training_phase(t, "noise of each row, calibration");
+    if (t->options->noise != GP_NOISE_CONSTANT) gp_training_phase(t, "noise of each row, calibration", (gp_act){0});
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
                                         t->result, t->notes, err);
     if (st != ADVGP_OK) return st;

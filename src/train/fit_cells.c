@@ -275,6 +275,7 @@ static advgp_status fit_cell(void *ctx, size_t c, advgp_error *err)
         if (st == ADVGP_OK) st = gp_local_fit(f->cells, c, rows, ITERATIONS, err);
     }
     gp_free(X);
+    atomic_fetch_add(f->t->cells_done, 1);
     return gp_interrupt_status(st, "the fit of a cell", err);
 }
 
@@ -367,7 +368,10 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     advgp_status st = place_cells(f, n, err);
     if (st == ADVGP_OK) {
         snprintf(said, sizeof said, "cells: %zu local processes", f->cells->shape.n);
-        gp_training_phase(f->t, said);
+        const size_t before = atomic_load(f->t->cells_done), waves = has_few_rows(f, f->cells->shape.n) ? 2 : 1;
+        gp_training_phase(
+            f->t, said,
+            (gp_act){.count = f->t->cells_done, .first = before, .last = before + waves * f->cells->shape.n});
         st = fit_cells(f, err);
     }
     c->cells = f->cells, f->cells = NULL;

@@ -9,6 +9,7 @@
 #include "score/left_out.h"
 #include "store/form.h"
 #include "store/runlog.h"
+#include "train/reweigh.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@
 // Small beside the model of the mean: a scale needs less detail. Rows are a random sample of the training rows, bounded
 // so that they fit beside the model.
 enum { INDUCING = 50, ROWS_EACH = 10, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
+enum { BATCH_MIN = 512, BATCH_NUMBERS = 1 << 18 }; // of wide tables a batch has fewer rows: its time goes with both
 enum { ROWS_MAX = 100000, NUMBERS_MAX = 1 << 23, ROWS_MIN = 100 };
 enum { HELD_OUT_MIN = 100, JUDGED_ROWS = 20000 }; // of each half: fewer cannot tell
 enum { LEFT_OUT_MIN = 200 };                      // where none are held out: of 100 rows intervals came out too narrow
@@ -31,6 +33,7 @@ typedef struct sample {
     double *X;               // [n x d]
     gp_scored_rows rows;     // mean, sd and score without the row itself
     double *u, *z, *w;       // |score|; its logarithm, standardised; weight
+    bool weighed;            // w is known: the rows come once more, with the weights of the mean
     double *ln_g, *sorted;   // as it is known by now, 0 at first; scratch
     gp_predictor *predictor; // while rows are added
     double centre, scale;    // of z
@@ -45,7 +48,18 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     gp_scale_inputs(s->predictor, x, mean, var_f, s->X + s->n * s->d);
     gp_scored_rows_add(&s->rows, y, mean, sqrt(var_y));
     s->u[s->n] = fabs(s->rows.score[s->n]);
-    s->w[s->n++] = w;
+    if (!s->weighed) s->w[s->n] = w;
+    s->n++;
+}
+
+// As many as there is room for, without the model's scale.
+static advgp_status ask_rows(sample *s, const gp_model *model, gp_reader *reader, advgp_error *err)
+{
+    s->n = s->rows.n = 0;
+    advgp_status st = model->form->predictor(model, &s->predictor, err);
+    if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, s->rows.capacity, add_row, s, err);
+    gp_predictor_free(s->predictor);
+    return st;
 }
 
 static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *reader, advgp_error *err)
@@ -57,11 +71,8 @@ static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *rea
     *s = (sample){.d = d, .X = gp_alloc(n, (d + 5) * sizeof *s->X)};
     if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the residuals of %zu rows", n);
     s->u = s->X + n * d, s->z = s->u + n, s->w = s->z + n, s->ln_g = s->w + n, s->sorted = s->ln_g + n;
-    advgp_status st = gp_scored_rows_init(&s->rows, n, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &s->predictor, err);
-    if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, n, add_row, s, err);
-    gp_predictor_free(s->predictor);
-    return st;
+    const advgp_status st = gp_scored_rows_init(&s->rows, n, err);
+    return st == ADVGP_OK ? ask_rows(s, model, reader, err) : st;
 }
 
 static void sample_fini(sample *s)
@@ -117,13 +128,15 @@ static advgp_status train_scale(const gp_model *model, const gp_shards *shards, 
                                 size_t workers, gp_model **out, advgp_error *err)
 {
     const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH; // parameters that so many rows can tell
+    const size_t wide = BATCH_NUMBERS / shards->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
+    const size_t batch = fits < BATCH ? fits : BATCH;
     const gp_train_options o = {.m = few < INDUCING ? few : INDUCING,
                                 .components = 1,
                                 .kernel = options->kernel,
                                 .map = &gp_map_cholesky,
                                 .trend = model->spec.d + GP_SCALE_INPUTS <= few ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
                                 .steps = STEPS,
-                                .batch = BATCH,
+                                .batch = batch,
                                 .seed = options->seed,
                                 .workers = workers < 1             ? 1
                                            : workers < WORKERS_MAX ? workers
@@ -262,9 +275,8 @@ static void judge_row(void *ctx, double w, const double *x, double y, double mea
     j->n += w;
 }
 
-// Calibrated on one half of the held-out rows and judged on the other; where those are few, both on training rows, each
-// left out in turn.
-static advgp_status new_rows_crps(gp_model *model, gp_reader *reader, bool held_out, double *crps, advgp_error *err)
+// Calibrated on one half of the held-out rows and judged on the other.
+static advgp_status held_out_crps(gp_model *model, gp_reader *reader, double *crps, advgp_error *err)
 {
     gp_scores scores;
     gp_predictor *predictor = NULL;
@@ -272,12 +284,56 @@ static advgp_status new_rows_crps(gp_model *model, gp_reader *reader, bool held_
     advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     gp_scores_init(&scores, model);
-    if (st == ADVGP_OK)
-        st = held_out ? gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err)
-                      : gp_left_out_rows(predictor, reader, JUDGED_ROWS, judge_row, &j, err);
+    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err);
     gp_predictor_free(predictor);
     *crps = j.crps / j.n;
     return st;
+}
+
+typedef struct left_out {
+    gp_scored_rows rows;
+    double *w, *scores; // [capacity] each
+} left_out;
+
+static void note_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
+{
+    (void)x;
+    left_out *l = ctx;
+    l->w[l->rows.n] = w;
+    gp_scored_rows_add(&l->rows, y, mean, sqrt(var_y));
+}
+
+// Where held-out rows are few: calibrated and judged on training rows, each left out in turn, once for both: an exact
+// process takes its time to leave out rows.
+static advgp_status left_out_crps(gp_model *model, gp_reader *reader, double *crps, advgp_error *err)
+{
+    const size_t all = gp_shards_rows(reader->shards, GP_TRAIN), n = all < JUDGED_ROWS ? all : JUDGED_ROWS;
+    left_out l = {.w = gp_alloc(2 * n, sizeof(double))};
+    gp_scores scores;
+    gp_predictor *predictor = NULL;
+    judging j = {.scores = &scores, .schema = model->schema};
+    l.scores = l.w + n;
+    advgp_status st = l.w ? gp_scored_rows_init(&l.rows, n, err)
+                          : gp_fail(err, ADVGP_ENOMEM, "no memory to leave out rows");
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_left_out_rows(predictor, reader, n, note_row, &l, err);
+    for (size_t i = 0; i < l.rows.n; i++) l.scores[i] = l.rows.score[i];
+    if (st == ADVGP_OK) st = gp_model_calibrate(model, l.scores, l.rows.n, err);
+    gp_scores_init(&scores, model);
+    for (size_t i = 0; st == ADVGP_OK && i < l.rows.n; i++) {
+        const double mean = l.rows.mean[i], sd = l.rows.sd[i];
+        judge_row(&j, l.w[i], NULL, mean + sd * l.rows.score[i], mean, sd * sd);
+    }
+    gp_predictor_free(predictor);
+    gp_scored_rows_fini(&l.rows);
+    gp_free(l.w);
+    *crps = j.crps / j.n;
+    return st;
+}
+
+static advgp_status new_rows_crps(gp_model *model, gp_reader *reader, bool held_out, double *crps, advgp_error *err)
+{
+    return held_out ? held_out_crps(model, reader, crps, err) : left_out_crps(model, reader, crps, err);
 }
 
 static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, advgp_error *err)
@@ -293,6 +349,28 @@ static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, ad
         gp_model_free(noise);
     json_object_set_new(model->record, "crps_constant_noise", gp_json_real(constant));
     json_object_set_new(model->record, "crps_varying_noise", gp_json_real(varying));
+    return st;
+}
+
+// The mean weighted by what the scale says, if held-out rows agree (reweigh.h); then its errors are others, and the
+// scale is solved for them anew, hyper-parameters as they were found.
+static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t workers, sample *s, advgp_error *err)
+{
+    gp_reweighed weighed;
+    gp_reader rows = {0};
+    const bool all = s->n == gp_shards_rows(reader->shards, GP_TRAIN);
+    advgp_status st = gp_reweigh(model, reader, workers ? workers : 1, all ? s->ln_g : NULL, &weighed, err);
+    if (st == ADVGP_OK && weighed.shards) {
+        s->weighed = true;
+        st = gp_reader_new(weighed.shards, reader->capacity, &rows, err);
+        if (st == ADVGP_OK) st = ask_rows(s, model, &rows, err);
+        if (st == ADVGP_OK) st = sharpen(model, s, err);
+        if (st == ADVGP_OK) st = set_shift(model, reader, true, s, err);
+    }
+    json_object_set_new(model->record, "weighted_mean_gain", gp_json_real(weighed.gain));
+    json_object_set_new(model->record, "weighted_mean", json_boolean(weighed.shards != NULL));
+    gp_reader_fini(&rows);
+    gp_shards_free(weighed.shards);
     return st;
 }
 
@@ -342,6 +420,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
         st = choose(model, reader, held_out, &why);
     }
+    if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->workers, &s, &why);
     if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {

@@ -108,6 +108,57 @@ static void auto_takes_what_is_better_and_the_same_bits(void **state)
     for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
 }
 
+// Rows with weights beside a text column of one category, which says nothing: every second row is five times as loud
+// and weighs nothing, the others weigh 1 or 2.
+static void encode_weighted(size_t n)
+{
+    double *w = doubles(n);
+    const char **text = malloc(n * sizeof *text);
+    assert_non_null(text);
+    gp_rng rng = gp_rng_seeded(9, 0);
+    for (size_t i = 0; i < n; i++) {
+        w[i] = i % 2 ? 0 : (double)(1 + i / 2 % 2), text[i] = "same";
+        if (i % 2) t.y[i] += 5 * true_scale(t.x + i * D) * gp_rng_normal(&rng);
+    }
+    const gp_array arrays[] = {
+        {.name = "a", .number = t.x, .stride = D},     {.name = "b", .number = t.x + 1, .stride = D},
+        {.name = "c", .number = t.x + 2, .stride = D}, {.name = "kind", .text = text},
+        {.name = "w", .number = w, .stride = 1},       {.name = "y", .number = t.y, .stride = 1}};
+    advgp_error err;
+    gp_source *source;
+    gp_split split;
+    gp_encoder *encoder;
+    gp_memory_builder *builder;
+    const gp_schema_options options = {.target = "y", .weights = "w"};
+    must(gp_source_memory_open(arrays, 6, n, 0, &source, &err), &err);
+    must(gp_split_parse("0.2", 1, &split, &err), &err);
+    must(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &t.schema, &err), &err);
+    assert_int_equal(t.schema->d, D);
+    must(gp_encoder_new(t.schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);
+    must(gp_memory_builder_new(D, gp_shards_suggest(n), true, true, 1, &builder, &err), &err);
+    must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
+    t.shards = gp_memory_shards_take(builder);
+    gp_encoder_free(encoder);
+    gp_source_free(source);
+    free(w);
+    free(text);
+}
+
+static void weights_and_one_category_are_heeded(void **state)
+{
+    (void)state;
+    make_rows(20000, true, false, "0.2");
+    gp_shards_free(t.shards);
+    gp_schema_free(t.schema);
+    encode_weighted(20000);
+    gp_model *model = train(GP_NOISE_VARYING, NULL);
+    assert_non_null(model->noise);
+    const double error = scale_error(model);
+    CHECK(error < 0.1, "weights", "s is off by %g", error);
+    gp_model_free(model);
+    free_table();
+}
+
 // A target that is cut at 0 for half of the rows.
 static void make_cut_rows(size_t n)
 {
@@ -276,6 +327,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_training_fits_no_noise),
         cmocka_unit_test(a_known_scale_is_found),
         cmocka_unit_test(auto_takes_what_is_better_and_the_same_bits),
+        cmocka_unit_test(weights_and_one_category_are_heeded),
         cmocka_unit_test(errors_of_two_shapes_are_taken_by_groups),
         cmocka_unit_test(auto_takes_it_without_held_out_rows),
         cmocka_unit_test(logarithms_of_scores_keep_their_laws),

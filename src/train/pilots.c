@@ -14,7 +14,7 @@ static const double pilot_handicap = 1.01;
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
 // are synchronous and by the natural rule: they are to rank shapes, quickly.
-static advgp_status pilot(gp_training *t, size_t components, double *score, advgp_error *err)
+static advgp_status pilot(gp_training *t, const char *what, size_t components, double *score, advgp_error *err)
 {
     gp_learner *l = NULL;
     gp_run *run = NULL;
@@ -29,6 +29,11 @@ static advgp_status pilot(gp_training *t, size_t components, double *score, advg
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
+    if (st == ADVGP_OK)
+        gp_training_phase(t, what,
+                          (gp_act){.server = run->server,
+                                   .last = o.steps,
+                                   .rows_a_version = fmin((double)(o.batch * o.workers), (double)t->n_train)});
     if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
     while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !gp_training_stop_asked(t))
@@ -42,6 +47,7 @@ static advgp_status pilot(gp_training *t, size_t components, double *score, advg
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
+    t->act = (gp_act){0};
     gp_run_free(run);
     gp_learner_free(l);
     return st;
@@ -53,11 +59,9 @@ advgp_status gp_training_choose_components(gp_training *t, size_t *components, a
     if (t->m < PILOT_M_MIN || gp_map_choice_check(gp_training_map(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
         return ADVGP_OK;
     double one, sum;
-    gp_training_phase(t, "pilot: one component");
-    advgp_status st = pilot(t, 1, &one, err);
+    advgp_status st = pilot(t, "pilot: one component", 1, &one, err);
     if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
-        gp_training_phase(t, "pilot: a sum of four components");
-        st = pilot(t, PILOT_SUM, &sum, err);
+        st = pilot(t, "pilot: a sum of four components", PILOT_SUM, &sum, err);
         if (st == ADVGP_OK && sum < (gp_training_held_out_decides(t) ? pilot_handicap * one : one))
             *components = PILOT_SUM;
     }

@@ -37,6 +37,8 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
     t->run_start = t->last_save = gp_clock_wall();
     const double cpu = gp_clock_cpu();
     t->first_step = (size_t)gp_server_version(server);
+    t->act = (gp_act){
+        .server = server, .first = t->first_step, .last = t->steps, .rows_a_version = gp_training_rows_a_version(t)};
     // After the one that was evaluated last, not after the version: a checkpoint may be of an evaluation version that
     // still waits for the score of the one before.
     t->next_eval = gp_run_next_eval(&t->state, t->state.evaluated_version);

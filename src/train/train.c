@@ -50,6 +50,9 @@ advgp_status gp_training_fit(gp_training *t, const gp_train_request *request, gp
                        .wall_start = gp_clock_wall(),
                        .cpu_start = gp_clock_cpu()};
     *result = (gp_train_result){0};
+    t->rows_passed = gp_alloc(2, sizeof *t->rows_passed); // zeroed
+    if (!t->rows_passed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a training");
+    t->cells_done = t->rows_passed + 1;
     st = gp_training_resolve_defaults(t, err);
     if (st == ADVGP_OK) st = gp_training_begin(t, err);
     while (st == ADVGP_OK) { // once, but for the replay of a run that was resumed
@@ -67,6 +70,7 @@ void gp_training_fini(gp_training *t)
     gp_cells_free(t->cells);
     gp_learner_free(t->learner);
     gp_free(t->views);
+    gp_free(t->rows_passed);
     gp_reader_fini(&t->reader);
     gp_free(t->inducing);
 }

@@ -85,6 +85,12 @@ typedef struct gp_train_eval {
     size_t n_workers;
 } gp_train_eval;
 
+// How far the act that `phase` named last has come.
+typedef struct gp_train_progress {
+    double share; // of it; NaN: nobody knows
+    double rows;  // that it has seen so far, with repetition; 0: it does not count them
+} gp_train_progress;
+
 // What is decided before the first step.
 typedef struct gp_train_plan {
     size_t m, components, workers, workers_max, batch, steps, eval_every;
@@ -99,10 +105,11 @@ typedef struct gp_train_plan {
 
 typedef struct gp_train_events {
     void *ctx;
-    void (*eval)(void *ctx, const gp_train_eval *eval); // may be NULL
-    void (*phase)(void *ctx, const char *what);         // may be NULL: "pilot: 4 components", "finish pass"
-    int (*stop)(void *ctx);                             // may be NULL; non-zero ends the run after this step
-    void (*ps)(void *ctx, const gp_ps_event *event);    // may be NULL: what the server saw and did, for the log
+    void (*eval)(void *ctx, const gp_train_eval *eval);        // may be NULL
+    void (*phase)(void *ctx, const char *what);                // may be NULL: "pilot: 4 components", "finish pass"
+    void (*progress)(void *ctx, const gp_train_progress *now); // may be NULL; often, from the thread that trains
+    int (*stop)(void *ctx);                                    // may be NULL; non-zero ends the run after this step
+    void (*ps)(void *ctx, const gp_ps_event *event);           // may be NULL: what the server saw and did, for the log
     // May be NULL: the state was written to path at that version, and its id; or could not be, and why.
     void (*checkpoint)(void *ctx, const char *path, size_t version, uint64_t id, const char *failed);
     void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin

@@ -29,13 +29,30 @@ bool gp_training_wants_cells(const gp_training *t)
     return t->n_train >= CELLS_ROWS_MIN && gp_training_held_out_decides(t);
 }
 
-void gp_training_phase(const gp_training *t, const char *what)
+void gp_training_phase(gp_training *t, const char *what, gp_act act)
 {
+    t->act = act;
     if (t->events->phase) t->events->phase(t->events->ctx, what);
 }
 
+static void tell_progress(const gp_training *t)
+{
+    const gp_act *a = &t->act;
+    if (!t->events->progress) return;
+    gp_train_progress now = {.share = NAN};
+    if (a->server || a->count) {
+        const double at = (double)(a->server ? (size_t)gp_server_version(a->server) : atomic_load(a->count));
+        const double done = at - (double)a->first, all = (double)a->last - (double)a->first;
+        now.share = all > 0 ? fmin(fmax(done / all, 0), 1) : NAN;
+        now.rows = a->counts_rows ? done : done * a->rows_a_version;
+    }
+    t->events->progress(t->events->ctx, &now);
+}
+
+// Whoever may be asked to stop is told how far it has come: in every act somebody asks a few times a second.
 bool gp_training_stop_asked(const gp_training *t)
 {
+    tell_progress(t);
     return t->events->stop && t->events->stop(t->events->ctx);
 }
 
@@ -113,7 +130,8 @@ gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l
                             .filter = o->filter,
                             .on_loss = o->on_loss,
                             .steps = t->steps,
-                            .seed = o->seed};
+                            .seed = o->seed,
+                            .rows_passed = t->rows_passed};
 }
 
 advgp_status gp_training_posterior(gp_training *t, gp_run *run, gp_learner *l, size_t max_rows,

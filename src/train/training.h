@@ -9,7 +9,18 @@
 #include "train/map_choice.h"
 #include "train/train.h"
 
+#include <stdatomic.h>
+
 enum { GP_BATCH_WHOLE = 1024 }; // a table of so few rows is seen whole by every step
+
+// What the act under way is measured by: versions of a server, or a count that threads raise.
+typedef struct gp_act {
+    const gp_server *server; // NULL: the count
+    size_t first, last;      // version, or count, at its beginning and end
+    atomic_size_t *count;    // NULL, too: nobody knows
+    double rows_a_version;
+    bool counts_rows;
+} gp_act;
 
 typedef struct gp_training {
     const gp_shards *shards;
@@ -43,6 +54,9 @@ typedef struct gp_training {
     gp_cells *cells;   // NULL: none
     double last_words; // until when an interrupted run waits for what workers of other processes sum for its finish
     bool undecided;    // someone asked to stop while pilots ran
+    gp_act act;
+    atomic_size_t *rows_passed; // by threads of this process, in all runs
+    atomic_size_t *cells_done;
 } gp_training;
 
 // Moves learner->theta from its start to the end of the steps, and says in the result why they ended, how many versions
@@ -60,7 +74,8 @@ advgp_status gp_training_run(const gp_train_request *request, gp_training_steps 
 
 // ---- training.c: what the acts share --------------------------------------------------------------------------------
 
-void gp_training_phase(const gp_training *training, const char *what); // tells the events
+// Tells the events what begins, and by what it is measured.
+void gp_training_phase(gp_training *training, const char *what, gp_act act);
 bool gp_training_stop_asked(const gp_training *training);
 int gp_training_stop(void *training); // the same as a hook of a collection
 gp_map_choice gp_training_map(const gp_train_options *options);

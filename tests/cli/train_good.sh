@@ -111,7 +111,7 @@ good 'quoted newlines' -- train in/newline.csv "${quick[@]}"
 [[ $(number rows) == 300* ]] || tell "quoted newlines: $(number rows) rows"
 good 'kinds of columns' "'name' is left out" "'same' is left out: it is the same" "'none' is left out: all its values are missing" -- \
   train in/kinds.csv "${quick[@]}"
-good 'inspect the kinds' -- inspect out/m.safetensors
+good 'inspect the kinds' -- inspect out/m.safetensors --all
 for name in flag colour=red 'day (weekday)' 'when (minute' shop; do
   grep -qF -- "$name" said.out || tell "the model has no input $name: $(head -c 1500 said.out)"
 done

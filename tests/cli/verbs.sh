@@ -204,6 +204,6 @@ check "info" "$(quietly info --json | field version)" "$(quietly --version | sed
 for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc zmq mpi; do
   seen=$((seen + 1)); quietly info | grep -q "$piece" || miss "info does not say '$piece'"
 done
-check "help" "$(quietly evaluate --help | head -1)" "advgp evaluate: error, likelihood and coverage of a model on a table with known targets"
+check "help" "$(quietly evaluate --help | head -2 | tr -s '\n ' ' ')" "advgp evaluate: error, likelihood and coverage of a model on a table with known targets "
 (( bad == 0 )) && echo "$seen promises kept"
 exit $bad
