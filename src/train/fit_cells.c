@@ -30,6 +30,8 @@ enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_R
 enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 8 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
+// |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
+static const double farthest_start = 12;
 enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };
 static const double sample_surplus = 1.3;    // cells differ in size
 static const double auto_memory_share = 0.1; // that rows of cells take of all the memory where nobody asked for them
@@ -233,8 +235,10 @@ static void start_cell(const fitting *f, size_t c)
     const double spread = ln_spread(f, c);
     for (size_t b = 0; b < l->f->n_components; b++) amplitude += exp(2 * l->theta[l->f->components[b].param]);
     for (size_t i = 0; i < 2; i++) theta[i] = spread + (f->start ? f->start[i] : 0.5 * log(0.5));
-    for (size_t k = 0; k < l->spec.d; k++)
-        theta[2 + k] = f->start ? f->start[2 + k] : 2 * log(f->scale[k]) - log(amplitude);
+    for (size_t k = 0; k < l->spec.d; k++) {
+        const double ln_eta = f->start ? f->start[2 + k] : 2 * log(f->scale[k]) - log(amplitude);
+        theta[2 + k] = fmin(fmax(ln_eta, -farthest_start), farthest_start);
+    }
 }
 
 static bool is_teacher(const fitting *f, size_t c)

@@ -78,7 +78,7 @@ advgp_status gp_local_fit(gp_cells *cells, size_t cell, gp_batch rows, size_t it
 // ---- by the evidence ------------------------------------------------------------------------------------------------
 
 // Parameters beyond are as good as infinite, and noise below this share of the amplitude is none: rounding would rule.
-static const double farthest = 20, least_noise = 1e-4;
+static const double farthest = 25, least_noise = 1e-4;
 
 typedef struct evidence_fit {
     gp_exact *exact;
