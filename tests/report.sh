@@ -37,12 +37,14 @@ quiet=(-q --force)
   -o hostile.safetensors --log hostile.jsonl --report trained.html "${quiet[@]}" >/dev/null
 "$advgp" report hostile.safetensors hostile.jsonl --data later.csv -o hostile.html "${quiet[@]}" >/dev/null
 "$advgp" report hostile.safetensors -o model.html "${quiet[@]}" >/dev/null
-"$advgp" train one.csv --target y -o one.safetensors --report one.html "${quiet[@]}" >/dev/null
-"$advgp" train words.csv --target y --log-target --method exact -o words.safetensors --report words.html "${quiet[@]}" >/dev/null
-"$advgp" train wide.csv --target y --method linear -o wide.safetensors --report wide.html "${quiet[@]}" >/dev/null
-"$advgp" train hostile.csv --target '<i>y</i>' --method mean -o mean.safetensors --report mean.html "${quiet[@]}" >/dev/null
-"$advgp" compare hostile.csv --target '<i>y</i>' --methods svigp,distgp-gd,linear --inducing 10 --time 1 --log compared.jsonl "${quiet[@]}" >/dev/null
-"$advgp" report hostile.safetensors hostile.jsonl compared.jsonl -o runs.html "${quiet[@]}" >/dev/null
+if [[ $pictures != unseen ]]; then # a sanitizer has seen all of these functions by now
+  "$advgp" train one.csv --target y -o one.safetensors --report one.html "${quiet[@]}" >/dev/null
+  "$advgp" train words.csv --target y --log-target --method exact -o words.safetensors --report words.html "${quiet[@]}" >/dev/null
+  "$advgp" train wide.csv --target y --method linear -o wide.safetensors --report wide.html "${quiet[@]}" >/dev/null
+  "$advgp" train hostile.csv --target '<i>y</i>' --method mean -o mean.safetensors --report mean.html "${quiet[@]}" >/dev/null
+  "$advgp" compare hostile.csv --target '<i>y</i>' --methods svigp,distgp-gd,linear --inducing 10 --time 1 --log compared.jsonl "${quiet[@]}" >/dev/null
+  "$advgp" report hostile.safetensors hostile.jsonl compared.jsonl -o runs.html "${quiet[@]}" >/dev/null
+fi
 
 # The same rows give the same figures as evaluate, and the same bytes twice.
 "$advgp" report hostile.safetensors hostile.jsonl --data later.csv -o again.html "${quiet[@]}" >/dev/null
