@@ -56,8 +56,8 @@ interrupt() { # SIGNAL EXIT: at a random moment of the run
     return
   fi
   [[ $code == "$2" ]] || tell "$name: exit $code, expected $2: $(cat said.err)"
-  if [[ ! -e out/m ]]; then # before the first step there is nothing to keep
-    grep -q 'while reading' said.err || tell "$name: no model: $(cat said.err)"
+  if [[ ! -e out/m ]]; then # before the first step there is nothing to keep, and before its first words nothing to say
+    [[ ! -s said.err ]] || grep -q 'while reading' said.err || tell "$name: no model: $(cat said.err)"
     [[ ! -e out/m.checkpoint ]] || tell "$name: a checkpoint without a model"
     return
   fi
