@@ -13,8 +13,8 @@
 enum { CHUNK = 256 };
 // Eigenvalues below this share of the largest say nothing: rounding of sums over many rows, or of float32 shards.
 static const double undetermined = 1e-12;
-// Of the mean eigenvalue, where the rows determine as many directions as there are rows: just enough that rounding stays
-// small beside what it leaves of each row.
+// Of the mean eigenvalue, where the rows determine as many directions as there are rows: just enough that rounding
+// stays small beside what it leaves of each row.
 static const double saturated_ridge = 1e-5;
 
 static const char what_is_done[] = "linear regression";
@@ -68,7 +68,7 @@ static bool solve(gp_linear *fit, size_t rows, const double *b, gp_mat Q, double
     if (!gp_all_finite(p, b) || !isfinite(fit->yy)) return false;
     if (!gp_eigen(Q, lambda, work)) return false;
     const double least = undetermined * lambda[p - 1];
-    gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t); // rows of Q are eigenvectors
+    gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t);                       // rows of Q are eigenvectors
     for (size_t k = 0; k < p; k++) fit->rank += lambda[k] > least; // the last ones: eigenvalues ascend
     const double ridge = ridge_of(fit, rows, lambda);
     for (size_t k = 0; k < p; k++) {

@@ -125,4 +125,4 @@ timeout -s INT 0.2 "$advgp" pack in/long.csv --target y -q -o out/packed >said.o
 code=$?
 [[ -z $(ls -A out | grep packed) || -f out/packed/manifest.json ]] || tell "pack, interrupted (exit $code): left $(ls -A out)"
 [[ -z $(ls -A out | grep tmp) ]] || tell "pack, interrupted: left $(ls -A out)"
-end_report 8
+end_report 6 # one round, under a sanitizer
