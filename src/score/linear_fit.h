@@ -6,7 +6,8 @@
 
 // y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
 // the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm. Where the
-// rows are no more than the directions, a ridge far below what a prediction shows tells how far the line can be trusted.
+// rows are no more than the directions, a ridge far below what a prediction shows tells how far the line can be
+// trusted.
 typedef struct gp_linear {
     size_t p;         // coefficients: 1 + d, or 1
     gp_mat A;         // p x p: [1 x]^T W [1 x]
