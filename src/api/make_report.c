@@ -277,6 +277,13 @@ static void add_notes(json_t *list, const gp_notes *notes)
     for (size_t i = 0; notes && i < notes->n; i++) json_array_append_new(list, gp_record_text(notes->items[i].text));
 }
 
+// A run that was interrupted and went on gives the model of one that was not, to the bit.
+static void forget_the_run(json_t *given)
+{
+    for (size_t i = json_array_size(given); i-- > 0;)
+        if (!gp_report_repeats(json_string_value(json_array_get(given, i)))) json_array_remove(given, i);
+}
+
 advgp_status gp_keep_origin(gp_model *model, const gp_options *train, const gp_notes *of_data,
                             const gp_notes *of_training, advgp_error *err)
 {
@@ -284,6 +291,7 @@ advgp_status gp_keep_origin(gp_model *model, const gp_options *train, const gp_n
     add_notes(notes, of_data);
     add_notes(notes, of_training);
     json_object_del(origin, "options"); // the model has them
+    forget_the_run(json_object_get(origin, "given"));
     if (origin && json_object_set_new(origin, "notes", notes) == 0 &&
         json_object_set_new(model->record, "origin", origin) == 0)
         return ADVGP_OK;

@@ -7,6 +7,7 @@
 #include "train/train.h"
 
 #include <jansson.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WORKERS = 4, BATCH = 40 };
@@ -297,7 +298,11 @@ typedef struct diary {
 static void on_ps(void *ctx, const gp_ps_event *e)
 {
     diary *d = ctx;
-    if (e->kind == GP_EVENT_ADVANCE) d->version = e->version;
+    if (e->kind == GP_EVENT_ADVANCE) {
+        const struct timespec nap = {.tv_nsec = 20 * 1000 * 1000}; // a stop is asked for now and then: it shall be seen
+        d->version = e->version;
+        if (d->version >= d->stop) nanosleep(&nap, NULL);
+    }
     json_t *line = gp_pslog_fields(e);
     json_object_set_new(line, "event", json_string(gp_pslog_name(e->kind)));
     json_array_append_new(d->log, line);

@@ -146,8 +146,9 @@ advgp_status gp_left_out_rows(const gp_predictor *predictor, gp_reader *reader, 
                               void *ctx, advgp_error *err)
 {
     leaving l = {.predictor = predictor, .each = each, .ctx = ctx};
-    size_t all = 0;
-    advgp_status st = gp_reader_visit(reader, GP_TRAIN, 0, count_rows, &all, err);
+    size_t all = 0; // of the rows asked for; a predictor that knows its own leaves out every one of them
+    const size_t most = predictor->ops->left_out ? 0 : max_rows;
+    advgp_status st = gp_reader_visit(reader, GP_TRAIN, most, count_rows, &all, err);
     if (st == ADVGP_OK) st = make_room(&l, all, reader->capacity, err);
     if (st == ADVGP_OK && predictor->ops->left_out)
         st = predictor->ops->left_out(predictor, all, l.deviation, l.variance, err);

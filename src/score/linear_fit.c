@@ -13,6 +13,9 @@
 enum { CHUNK = 256 };
 // Eigenvalues below this share of the largest say nothing: rounding of sums over many rows, or of float32 shards.
 static const double undetermined = 1e-12;
+// Of the mean eigenvalue, where the rows determine as many directions as there are rows: just enough that rounding
+// stays small beside what it leaves of each row.
+static const double saturated_ridge = 1e-5;
 
 static const char what_is_done[] = "linear regression";
 
@@ -40,28 +43,42 @@ static advgp_status add_rows(void *ctx, gp_batch rows, advgp_error *err)
 }
 
 // From the sum of squares that is left after the fit, but for rounding of the sums it is taken from.
-static void set_variance(gp_linear *fit, double left)
+static void set_variance(gp_linear *fit, double left, double freedom)
 {
-    fit->variance = fmax(fmax(left, DBL_EPSILON * fit->yy) / fmax(fit->n - (double)fit->rank, 1), DBL_MIN);
+    fit->variance = fmax(fmax(left, DBL_EPSILON * fit->yy) / fmax(freedom, 1), DBL_MIN);
 }
 
-// coef = A^+ b by A = Q diag(lambda) Q^T, and the variance of what is left. Q (p x p, A on entry), lambda (p), t (p)
-// and work are scratch; rows of Q and lambda^-1/2 (0 where nothing is known) stay in them.
-static bool solve(gp_linear *fit, const double *b, gp_mat Q, double *lambda, double *t, double *work)
+// A line through every row leaves nothing to judge it by: leverages are 1 and residuals 0. A ridge r, as a prior of
+// variance/r for every direction, changes the line by a hundred-thousandth and gives both back: a row that is left out
+// misses by the residual over 1 - h, the variance is that of the most likely prior, and in directions that no row
+// determines the line is as uncertain as in the others.
+static double ridge_of(const gp_linear *fit, size_t rows, const double *lambda)
+{
+    double sum = 0;
+    if (fit->rank < rows) return 0;
+    for (size_t k = fit->p - fit->rank; k < fit->p; k++) sum += lambda[k];
+    return saturated_ridge * sum / (double)fit->rank;
+}
+
+// coef = A^+ b by A = Q diag(lambda) Q^T of so many rows, and the variance of what is left. Q (p x p, A on entry),
+// lambda (p), t (p) and work are scratch; rows of Q and lambda^-1/2 (0 where nothing is known) stay in them.
+static bool solve(gp_linear *fit, size_t rows, const double *b, gp_mat Q, double *lambda, double *t, double *work)
 {
     const size_t p = fit->p;
     if (!gp_all_finite(p, b) || !isfinite(fit->yy)) return false;
     if (!gp_eigen(Q, lambda, work)) return false;
     const double least = undetermined * lambda[p - 1];
-    gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t); // rows of Q are eigenvectors
+    gp_gemv(GP_AS_IS, 1, gp_ro(Q), b, 0, t);                       // rows of Q are eigenvectors
+    for (size_t k = 0; k < p; k++) fit->rank += lambda[k] > least; // the last ones: eigenvalues ascend
+    const double ridge = ridge_of(fit, rows, lambda);
     for (size_t k = 0; k < p; k++) {
         const bool known = lambda[k] > least;
-        fit->rank += known;
-        t[k] = known ? t[k] / lambda[k] : 0;
-        lambda[k] = known ? 1 / sqrt(lambda[k]) : 0;
+        const double curvature = (known ? lambda[k] : 0) + ridge;
+        t[k] = known ? t[k] / curvature : 0;
+        lambda[k] = curvature > 0 ? 1 / sqrt(curvature) : 0;
     }
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(Q), t, 0, fit->coef);
-    set_variance(fit, fit->yy - gp_dot(p, b, fit->coef));
+    set_variance(fit, fit->yy - gp_dot(p, b, fit->coef), ridge > 0 ? fit->n : fit->n - (double)fit->rank);
     return true;
 }
 
@@ -114,7 +131,7 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     double *rest = s.C.p + (p + 1) * (p + 1), *lambda = rest + 2 * p * p, *work = lambda + 2 * p;
     const gp_mat Q = gp_mat_of(rest, p, p);
     gp_mat_copy(gp_ro(out->A), Q);
-    if (!solve(out, out->b, Q, lambda, lambda + p, work) ||
+    if (!solve(out, gp_shards_rows(reader->shards, GP_TRAIN), out->b, Q, lambda, lambda + p, work) ||
         !covariance(out, Q, lambda, gp_mat_of(rest + p * p, p, p), work))
         st = not_finite(err);
     st = gp_interrupt_status(st, what_is_done, err);
@@ -192,7 +209,7 @@ static advgp_status line_by_rows(gp_reader *reader, gp_linear *fit, advgp_error 
     gp_gemv(GP_TRANSPOSED, 1, gp_ro(B), lambda, 0, fit->coef);
     if (fit->left_out) leave_out_few(fit, &f, gp_ro(Q), scale, lambda);
     gp_gemv(GP_AS_IS, -1, gp_ro(B), fit->coef, 1, y);
-    set_variance(fit, gp_dot(n, y, y));
+    set_variance(fit, gp_dot(n, y, y), fit->n - (double)fit->rank);
 done:
     gp_free(scratch);
     return st;
@@ -241,7 +258,7 @@ static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_err
         gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), Q);
         for (size_t i = 0; i < p; i++) b[i] = s.C.p[i * s.C.ld + p];
         fit->yy = s.C.p[p * s.C.ld + p], fit->n = s.C.p[0];
-        if (!solve(fit, b, Q, lambda, t, t + p)) st = not_finite(err);
+        if (!solve(fit, gp_shards_rows(reader->shards, GP_TRAIN), b, Q, lambda, t, t + p)) st = not_finite(err);
         leaving l = {.fit = fit, .Q = gp_ro(Q), .root = lambda, .x = b, .t = t};
         if (st == ADVGP_OK && fit->left_out) st = gp_reader_visit(reader, GP_TRAIN, 0, leave_out_rows, &l, err);
     }

@@ -5,7 +5,9 @@
 #include "store/modelfile.h"
 
 // y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
-// the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm.
+// the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm. Where the
+// rows are no more than the directions, a ridge far below what a prediction shows tells how far the line can be
+// trusted.
 typedef struct gp_linear {
     size_t p;         // coefficients: 1 + d, or 1
     gp_mat A;         // p x p: [1 x]^T W [1 x]
@@ -14,7 +16,7 @@ typedef struct gp_linear {
     size_t rank;      // directions that the rows determine, of p
     double *coef;     // [p]
     gp_mat U;         // p x p, upper triangular: U^T U is the covariance of coef
-    double variance;  // of the noise, squared residuals by n - rank
+    double variance;  // of the noise, squared residuals by n - rank; with a ridge, by its evidence
     double *left_out; // [rows]: of every training row of positive weight, what the line of the others says; or NULL
     double *block;    // owns all of it
 } gp_linear;

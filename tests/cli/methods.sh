@@ -134,6 +134,13 @@ b 'groups above m'         2 '--groups 30' '20 inducing inputs' '--inducing' -- 
 b 'groups times components' 2 '--groups 6' '4 components' '20' -- "${train[@]}" --map ensemble --groups 6 -m 20 --components 4
 cmp -s out/kept.safetensors in/last-week || tell 'the model of last week was touched'
 
+# ---- a line through every row -------------------------------------------------------------------------------------------
+# 12 rows and 19 columns: nothing is left of any row, and each is left out in earnest all the same.
+awk 'BEGIN { srand(3); for (k = 1; k < 20; k++) printf "x%d,", k; print "y"
+             for (i = 0; i < 12; i++) { for (k = 1; k < 20; k++) { x = rand() * 2 - 1; if (k == 1) y = x; printf "%.6f,", x } printf "%.6f\n", y + rand() } }' >in/wide.csv
+good 'a line through every row' -- train in/wide.csv "${y[@]}" --method linear -o out/w.safetensors --json
+close_to 'a line through every row' "$(number rmse)" "$(number baseline/linear)" 0.001
+
 # ---- Snelson's rows -----------------------------------------------------------------------------------------------------
 if [[ -e ${2-} ]]; then
   law=(--target y --trend none --validation 0 -q)
