@@ -1,6 +1,7 @@
 // explain_text.c: the object of an explained prediction as a page.
 #include "api/explain.h"
 #include "base/width.h"
+#include "store/runlog.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,18 +9,6 @@
 #include <string.h>
 
 enum { VALUE = 12, LINE_COLUMNS = 3, NAME_LEAST = 12, NAME_MOST = 28, CELL = 12 };
-
-static double real_of(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
 
 static json_int_t integer_of(const json_t *o, const char *key)
 {
@@ -45,13 +34,13 @@ __attribute__((format(printf, 4, 5))) static void add_words(gp_buffer *out, size
 static void add_head(const json_t *row, size_t columns, gp_buffer *out)
 {
     const json_t *ends = json_object_get(row, "interval_90");
-    const double mean = real_of(row, "mean"), observed = real_of(row, "observed");
+    const double mean = gp_json_real_of(row, "mean"), observed = gp_json_real_of(row, "observed");
     char known[96] = "";
     if (isfinite(observed))
         snprintf(known, sizeof known, "; observed %.6g, %.4g %s", observed, fabs(observed - mean),
                  observed < mean ? "below" : "above");
     add_words(out, 2, columns, "row %lld: mean %.6g, sd %.4g, of that the function's %.4g; 90 %% from %.6g to %.6g%s",
-              (long long)integer_of(row, "row"), mean, real_of(row, "sd_y"), real_of(row, "sd_f"),
+              (long long)integer_of(row, "row"), mean, gp_json_real_of(row, "sd_y"), gp_json_real_of(row, "sd_f"),
               json_number_value(json_array_get(ends, 0)), json_number_value(json_array_get(ends, 1)), known);
 }
 
@@ -62,7 +51,7 @@ static void describe_line(const json_t *part, char *text, size_t n)
 {
     json_t *all = json_object_get(part, "columns"), *value;
     const char *key, *named[LINE_COLUMNS] = {0};
-    double largest[LINE_COLUMNS] = {0}, rest = real_of(part, "value");
+    double largest[LINE_COLUMNS] = {0}, rest = gp_json_real_of(part, "value");
     size_t shown = 0, at;
     json_object_foreach(all, key, value)
     {
@@ -83,7 +72,7 @@ static void describe_line(const json_t *part, char *text, size_t n)
 
 static void describe_part(const json_t *part, bool logarithm, char *text, size_t n)
 {
-    const char *kind = text_of(part, "kind");
+    const char *kind = gp_json_text_of(part, "kind");
     const long long number = integer_of(part, "number"), inducing = integer_of(part, "inducing");
     if (strcmp(kind, "target_mean") == 0)
         snprintf(text, n, "mean of the target%s in training", logarithm ? "'s logarithm" : "");
@@ -94,44 +83,44 @@ static void describe_part(const json_t *part, bool logarithm, char *text, size_t
     else if (strcmp(kind, "cell_trend") == 0)
         snprintf(text, n, "trend of cell %lld", number);
     else
-        snprintf(text, n, "%s %lld: %s, %lld inducing inputs", kind, number, text_of(part, "kernel"), inducing);
+        snprintf(text, n, "%s %lld: %s, %lld inducing inputs", kind, number, gp_json_text_of(part, "kernel"), inducing);
 }
 
 static void add_parts(const json_t *row, size_t columns, gp_buffer *out)
 {
-    const bool logarithm = strcmp(text_of(row, "parts_are_of"), "logarithm") == 0;
+    const bool logarithm = strcmp(gp_json_text_of(row, "parts_are_of"), "logarithm") == 0;
     const json_t *part;
     gp_buffer_add(out, "\n  what adds up to the %s\n", logarithm ? "logarithm of the target" : "mean");
     for (size_t i = 0; (part = json_array_get(json_object_get(row, "parts"), i)); i++) {
         char text[512];
         describe_part(part, logarithm, text, sizeof text);
-        gp_buffer_add(out, i ? "  %+*.6g  " : "  %*.6g  ", VALUE, real_of(part, "value"));
+        gp_buffer_add(out, i ? "  %+*.6g  " : "  %*.6g  ", VALUE, gp_json_real_of(part, "value"));
         add_words(out, VALUE + 4, columns, "%s", text);
     }
-    gp_buffer_add(out, "  %*.6g  together\n", VALUE, real_of(row, "sum"));
+    gp_buffer_add(out, "  %*.6g  together\n", VALUE, gp_json_real_of(row, "sum"));
     if (logarithm) {
-        gp_buffer_add(out, "  %*.6g  ", VALUE, real_of(row, "median"));
+        gp_buffer_add(out, "  %*.6g  ", VALUE, gp_json_real_of(row, "median"));
         add_words(out, VALUE + 4, columns, "the target then, as often above as below; its mean is %.6g",
-                  real_of(row, "mean"));
+                  gp_json_real_of(row, "mean"));
     }
     if (json_is_true(json_object_get(row, "cut")) && !logarithm)
-        gp_buffer_add(out, "  %*.6g  cut at the bound of the target\n", VALUE, real_of(row, "mean"));
+        gp_buffer_add(out, "  %*.6g  cut at the bound of the target\n", VALUE, gp_json_real_of(row, "mean"));
 }
 
 // ---- how far --------------------------------------------------------------------------------------------------------
 
 static void add_remark(const json_t *remark, size_t columns, gp_buffer *out)
 {
-    const char *what = text_of(remark, "what"), *name = text_of(remark, "column");
+    const char *what = gp_json_text_of(remark, "what"), *name = gp_json_text_of(remark, "column");
     const json_t *range = json_object_get(remark, "range");
     gp_buffer_add(out, "    ");
     if (strcmp(what, "outside") == 0)
         add_words(out, 6, columns, "column '%.60s' is %.6g, outside of %.6g to %.6g in training", name,
-                  real_of(remark, "value"), json_number_value(json_array_get(range, 0)),
+                  gp_json_real_of(remark, "value"), json_number_value(json_array_get(range, 0)),
                   json_number_value(json_array_get(range, 1)));
     else if (strcmp(what, "cut") == 0)
         add_words(out, 6, columns, "column '%.60s' is taken as %.6g, an end beyond which are outliers", name,
-                  real_of(remark, "value"));
+                  gp_json_real_of(remark, "value"));
     else if (strcmp(what, "missing") == 0)
         add_words(out, 6, columns, "column '%.60s' is missing", name);
     else
@@ -141,7 +130,7 @@ static void add_remark(const json_t *remark, size_t columns, gp_buffer *out)
 static void add_distance(const json_t *row, size_t columns, gp_buffer *out)
 {
     const json_t *nearest = json_array_get(json_object_get(row, "near"), 0), *remark;
-    const double left = real_of(row, "prior_left"), factor = real_of(row, "sd_factor");
+    const double left = gp_json_real_of(row, "prior_left"), factor = gp_json_real_of(row, "sd_factor");
     gp_buffer_add(out, "\n  how far it is from the training data\n");
     if (isfinite(left)) {
         gp_buffer_add(out, "    ");
@@ -151,8 +140,8 @@ static void add_distance(const json_t *row, size_t columns, gp_buffer *out)
     if (nearest) {
         gp_buffer_add(out, "    ");
         add_words(out, 6, columns, "the nearest %s is %.3g length-scales away, correlation %.3g",
-                  strcmp(text_of(nearest, "kind"), "training_row") == 0 ? "training row" : "inducing input",
-                  real_of(nearest, "distance"), real_of(nearest, "correlation"));
+                  strcmp(gp_json_text_of(nearest, "kind"), "training_row") == 0 ? "training row" : "inducing input",
+                  gp_json_real_of(nearest, "distance"), gp_json_real_of(nearest, "correlation"));
     }
     if (isfinite(factor)) {
         gp_buffer_add(out, "    ");
@@ -176,7 +165,7 @@ static void add_cells(gp_buffer *out, const char *name, size_t width, double of_
     for (size_t i = 0; i < n; i++) {
         const json_t *neighbour = json_array_get(near, i);
         const json_t *from = input ? json_object_get(neighbour, key) : neighbour;
-        snprintf(text, sizeof text, "%.5g", real_of(from, input ? input : key));
+        snprintf(text, sizeof text, "%.5g", gp_json_real_of(from, input ? input : key));
         gp_buffer_cell(out, text, CELL, GP_RIGHT);
     }
     gp_buffer_add(out, "\n");
@@ -199,10 +188,11 @@ static void add_near(const json_t *row, size_t inputs, size_t columns, gp_buffer
     for (size_t k = 0; k < n; k++) {
         const json_t *neighbour = json_array_get(near, k);
         char head[48];
-        if (strcmp(text_of(neighbour, "kind"), "training_row") == 0)
+        if (strcmp(gp_json_text_of(neighbour, "kind"), "training_row") == 0)
             snprintf(head, sizeof head, "trained");
         else
-            snprintf(head, sizeof head, "%s %lld", strcmp(text_of(neighbour, "kind"), "cell") ? "comp." : "cell",
+            snprintf(head, sizeof head, "%s %lld",
+                     strcmp(gp_json_text_of(neighbour, "kind"), "cell") ? "comp." : "cell",
                      (long long)integer_of(neighbour, "of"));
         gp_buffer_cell(out, head, CELL, GP_RIGHT);
     }

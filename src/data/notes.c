@@ -14,8 +14,12 @@ static bool make_room(gp_notes *notes)
     return gp_grow(&notes->items, &notes->capacity, notes->n, notes->n + 1, sizeof *notes->items);
 }
 
-static advgp_status add(gp_notes *notes, gp_note note, const char *text, const char *column, advgp_error *err)
+static advgp_status add(gp_notes *notes, gp_note note, const char *column, const char *format, va_list args,
+                        advgp_error *err)
 {
+    if (!notes) return ADVGP_OK;
+    char text[512];
+    vsnprintf(text, sizeof text, format, args);
     note.text = make_room(notes) ? gp_copy_text(text) : NULL;
     note.column = note.text && column ? gp_copy_text(column) : NULL;
     if (!note.text || (column && !note.column)) {
@@ -28,25 +32,21 @@ static advgp_status add(gp_notes *notes, gp_note note, const char *text, const c
 
 advgp_status gp_notes_add(gp_notes *notes, advgp_error *err, size_t count, const char *format, ...)
 {
-    if (!notes) return ADVGP_OK;
-    char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const advgp_status st = add(notes, (gp_note){.count = count}, NULL, format, args, err);
     va_end(args);
-    return add(notes, (gp_note){.count = count}, text, NULL, err);
+    return st;
 }
 
 advgp_status gp_notes_add_column(gp_notes *notes, advgp_error *err, size_t count, const char *column, const char *many,
                                  const char *format, ...)
 {
-    if (!notes) return ADVGP_OK;
-    char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const advgp_status st = add(notes, (gp_note){.count = count, .many = many}, column, format, args, err);
     va_end(args);
-    return add(notes, (gp_note){.count = count, .many = many}, text, column, err);
+    return st;
 }
 
 // ---- telling --------------------------------------------------------------------------------------------------------

@@ -37,28 +37,23 @@ static advgp_status course_named(gp_courses *all, size_t from, const char *name,
     return course.name && course.points ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the course of a run");
 }
 
-static double real(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static gp_course_point point_of(const json_t *event)
 {
-    gp_course_point p = {.seconds = real(event, "time"),
-                         .cpu = real(event, "cpu"),
-                         .rows = real(event, "rows"),
-                         .bound = real(event, "neg_elbo_per_row"),
-                         .rmse = real(event, "rmse"),
-                         .mnlp = real(event, "mnlp")};
+    gp_course_point p = {.seconds = gp_json_real_of(event, "time"),
+                         .cpu = gp_json_real_of(event, "cpu"),
+                         .rows = gp_json_real_of(event, "rows"),
+                         .bound = gp_json_real_of(event, "neg_elbo_per_row"),
+                         .rmse = gp_json_real_of(event, "rmse"),
+                         .mnlp = gp_json_real_of(event, "mnlp")};
     const json_t *workers = json_object_get(event, "workers");
     const size_t n = json_array_size(workers);
     p.n_workers = n < GP_COURSE_WORKERS ? n : GP_COURSE_WORKERS;
     for (size_t k = 0; k < p.n_workers; k++) {
         const json_t *w = json_array_get(workers, k);
-        p.workers[k] = (gp_course_worker){.age = real(w, "age"),
-                                          .waited = real(w, "waited") / fmax(real(event, "step_seconds"), 1e-9),
-                                          .rows_per_second = real(w, "rows_per_second")};
+        p.workers[k] = (gp_course_worker){.age = gp_json_real_of(w, "age"),
+                                          .waited = gp_json_real_of(w, "waited") /
+                                                    fmax(gp_json_real_of(event, "step_seconds"), 1e-9),
+                                          .rows_per_second = gp_json_real_of(w, "rows_per_second")};
     }
     return p;
 }

@@ -180,17 +180,11 @@ static void write_workers(const gp_courses *courses, gp_buffer *out)
 
 // ---- results --------------------------------------------------------------------------------------------------------
 
-static double real(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static void write_record(const gp_report *r, gp_buffer *out)
 {
     const json_t *record = r->model->record;
     const char *stopped = json_string_value(json_object_get(record, "stopped"));
-    const double versions = real(record, "versions"), wall = real(record, "wall_seconds");
+    const double versions = gp_json_real_of(record, "versions"), wall = gp_json_real_of(record, "wall_seconds");
     gp_buffer_add(out, "<p>");
     if (isfinite(versions) && versions > 0)
         gp_buffer_add(out, "In %s step%s%s%s s", gp_number_of(versions).p, versions == 1 ? "" : "s",
@@ -203,9 +197,9 @@ static void write_record(const gp_report *r, gp_buffer *out)
         gp_html_text(out, stopped);
     }
     gp_buffer_add(out, ".");
-    if (isfinite(real(record, "neg_elbo")))
+    if (isfinite(gp_json_real_of(record, "neg_elbo")))
         gp_buffer_add(out, " The negative evidence lower bound is %s in the end, of the standardised target.",
-                      gp_number_of(real(record, "neg_elbo")).p);
+                      gp_number_of(gp_json_real_of(record, "neg_elbo")).p);
     gp_buffer_add(out, "</p>\n");
 }
 
@@ -217,7 +211,8 @@ static void write_runs(const gp_courses *courses, gp_buffer *out)
         static const char *const keys[] = {"wall_seconds", "cpu_seconds", "neg_elbo", "rmse", "mnlp", "crps"};
         gp_html_row(out, NULL);
         gp_html_head(out, courses->list[i].name);
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) gp_html_cell_number(out, real(done, keys[k]));
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            gp_html_cell_number(out, gp_json_real_of(done, keys[k]));
         gp_html_row_end(out);
     }
     gp_html_table_end(out);

@@ -2,24 +2,13 @@
 #include "report/decode.h"
 #include "report/html.h"
 #include "report/report.h"
+#include "store/runlog.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { COLUMNS_OF_WORST = 6 };
-
-static double real(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
 
 // ---- why ------------------------------------------------------------------------------------------------------------
 
@@ -32,14 +21,15 @@ static void name_part(const json_t *part, gp_buffer *out)
                                            {"component", "component"},
                                            {"cell", "cell"},
                                            {"cell_trend", "trend of cell"}};
-    const char *kind = text_of(part, "kind");
+    const char *kind = gp_json_text_of(part, "kind");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(kind, names[i][0])) kind = names[i][1];
     gp_buffer_add(out, "%s", kind);
-    const double number = real(part, "number");
+    const double number = gp_json_real_of(part, "number");
     if (isfinite(number)) gp_buffer_add(out, " %.0f", number);
     if (json_object_get(part, "kernel"))
-        gp_buffer_add(out, ", %s, %.0f inducing inputs", text_of(part, "kernel"), real(part, "inducing"));
+        gp_buffer_add(out, ", %s, %.0f inducing inputs", gp_json_text_of(part, "kernel"),
+                      gp_json_real_of(part, "inducing"));
 }
 
 static void write_parts(const json_t *why, const char *caption, gp_buffer *out)
@@ -51,13 +41,14 @@ static void write_parts(const json_t *why, const char *caption, gp_buffer *out)
         name_part(json_array_get(parts, i), &name);
         gp_html_row(out, NULL);
         gp_html_head(out, name.p);
-        gp_html_cell_number(out, real(json_array_get(parts, i), "value"));
+        gp_html_cell_number(out, gp_json_real_of(json_array_get(parts, i), "value"));
         gp_html_row_end(out);
         gp_buffer_fini(&name);
     }
     gp_html_row(out, "ours");
-    gp_html_head(out, strcmp(text_of(why, "parts_are_of"), "logarithm") == 0 ? "together: the logarithm" : "together");
-    gp_html_cell_number(out, real(why, "sum"));
+    gp_html_head(out, strcmp(gp_json_text_of(why, "parts_are_of"), "logarithm") == 0 ? "together: the logarithm"
+                                                                                     : "together");
+    gp_html_cell_number(out, gp_json_real_of(why, "sum"));
     gp_html_row_end(out);
     gp_html_table_end(out);
 }
@@ -72,9 +63,9 @@ static void write_remarks(const json_t *why, gp_buffer *out)
     for (size_t i = 0; i < json_array_size(remarks); i++) {
         const json_t *remark = json_array_get(remarks, i);
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-            if (strcmp(text_of(remark, "what"), words[k][0]) != 0) continue;
+            if (strcmp(gp_json_text_of(remark, "what"), words[k][0]) != 0) continue;
             gp_buffer_add(out, " ");
-            gp_html_text(out, text_of(remark, "column"));
+            gp_html_text(out, gp_json_text_of(remark, "column"));
             gp_buffer_add(out, " %s.", words[k][1]);
         }
     }
@@ -82,7 +73,7 @@ static void write_remarks(const json_t *why, gp_buffer *out)
 
 static void write_distance(const json_t *why, gp_buffer *out)
 {
-    const double left = real(why, "prior_left"), factor = real(why, "sd_factor");
+    const double left = gp_json_real_of(why, "prior_left"), factor = gp_json_real_of(why, "sd_factor");
     const json_t *nearest = json_array_get(json_object_get(why, "near"), 0);
     gp_buffer_add(out, "<p class=\"note\">");
     if (isfinite(left))
@@ -93,8 +84,9 @@ static void write_distance(const json_t *why, gp_buffer *out)
                       gp_percent_of(left).p);
     if (nearest)
         gp_buffer_add(out, " The nearest %s is %s length-scales away, with a prior correlation of %s.",
-                      strcmp(text_of(nearest, "kind"), "training_row") == 0 ? "training row" : "inducing input",
-                      gp_number_of(real(nearest, "distance")).p, gp_number_of(real(nearest, "correlation")).p);
+                      strcmp(gp_json_text_of(nearest, "kind"), "training_row") == 0 ? "training row" : "inducing input",
+                      gp_number_of(gp_json_real_of(nearest, "distance")).p,
+                      gp_number_of(gp_json_real_of(nearest, "correlation")).p);
     if (isfinite(factor))
         gp_buffer_add(out, " Its standard deviation is %s times what it would be if all rows were equally noisy.",
                       gp_number_of(factor).p);

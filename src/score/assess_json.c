@@ -62,18 +62,12 @@ json_t *gp_assessment_whole_json(const gp_assessment *a)
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-static double real(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static void read_levels(const json_t *o, double *out)
 {
     for (size_t l = 0; l < GP_LEVELS; l++) {
         char level[16];
         snprintf(level, sizeof level, "%g", gp_levels[l]);
-        out[l] = real(o, level);
+        out[l] = gp_json_real_of(o, level);
     }
 }
 
@@ -82,30 +76,30 @@ static size_t read_tenths(const json_t *list, gp_tenth *out)
     if (json_array_size(list) != GP_TENTHS) return 0;
     for (size_t k = 0; k < GP_TENTHS; k++) {
         const json_t *t = json_array_get(list, k);
-        const double rows = real(t, "rows");
-        out[k] = (gp_tenth){.from = real(t, "from"),
-                            .to = real(t, "to"),
+        const double rows = gp_json_real_of(t, "rows");
+        out[k] = (gp_tenth){.from = gp_json_real_of(t, "from"),
+                            .to = gp_json_real_of(t, "to"),
                             .rows = rows > 0 && rows < 1e15 ? (size_t)rows : 0,
-                            .coverage = real(t, "coverage"),
-                            .width = real(t, "width")};
+                            .coverage = gp_json_real_of(t, "coverage"),
+                            .width = gp_json_real_of(t, "width")};
     }
     return GP_TENTHS;
 }
 
 bool gp_assessment_read(const json_t *o, gp_assessment *out)
 {
-    const double rows = real(o, "scored_rows");
+    const double rows = gp_json_real_of(o, "scored_rows");
     const json_t *baseline = json_object_get(o, "baseline");
     const char *scored = json_string_value(json_object_get(o, "scored_on"));
-    *out = (gp_assessment){.rmse = real(o, "rmse"),
-                           .mae = real(o, "mae"),
-                           .mnlp = real(o, "mnlp"),
-                           .r2 = real(o, "r2"),
-                           .baseline_mean = real(baseline, "mean"),
-                           .baseline_linear = real(baseline, "linear"),
-                           .crps = real(o, "crps"),
-                           .winkler = real(o, "winkler"),
-                           .mnlp_calibrated = real(o, "mnlp_calibrated")};
+    *out = (gp_assessment){.rmse = gp_json_real_of(o, "rmse"),
+                           .mae = gp_json_real_of(o, "mae"),
+                           .mnlp = gp_json_real_of(o, "mnlp"),
+                           .r2 = gp_json_real_of(o, "r2"),
+                           .baseline_mean = gp_json_real_of(baseline, "mean"),
+                           .baseline_linear = gp_json_real_of(baseline, "linear"),
+                           .crps = gp_json_real_of(o, "crps"),
+                           .winkler = gp_json_real_of(o, "winkler"),
+                           .mnlp_calibrated = gp_json_real_of(o, "mnlp_calibrated")};
     for (size_t i = 0; scored && i < SCORED_NAMES; i++)
         if (!strcmp(scored, scored_names[i])) out->scored = (gp_scored)i;
     read_levels(json_object_get(o, "coverage"), out->coverage);

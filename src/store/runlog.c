@@ -274,6 +274,18 @@ json_t *gp_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+double gp_json_real_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const char *gp_json_text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 // A file name may be no UTF-8, and JSON cannot hold it: its strange bytes become question marks, rather than losing the
 // record.
 json_t *gp_json_text(const char *text)

@@ -34,7 +34,9 @@ void gp_runlog_reader_close(gp_runlog_reader *reader);  // NULL is fine
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-json_t *gp_json_real(double value);     // null where JSON has no number: NaN and infinities
-json_t *gp_json_text(const char *text); // with question marks for what is no UTF-8
+json_t *gp_json_real(double value);                                 // null where JSON has no number: NaN and infinities
+json_t *gp_json_text(const char *text);                             // with question marks for what is no UTF-8
+double gp_json_real_of(const json_t *object, const char *key);      // NaN where there is no number
+const char *gp_json_text_of(const json_t *object, const char *key); // "" where there is no text
 // An input as a manifest has it: name, and for a file its size and a hash of its first and last 16 MB.
 json_t *gp_json_file(const char *path);
