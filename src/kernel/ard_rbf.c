@@ -20,6 +20,8 @@ GP_VARIANTS(ard_rbf_rows, (gp_mat K, double a0sq), (K, a0sq))
         size_t j = 0;
         for (; j + GP_LANES <= K.cols; j += GP_LANES)
             for (size_t l = 0; l < GP_LANES; l++) k[j + l] = value(k[j + l], a0sq);
+        for (; j + GP_LANES / 2 <= K.cols; j += GP_LANES / 2)
+            for (size_t l = 0; l < GP_LANES / 2; l++) k[j + l] = value(k[j + l], a0sq);
         if (j == K.cols) continue;
         memcpy(last, k + j, (K.cols - j) * sizeof *k);
         for (size_t l = 0; l < GP_LANES; l++) last[l] = value(last[l], a0sq);

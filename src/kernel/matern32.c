@@ -31,6 +31,7 @@ GP_VARIANTS(matern32_row, (size_t n, double a0sq, double *restrict k, double *re
 {
     size_t j = 0;
     for (; j + GP_LANES <= n; j += GP_LANES) values(GP_LANES, a0sq, k + j, slope + j);
+    for (; j + GP_LANES / 2 <= n; j += GP_LANES / 2) values(GP_LANES / 2, a0sq, k + j, slope + j);
     if (j == n) return;
     double last[GP_LANES] = {0}, last_slope[GP_LANES];
     memcpy(last, k + j, (n - j) * sizeof *k);
@@ -43,6 +44,7 @@ GP_VARIANTS(matern32_row_value, (size_t n, double a0sq, double *k), (n, a0sq, k)
 {
     size_t j = 0;
     for (; j + GP_LANES <= n; j += GP_LANES) values(GP_LANES, a0sq, k + j, NULL);
+    for (; j + GP_LANES / 2 <= n; j += GP_LANES / 2) values(GP_LANES / 2, a0sq, k + j, NULL);
     if (j == n) return;
     double last[GP_LANES] = {0};
     memcpy(last, k + j, (n - j) * sizeof *k);

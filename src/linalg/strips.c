@@ -36,12 +36,14 @@ void gp_strip_pack(size_t lanes, gp_cmat A, double *packed)
         const size_t width = all - j < full ? all - j : full, here = A.cols - j < width ? A.cols - j : width;
         for (size_t i = 0; i < A.rows; i++, packed += width) {
             const double *a = A.p + i * A.ld + j;
-            if (width == FOURS && here == width) { // a copy of a known size
+            if (width == FOURS && here == width) { // copies of a known size
                 memcpy(packed, a, FOURS * sizeof *a);
-                continue;
+            } else if (width == 4 && here == width) {
+                memcpy(packed, a, 4 * sizeof *a);
+            } else {
+                for (size_t l = 0; l < here; l++) packed[l] = a[l];
+                for (size_t l = here; l < width; l++) packed[l] = 0;
             }
-            for (size_t l = 0; l < here; l++) packed[l] = a[l];
-            for (size_t l = here; l < width; l++) packed[l] = 0;
         }
     }
 }

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-enum { R = GP_TILE_ROWS, C = GP_TILE_COLS, HALF = GP_TILE_COLS / 2 };
+enum { R = GP_TILE_ROWS, C = GP_TILE_COLS, HALF = GP_TILE_HALF };
 
 typedef double half __attribute__((vector_size(HALF * sizeof(double))));
 typedef double stored __attribute__((vector_size(HALF * sizeof(double)), aligned(8)));
@@ -36,43 +36,52 @@ GP_INLINE void multiply(size_t n, const double *const a[R], const double *b, siz
     }
 }
 
-GP_INLINE void put(half tile[R][2], double *out, size_t ld)
+// A B for V halves of a tile, to be multiplied as promised: n columns of A are between the first and the last, b is the
+// first row of B.
+GP_INLINE void product_tile(size_t V, size_t n, const double *const a[R], const double *b, size_t ld_b, double *out,
+                            size_t ld)
 {
+    half tile[R][2];
     GP_UNROLL
-    for (size_t r = 0; r < R; r++) {
-        *(stored *)(out + r * ld) = tile[r][0];
-        *(stored *)(out + r * ld + HALF) = tile[r][1];
+    for (size_t r = 0; r < R; r++) GP_UNROLL
+    for (size_t v = 0; v < V; v++) tile[r][v] = a[r][n + 1] + *(const stored *)(b + v * HALF);
+    for (size_t k = 1; k <= n; k++) {
+        b += ld_b;
+        half row[2];
+        GP_UNROLL
+        for (size_t v = 0; v < V; v++) row[v] = *(const stored *)(b + v * HALF);
+        GP_UNROLL
+        for (size_t r = 0; r < R; r++) GP_UNROLL
+        for (size_t v = 0; v < V; v++) tile[r][v] += a[r][k] * row[v];
     }
+    GP_UNROLL
+    for (size_t r = 0; r < R; r++) GP_UNROLL
+    for (size_t v = 0; v < V; v++) *(stored *)(out + r * ld + v * HALF) = tile[r][v];
 }
 
 // C = A B for at most R rows. A tile that sticks out over C is made beside it.
 GP_VARIANTS(product, (gp_cmat A, gp_cmat B, gp_mat out), (A, B, out))
 {
     const double *a[R];
-    half tile[R][2];
+    const size_t n = A.cols - 2;
     for (size_t r = 0; r < R; r++) a[r] = tile_row(A.p, A.ld, A.rows, r);
     size_t j = 0;
-    for (; A.rows == R && j + C <= out.cols; j += C) {
-        clear(tile);
-        multiply(A.cols, a, B.p + j, B.ld, tile);
-        put(tile, out.p + j, out.ld);
-    }
-    for (; j < out.cols; j += C) {
-        const size_t width = out.cols - j < C ? out.cols - j : C;
-        double beside[R * C];
-        clear(tile);
-        multiply(A.cols, a, B.p + j, B.ld, tile);
-        put(tile, beside, C);
+    for (; A.rows == R && j + C <= out.cols; j += C) product_tile(2, n, a, B.p + j, B.ld, out.p + j, out.ld);
+    for (; A.rows == R && j + HALF <= out.cols; j += HALF) product_tile(1, n, a, B.p + j, B.ld, out.p + j, out.ld);
+    for (; j < out.cols; j += HALF) {
+        const size_t width = out.cols - j < HALF ? out.cols - j : HALF;
+        double beside[R * HALF];
+        product_tile(1, n, a, B.p + j, B.ld, beside, HALF);
         for (size_t r = 0; r < A.rows; r++) GP_UNROLL
-        for (size_t l = 0; l < C; l++) // so that it is not taken for a long copy
-            if (l < width) out.p[r * out.ld + j + l] = beside[r * C + l];
+        for (size_t l = 0; l < HALF; l++) // so that it is not taken for a long copy
+            if (l < width) out.p[r * out.ld + j + l] = beside[r * HALF + l];
     }
 }
 
 void gp_tile_product(gp_cmat A, gp_cmat B, gp_mat out)
 {
     assert(A.cols == B.rows && A.rows == out.rows && B.cols == out.cols);
-    assert(B.ld % C == 0);
+    assert(B.ld % HALF == 0 && A.cols >= 2);
     for (size_t i = 0; i < A.rows; i += R) {
         const size_t n = A.rows - i < R ? A.rows - i : R;
         product(gp_cmat_part(A, i, 0, n, A.cols), B, gp_mat_part(out, i, 0, n, out.cols));

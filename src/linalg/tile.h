@@ -5,15 +5,16 @@
 
 #include <stdbool.h>
 
-enum { GP_TILE_ROWS = 6, GP_TILE_COLS = 8 };
+enum { GP_TILE_ROWS = 6, GP_TILE_COLS = 8, GP_TILE_HALF = GP_TILE_COLS / 2 };
 
-static inline size_t gp_tile_width(size_t cols) // rounded up to whole tiles
+static inline size_t gp_tile_width(size_t cols) // rounded up to halves of tiles
 {
-    return (cols + GP_TILE_COLS - 1) / GP_TILE_COLS * GP_TILE_COLS;
+    return (cols + GP_TILE_HALF - 1) / GP_TILE_HALF * GP_TILE_HALF;
 }
 
-// C = A B, for an A of few columns. B's ld is a multiple of GP_TILE_COLS: what stands there beyond its last column is
-// read, and may be any number.
+// C = A B, for an A of few columns, the first of which is 1 and counts as such, as does the last row of B (squared
+// distances, expanded, are such a product): there are at least two. B's ld is a multiple of GP_TILE_HALF: what stands
+// there beyond its last column is read, and may be any number.
 void gp_tile_product(gp_cmat A, gp_cmat B, gp_mat C);
 
 // out[i] = a_i^T x for the rows a_i of A.

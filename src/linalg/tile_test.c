@@ -27,8 +27,11 @@ static double *random_doubles(gp_rng *rng, size_t n)
 
 static void ask_product(gp_rng *rng, size_t rows, size_t inner, size_t cols, const char *label)
 {
+    inner += 2;
     const size_t ld_a = inner + 2, ld_b = gp_tile_width(cols), ld_c = cols + 3;
     double *A = random_doubles(rng, rows * ld_a), *B = random_doubles(rng, inner * ld_b);
+    for (size_t i = 0; i < rows; i++) A[i * ld_a] = 1;
+    for (size_t j = 0; j < ld_b; j++) B[(inner - 1) * ld_b + j] = 1;
     double *got = random_doubles(rng, rows * ld_c), *want = doubles(rows * ld_c + 1);
     memcpy(want, got, rows * ld_c * sizeof *want); // what is beside the view stays
     for (size_t i = 0; i < rows; i++)

@@ -3,6 +3,7 @@
 #include "base/constants.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
+#include "linalg/simd.h"
 #include "model/pass_state.h"
 
 #include <float.h>
@@ -50,10 +51,9 @@ static void plan(gp_pass *p, gp_arena *arena)
                      larger(M * M, gp_features_pull_scratch(f)));
     p->W = gp_arena_doubles(arena, p->in_W);
     p->X1 = arena_mat(arena, B, d + 2);
-    p->Xsq = arena_mat(arena, B, d);
     const size_t row = larger(width, gp_features_row(f));
     p->KY = (gp_mat){gp_arena_doubles(arena, B * row + GP_STRIP_LANES), B, width, row}; // strips may stick out
-    p->slope = gp_arena_doubles(arena, needs_slopes(f) ? B * row + GP_STRIP_LANES : 0);
+    p->slope = needs_slopes(f) ? gp_arena_doubles(arena, B * row + GP_STRIP_LANES) : NULL;
     p->y = gp_arena_doubles(arena, B);
     p->packed = gp_arena_doubles(arena, p->lanes && width <= GRAM_MOST ? B * width : 0);
     p->G = arena_mat(arena, p->lanes ? 0 : B, gp_pass_padded(p, n_kernel));
@@ -191,29 +191,24 @@ gp_batch gp_batch_part(gp_batch rows, size_t first, size_t n)
                       .w = rows.w ? rows.w + first : NULL};
 }
 
-// Copies up to block_rows rows of positive weight, from *next on, and the roots of their weights. Returns how many;
-// *good becomes false if one of them cannot be used.
+// Copies up to block_rows rows of positive weight, from *next on, and the roots of their weights. Returns how many, and
+// whether all of them can be used.
 static size_t take_rows(gp_pass *p, gp_batch rows, size_t *next, bool *good)
 {
     const size_t d = p->f->d;
     size_t B = 0;
     for (; *next < rows.X.rows && B < p->block_rows; ++*next) {
-        const double w = rows.w ? rows.w[*next] : 1, y = rows.y[*next];
-        if (w == 0) continue;
-        const double *x = rows.X.p + *next * rows.X.ld;
-        double *x1 = p->X1.p + B * p->X1.ld, *xsq = p->Xsq.p + B * p->Xsq.ld;
-        double probe = 0 * y + 0 * w; // becomes NaN if a value is not finite
+        if (rows.w && rows.w[*next] == 0) continue;
+        double *x1 = p->X1.p + B * p->X1.ld;
         x1[0] = 1;
-        for (size_t k = 0; k < d; k++) {
-            x1[1 + k] = x[k];
-            xsq[k] = x[k] * x[k];
-            probe += 0 * x[k];
-        }
-        if (!(probe == 0) || w < 0) *good = false;
-        p->y[B] = y;
-        p->root[B++] = sqrt(w);
-        p->n += w;
+        memcpy(x1 + 1, rows.X.p + *next * rows.X.ld, d * sizeof *x1);
+        x1[1 + d] = 0;
+        p->y[B] = rows.y[*next];
+        if (rows.w) p->root[B] = sqrt(rows.w[*next]), p->n += rows.w[*next]; // NaN of a negative weight
+        B++;
     }
+    if (!rows.w) p->n += (double)B;
+    *good = gp_all_finite(B * p->X1.ld, p->X1.p) && gp_all_finite(B, p->y) && (!rows.w || gp_all_finite(B, p->root));
     return B;
 }
 
@@ -223,7 +218,7 @@ static void scale_rows(gp_pass *p, size_t B)
     for (size_t i = 0; i < B; i++)
         for (size_t j = 0; j < p->KY.cols; j++) {
             p->KY.p[i * p->KY.ld + j] *= p->root[i];
-            p->slope[i * p->KY.ld + j] *= p->root[i];
+            if (p->slope) p->slope[i * p->KY.ld + j] *= p->root[i];
         }
 }
 
@@ -236,7 +231,7 @@ static void add_columns(gp_pass *p, gp_cmat K, gp_cmat PhiY)
         for (size_t j = 0; j < K.cols; j++) p->c[j] += K.p[i * K.ld + j] * PhiY.p[i * PhiY.ld + M];
 }
 
-// C = C + A^T A for the [K~ y] or [Phi y] of a block.
+// C = C + A^T A for the [K~ y] or [Phi y] of a block; zeros beside it make the copy into strips quicker.
 static void add_gram(gp_pass *p, gp_cmat A)
 {
     if (!p->lanes || gp_pass_padded(p, A.cols) > GRAM_MOST) {
@@ -291,12 +286,22 @@ static void add_slopes_in_strips(gp_pass *p, gp_cmat left, gp_cmat X1, gp_mat h1
     }
 }
 
+// hxx_k += sum over rows of h x_k^2.
+GP_VARIANTS(add_squares, (gp_cmat X1, size_t d, const double *h, size_t ld_h, double *restrict hxx),
+            (X1, d, h, ld_h, hxx))
+{
+    for (size_t i = 0; i < X1.rows; i++) {
+        const double *restrict x = X1.p + i * X1.ld + 1;
+        for (size_t k = 0; k < d; k++) hxx[k] += h[i * ld_h] * x[k] * x[k];
+    }
+}
+
 // H^T [1 X] and the like of the block in the workspace; left is its [K~ y] or [Phi y], padded where BLAS has it.
 static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
 {
     const gp_features *f = p->f;
     gp_mat h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
-    gp_cmat X1 = gp_cmat_part(gp_ro(p->X1), 0, 0, B, f->d + 1), Xsq = gp_cmat_part(gp_ro(p->Xsq), 0, 0, B, f->d);
+    gp_cmat X1 = gp_cmat_part(gp_ro(p->X1), 0, 0, B, f->d + 1);
     if (p->lanes) {
         add_slopes_in_strips(p, left, X1, h1);
     } else {
@@ -305,10 +310,7 @@ static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
         gp_features_times_slope(f, gp_cmat_part(gp_ro(p->KY), 0, 0, B, p->KY.cols), p->slope, G, h1); // H = G o K'
         gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(G), 0, 0, B, f->n_kernel_cols), X1, 1, p->HX);
     }
-    if (f->n_components == 1) // what a call of gemm costs is felt here
-        gp_gemv(GP_TRANSPOSED, 1, Xsq, h1.p, 1, p->hxx.p);
-    else
-        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(h1), Xsq, 1, p->hxx);
+    for (size_t b = 0; b < f->n_components; b++) add_squares(X1, f->d, h1.p + b, h1.ld, p->hxx.p + b * p->hxx.ld);
 }
 
 static void add_block(gp_pass *p, size_t B, bool weighted)
@@ -317,13 +319,17 @@ static void add_block(gp_pass *p, size_t B, bool weighted)
     const bool gradient = gp_pass_wants_gradient(p->kind);
     gp_mat X1 = gp_mat_part(p->X1, 0, 0, B, f->d + 2), KY = gp_mat_part(p->KY, 0, 0, B, p->KY.cols);
     gp_features_columns(f, X1, KY, gradient || p->kind == GP_PASS_KEEP ? p->slope : NULL);
-    for (size_t i = 0; i < B; i++) KY.p[i * KY.ld + f->n_cols] = p->y[i];
+    for (size_t i = 0; i < B; i++) {
+        double *row = KY.p + i * KY.ld;
+        row[f->n_cols] = p->y[i];
+        for (size_t j = f->n_cols + 1; j < KY.cols; j++) row[j] = 0; // where a tile of distances stuck out
+    }
     if (weighted) scale_rows(p, B);
     gp_cmat left = gp_cmat_part(gp_ro(KY), 0, 0, B, p->lanes ? f->n_cols + 1 : KY.cols);
     if (p->by_features)
         left = gp_ro(add_features(p, gp_ro(KY)));
     else
-        add_gram(p, left);
+        add_gram(p, gp_ro(KY));
     if (gradient) add_slopes(p, B, left);
 }
 
@@ -353,7 +359,7 @@ advgp_status gp_pass_add(gp_pass *pass, gp_batch rows, advgp_error *err)
     if (rows.X.cols != pass->f->d)
         return gp_fail(err, ADVGP_EINVAL, "pass: rows have %zu inputs, the model %zu", rows.X.cols, pass->f->d);
     for (size_t next = 0; next < rows.X.rows && !gp_interrupted();) {
-        bool good = true;
+        bool good;
         const size_t B = take_rows(pass, rows, &next, &good);
         if (!good) {
             pass->begun = false; // some rows are in the sums already: they are worth nothing now

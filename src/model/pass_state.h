@@ -32,8 +32,7 @@ struct gp_pass {
 
     // Of one block, B = block_rows:
     gp_mat X1;           // B x (d+2): [1 x .]
-    gp_mat Xsq;          // B x d
-    gp_mat KY;           // B x (n_cols+1), padded: [K~ y]; with weights, rows times sqrt(w)
+    gp_mat KY;           // B x (n_cols+1), padded with zeros: [K~ y]; with weights, rows times sqrt(w)
     double *slope;       // as KY
     double *packed;      // KY or PhiY in strips
     gp_mat G;            // B x n_kernel_cols, padded: then H; strips have it in registers
