@@ -32,21 +32,19 @@ static advgp_status cholesky_make(const gp_map_shape *shape, gp_cmat K, double a
     return ADVGP_OK;
 }
 
-// dF = tr(D^T dL) and dL = -L Psi^T o (L^T dK L), hence G = -L (N o Psi) L^T with N = D^T L and Psi upper triangular:
-// 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: docs/math.md 3.)
+// dF = tr(N dL L^-1) and dL = -L Psi^T o (L^T dK L), hence G = -L (N o Psi) L^T with N = dF/dL^T L and Psi upper
+// triangular: 1/2 on the diagonal, 1 above. (The paper's appendix has N transposed: docs/math.md 3.) D is N^T. Only G +
+// G^T counts, so N o Psi may be made symmetric before.
 static void cholesky_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
                           double *scratch)
 {
     (void)rho, (void)g_rho, (void)scratch;
     const size_t m = shape->m;
-    gp_trmm_left(GP_LOWER, GP_TRANSPOSED, T, D); // L^T D = N^T
-    for (size_t i = 0; i < m; i++) {             // -(N o Psi)
-        for (size_t j = 0; j < i; j++) G.p[i * m + j] = 0;
-        G.p[i * m + i] = -0.5 * D.p[i * m + i];
-        for (size_t j = i + 1; j < m; j++) G.p[i * m + j] = -D.p[j * m + i];
-    }
-    gp_trmm_left(GP_LOWER, GP_AS_IS, T, G);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j <= i; j++) G.p[i * m + j] = -0.5 * D.p[i * m + j];
+    gp_mat_mirror_lower(G);
     gp_trmm_right(GP_LOWER, GP_TRANSPOSED, T, G);
+    gp_trmm_left_symmetric(GP_LOWER, GP_AS_IS, T, G);
 }
 
 const gp_map gp_map_cholesky = {

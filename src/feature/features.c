@@ -333,9 +333,23 @@ static void scale_row(size_t n, double scale, const double *from, double *to)
     for (size_t j = 0; j < n; j++) to[j] = scale * from[j];
 }
 
+// op(T) A of a component with a triangular T, the result being symmetric over all components: `first` is where its rows
+// are among them. What stands left of the diagonal is that of the components before.
+static void left_symmetric(const gp_component *c, gp_op op, gp_cmat from, size_t first, gp_mat out)
+{
+    const size_t m = c->m, after = first + m, rest = out.cols - after;
+    const gp_mat own = gp_mat_part(out, first, first, m, m), right = gp_mat_part(out, first, after, m, rest);
+    gp_mat_copy(gp_cmat_part(from, 0, first, m, m), own);
+    gp_trmm_left_symmetric(GP_LOWER, op, gp_ro(c->T), own);
+    gp_mat_copy(gp_cmat_part(from, 0, after, m, rest), right);
+    gp_trmm_left(GP_LOWER, op, gp_ro(c->T), right);
+    for (size_t i = first; i < after; i++)
+        for (size_t j = 0; j < first; j++) out.p[i * out.ld + j] = out.p[j * out.ld + i];
+}
+
 // L~ A or L~^T A, component by component. Trend rows are the same in columns and features but for their scale, so the
 // two treat them alike.
-static void left(const gp_features *f, gp_op op, gp_cmat A, gp_mat out)
+static void left(const gp_features *f, gp_op op, bool symmetric, gp_cmat A, gp_mat out)
 {
     const bool back = op == GP_TRANSPOSED; // from columns to features
     for (size_t b = 0; b < f->n_components; b++) {
@@ -343,7 +357,9 @@ static void left(const gp_features *f, gp_op op, gp_cmat A, gp_mat out)
         const size_t from_row = back ? c->col : c->feature, to_row = back ? c->feature : c->col;
         gp_cmat from = gp_cmat_part(A, from_row, 0, back ? c->m : c->M, A.cols);
         gp_mat to = gp_mat_part(out, to_row, 0, back ? c->M : c->m, A.cols);
-        if (c->map->lower) {
+        if (c->map->lower && symmetric) {
+            left_symmetric(c, op, from, to_row, out);
+        } else if (c->map->lower) {
             gp_mat_copy(from, to);
             gp_trmm_left(GP_LOWER, op, gp_ro(c->T), to);
         } else {
@@ -358,32 +374,29 @@ static void left(const gp_features *f, gp_op op, gp_cmat A, gp_mat out)
 
 void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out)
 {
-    left(f, GP_AS_IS, A, out);
+    left(f, GP_AS_IS, false, A, out);
 }
 
 void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out)
 {
-    left(f, GP_TRANSPOSED, A, out);
+    left(f, GP_TRANSPOSED, false, A, out);
 }
 
-bool gp_features_invertible(const gp_features *f)
+void gp_features_left_symmetric(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    left(f, GP_AS_IS, true, A, out);
+}
+
+void gp_features_left_t_symmetric(const gp_features *f, gp_cmat A, gp_mat out)
+{
+    left(f, GP_TRANSPOSED, true, A, out);
+}
+
+bool gp_features_lower(const gp_features *f)
 {
     for (size_t b = 0; b < f->n_components; b++)
         if (!f->components[b].map->lower) return false;
     return true;
-}
-
-void gp_features_back(const gp_features *f, gp_cmat A, gp_mat out)
-{
-    for (size_t b = 0; b < f->n_components; b++) {
-        const gp_component *c = &f->components[b];
-        gp_mat to = gp_mat_part(out, c->col, 0, c->m, A.cols);
-        gp_mat_copy(gp_cmat_part(A, c->feature, 0, c->M, A.cols), to);
-        gp_trsm_left(GP_LOWER, GP_TRANSPOSED, gp_ro(c->T), to);
-    }
-    for (size_t t = 0; t < f->M - f->n_kernel_features; t++)
-        scale_row(A.cols, 1 / trend_scale(f, t), A.p + (f->n_kernel_features + t) * A.ld,
-                  out.p + (f->n_kernel_cols + t) * out.ld);
 }
 
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out)

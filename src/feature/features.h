@@ -96,11 +96,13 @@ void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slop
 void gp_features_left(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_left_t(const gp_features *f, gp_cmat A, gp_mat out);
 void gp_features_right(const gp_features *f, gp_cmat A, gp_mat out);
+// The first two where the result is known to be symmetric (its first columns, if it has no more), which then costs half
+// or less: out = L~ A with A = B L~^T, out = L~^T A with A = B L~ and B symmetric.
+void gp_features_left_symmetric(const gp_features *f, gp_cmat A, gp_mat out);
+void gp_features_left_t_symmetric(const gp_features *f, gp_cmat A, gp_mat out);
 
-// Whether L~ is square and lower triangular, as every map of the kind `lower` is; then out = L~^-T A (A is M x c) takes
-// sums over features back to columns.
-bool gp_features_invertible(const gp_features *f);
-void gp_features_back(const gp_features *f, gp_cmat A, gp_mat out);
+// Whether every map is of the kind `lower`: then nobody needs sums over columns times features (CL and c below).
+bool gp_features_lower(const gp_features *f);
 
 // How many times rounding in a sum over kernel columns grows when it is carried to features: max over features of k(x,
 // x) |T_j|^2.
@@ -117,7 +119,9 @@ void gp_features_times_slope(const gp_features *f, gp_cmat K, const double *slop
 // docs/math.md 3.
 typedef struct gp_feature_sums {
     double n, beta;
-    gp_mat CL;          // n_cols x M: K~^T W K~ L~, at the start of the features' scratch; destroyed
+    gp_cmat A;          // M x M: Phi^T W Phi
+    const double *b;    // [M]: Phi^T W y
+    gp_mat CL;          // n_cols x M: K~^T W Phi, at the start of the features' scratch; destroyed
     double *scratch;    // gp_features_pull_scratch(f) doubles elsewhere
     const double *c;    // [n_cols]: K~^T W y
     gp_cmat SE;         // M x M: S - E

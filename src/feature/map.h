@@ -51,9 +51,9 @@ typedef struct gp_map {
     advgp_status (*take)(const gp_map_shape *shape, gp_cmat K, double a0sq, const gp_rung *rung, gp_cmat T,
                          double *scratch, advgp_error *err);
 
-    // D = dF/dT (m x M) for any scalar F. Writes G = dF/dK_mm (m x m, contiguous; not symmetrised, the diagonal may be
-    // anything because it does not depend on Z or eta) and, for maps with rho, g_rho[m] = dF/drho. D is destroyed.
-    // Cannot fail.
+    // D = dF/dT (m x M) for any scalar F; of maps of the kind `lower` the lower triangle of T^T dF/dT, which is sooner
+    // had. Writes G = dF/dK_mm (m x m, contiguous; not symmetrised, the diagonal may be anything because it does not
+    // depend on Z or eta) and, for maps with rho, g_rho[m] = dF/drho. D is destroyed. Cannot fail.
     void (*pull)(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
                  double *scratch);
 } gp_map;

@@ -141,7 +141,10 @@ static void ask_pull(const gp_kernel *kernel, const gp_map *map, uint64_t seed)
            *g_rho = doubles(m);
     for (size_t i = 0; i < m; i++) // a triangular T is moved within its triangle only
         for (size_t j = 0; j < M; j++) D[i * M + j] = map->lower && j > i ? 0 : gp_rng_normal(&p.rng);
-    memcpy(spent, D, m * M * sizeof *D);
+    if (map->lower)
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(c->T), gp_cmat_of(D, m, M), 0, gp_mat_of(spent, m, M));
+    else
+        memcpy(spent, D, m * M * sizeof *D);
     gp_component_gram(c, 3, gp_mat_of(x, m, m));
     memcpy(x + m * m, c->rho, m * sizeof *x);
     map->pull(&c->shape, gp_ro(c->T), gp_mat_of(spent, m, M), c->rho, gp_mat_of(G, m, m), map->has_rho ? g_rho : NULL,

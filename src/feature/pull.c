@@ -16,13 +16,19 @@ static void symmetrise_times_slope(const gp_component *c, size_t d, gp_mat G, do
     }
 }
 
-// D = dF/dT for F = (sum_i w_i g_i) / beta: rows and features of component c of K~^T W (Phi (S - E) - y mu^T).
+// D = dF/dT for F = (sum_i w_i g_i) / beta: rows and features of component c of K~^T W (Phi (S - E) - y mu^T). T^T D is
+// the same of Phi^T W (...) = A (S - E) - b mu^T; its lower triangle is what maps of that kind want (map.h).
 static void derivative_by_T(const gp_component *c, const gp_feature_sums *s, gp_mat D)
 {
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(gp_ro(s->CL), c->col, 0, c->m, s->CL.cols),
-            gp_cmat_part(s->SE, 0, c->feature, s->SE.rows, c->M), 0, D);
+    const bool lower = c->map->lower;
+    const gp_cmat right = gp_cmat_part(s->SE, 0, c->feature, s->SE.rows, c->M);
+    const double *y = lower ? s->b + c->feature : s->c + c->col, *mu = s->mu + c->feature;
+    if (lower)
+        gp_gemm_lower(gp_cmat_part(s->A, c->feature, 0, c->M, s->A.cols), right, D);
+    else
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(gp_ro(s->CL), c->col, 0, c->m, s->CL.cols), right, 0, D);
     for (size_t i = 0; i < c->m; i++)
-        for (size_t j = 0; j < c->M; j++) D.p[i * D.ld + j] -= s->c[c->col + i] * s->mu[c->feature + j];
+        for (size_t j = 0; j < (lower ? i + 1 : c->M); j++) D.p[i * D.ld + j] -= y[i] * mu[j];
 }
 
 static void pull_component(gp_features *f, const gp_component *c, const gp_feature_sums *s, size_t index, double *grad)

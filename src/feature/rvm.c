@@ -43,13 +43,15 @@ static advgp_status rvm_make(const gp_map_shape *shape, gp_cmat K, double a0sq, 
     return ADVGP_OK;
 }
 
-// T_ii = alpha_i^1/2: dT_ii = T_ii/2 (dln sigmoid(rho_i) - dln sum_j K_ij), dln sigmoid = (1 - sigmoid) drho.
+// T_ii = alpha_i^1/2: dT_ii = T_ii/2 (dln sigmoid(rho_i) - dln sum_j K_ij), dln sigmoid = (1 - sigmoid) drho. D_ii is
+// T_ii dF/dT_ii.
 static void rvm_pull(const gp_map_shape *shape, gp_cmat T, gp_mat D, const double *rho, gp_mat G, double *g_rho,
                      double *scratch)
 {
+    (void)T;
     const size_t m = shape->m;
     for (size_t i = 0; i < m; i++) {
-        const double half = 0.5 * D.p[i * D.ld + i] * T.p[i * T.ld + i];
+        const double half = 0.5 * D.p[i * D.ld + i];
         const double share = half / scratch[i];
         for (size_t j = 0; j < m; j++) G.p[i * G.ld + j] = -share;
         g_rho[i] = half * sigmoid(-rho[i]); // 1 - sigmoid(rho), without cancellation

@@ -108,6 +108,40 @@ void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
                     (int)least(step, B.rows - i), (int)B.cols, 1, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
 }
 
+// Panels of a triangle: few enough for BLAS to be quick, enough for little to be computed in vain.
+static size_t triangle_panel(size_t n)
+{
+    enum { LEAST = 64, PANELS = 8 };
+    return n / PANELS < LEAST ? LEAST : n / PANELS;
+}
+
+void gp_trmm_left_symmetric(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
+{
+    assert(B.rows == B.cols);
+    const size_t n = B.rows, step = triangle_panel(n);
+    const bool leading = (which == GP_LOWER) == (op == GP_AS_IS); // op(T) is lower: rows before a panel's end suffice
+    const bool asks = gp_panel(n, cube(n, n, n)) < n;
+    for (size_t j = 0; j < n && !(asks && gp_interrupted()); j += step) {
+        const size_t b = least(step, n - j), first = leading ? 0 : j, rows = leading ? j + b : n - j;
+        gp_trmm_left(which, op, gp_cmat_part(T, first, first, rows, rows), gp_mat_part(B, first, j, rows, b));
+    }
+    if (leading)
+        gp_mat_mirror_upper(B);
+    else
+        gp_mat_mirror_lower(B);
+}
+
+void gp_gemm_lower(gp_cmat A, gp_cmat B, gp_mat C)
+{
+    assert(C.rows == C.cols);
+    const size_t n = C.rows, step = triangle_panel(n);
+    for (size_t i = 0; i < n; i += step) {
+        const size_t b = least(step, n - i);
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(A, i, 0, b, A.cols), gp_cmat_part(B, 0, 0, B.rows, i + b), 0,
+                gp_mat_part(C, i, 0, b, i + b));
+    }
+}
+
 void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
 {
     assert(T.rows == T.cols && T.rows == B.rows);
@@ -139,10 +173,30 @@ void gp_mat_zero(gp_mat A)
     for (size_t i = 0; i < A.rows; i++) memset(A.p + i * A.ld, 0, A.cols * sizeof *A.p);
 }
 
+// A_ij = A_ji for every j < i, or the other way round; in squares that stay in the first cache.
+static void mirror(gp_mat A, bool to_lower)
+{
+    enum { SIDE = 32 };
+    for (size_t i0 = 0; i0 < A.rows; i0 += SIDE)
+        for (size_t j0 = 0; j0 <= i0; j0 += SIDE)
+            for (size_t i = i0; i < least(i0 + SIDE, A.rows); i++)
+                for (size_t j = j0; j < least(j0 + SIDE, i); j++) {
+                    double *lower = A.p + i * A.ld + j, *upper = A.p + j * A.ld + i;
+                    if (to_lower)
+                        *lower = *upper;
+                    else
+                        *upper = *lower;
+                }
+}
+
 void gp_mat_mirror_upper(gp_mat A)
 {
-    for (size_t i = 1; i < A.rows; i++)
-        for (size_t j = 0; j < i; j++) A.p[i * A.ld + j] = A.p[j * A.ld + i];
+    mirror(A, true);
+}
+
+void gp_mat_mirror_lower(gp_mat A)
+{
+    mirror(A, false);
 }
 
 GP_VARIANTS(add_products, (size_t n, const double *x, const double *y, double *sum), (n, x, y, sum))

@@ -23,6 +23,10 @@ void gp_gemv(gp_op op, double alpha, gp_cmat A, const double *x, double beta, do
 typedef enum gp_triangle { GP_LOWER, GP_UPPER } gp_triangle;
 void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
 void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+// B = op(T) B where that is known to be symmetric, as in T (A T^T): one triangle is computed, for a third of the work.
+void gp_trmm_left_symmetric(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
+// The lower triangle of C = A B, square, for half of the work; some of the rest is written, too.
+void gp_gemm_lower(gp_cmat A, gp_cmat B, gp_mat C);
 // B = op(T)^-1 B
 void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B);
 // B = alpha B op(T)^-1
@@ -31,5 +35,6 @@ void gp_trsm_right(gp_triangle which, gp_op op, double alpha, gp_cmat T, gp_mat 
 void gp_mat_copy(gp_cmat from, gp_mat to); // equal shapes
 void gp_mat_zero(gp_mat A);
 void gp_mat_mirror_upper(gp_mat A); // lower(A) = upper(A)^T
+void gp_mat_mirror_lower(gp_mat A); // upper(A) = lower(A)^T
 double gp_dot(size_t n, const double *x, const double *y);
 bool gp_all_finite(size_t n, const double *x);

@@ -161,6 +161,34 @@ static void triangular_products_and_solves_equal_loops(void **state)
             }
 }
 
+// op(T) B op(T)^T for a symmetric B, and the lower triangle of T B, at sizes of one panel and of several.
+static void symmetric_products_are_those_of_whole_matrices(void **state)
+{
+    (void)state;
+    gp_rng rng = gp_rng_seeded(7, 1);
+    static const size_t some[] = {1, 5, 64, 65, 150};
+    for (size_t x = 0; x < sizeof some / sizeof *some; x++)
+        for (int kind = 0; kind < 4; kind++) {
+            const gp_triangle which = kind & 1 ? GP_UPPER : GP_LOWER;
+            const gp_op op = kind & 2 ? GP_TRANSPOSED : GP_AS_IS;
+            const size_t n = some[x];
+            buffer T = random_matrix(&rng, n, n), B = random_matrix(&rng, n, n), part = random_matrix(&rng, n, n);
+            gp_mat_mirror_lower(B.view);
+            gp_trmm_right(which, op == GP_AS_IS ? GP_TRANSPOSED : GP_AS_IS, gp_ro(T.view), B.view);
+            buffer whole = copy_of(B), lower = copy_of(part);
+            gp_trmm_left(which, op, gp_ro(T.view), whole.view);
+            gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(T.view), gp_ro(B.view), 0, lower.view);
+            gp_gemm_lower(gp_ro(T.view), gp_ro(B.view), part.view);
+            gp_trmm_left_symmetric(which, op, gp_ro(T.view), B.view);
+            check_same(whole, B, "symmetric trmm");
+            for (size_t i = 0; i < n; i++)
+                for (size_t j = i + 1; j < n; j++)
+                    part.view.p[i * part.view.ld + j] = lower.view.p[i * lower.view.ld + j];
+            check_same(lower, part, "lower triangle");
+            free(T.p), free(B.p), free(part.p), free(whole.p), free(lower.p);
+        }
+}
+
 static void copies_zeros_and_mirrors_stay_in_their_view(void **state)
 {
     (void)state;
@@ -176,6 +204,12 @@ static void copies_zeros_and_mirrors_stay_in_their_view(void **state)
             for (size_t j = 0; j < i; j++) want.view.p[i * want.view.ld + j] = want.view.p[j * want.view.ld + i];
         gp_mat_mirror_upper(B.view);
         check_same(want, B, "mirror");
+        gp_mat_copy(gp_ro(A.view), B.view);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                want.view.p[i * want.view.ld + j] = A.view.p[j > i ? j * A.view.ld + i : i * A.view.ld + j];
+        gp_mat_mirror_lower(B.view);
+        check_same(want, B, "mirror of the lower triangle");
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) want.view.p[i * want.view.ld + j] = 0;
         gp_mat_zero(B.view);
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(syrk_fills_the_upper_triangle_only),
         cmocka_unit_test(gemv_equals_loops),
         cmocka_unit_test(triangular_products_and_solves_equal_loops),
+        cmocka_unit_test(symmetric_products_are_those_of_whole_matrices),
         cmocka_unit_test(copies_zeros_and_mirrors_stay_in_their_view),
         cmocka_unit_test(finite_means_every_entry),
     };

@@ -109,7 +109,7 @@ void gp_pass_set_q(gp_pass *p, const double *theta)
     memcpy(p->mu, theta + p->layout.n_rest, M * sizeof(double));
     gp_upper_unpack(M, theta + p->layout.U, U);
     gp_mat_copy(gp_ro(U), p->SE);
-    gp_trmm_left(GP_UPPER, GP_TRANSPOSED, gp_ro(U), p->SE); // Sigma = U^T U
+    gp_trmm_left_symmetric(GP_UPPER, GP_TRANSPOSED, gp_ro(U), p->SE); // Sigma = U^T U
     for (size_t i = 0; i < M; i++) {
         for (size_t j = 0; j < M; j++) p->SE.p[i * M + j] += p->mu[i] * p->mu[j];
         if (i < p->f->n_kernel_features) p->SE.p[i * M + i] -= 1;
@@ -146,7 +146,7 @@ static void set_weights(gp_pass *p)
     if (p->by_features)
         gp_mat_copy(gp_ro(right), before_last);
     else
-        gp_features_left(f, gp_ro(right), before_last);
+        gp_features_left_symmetric(f, gp_ro(right), before_last);
     gp_features_left(f, gp_cmat_of(p->mu, M, 1), gp_mat_of(p->c, n_cols, 1)); // a
     for (size_t j = 0; j < n_kernel; j++) flat.p[inner * n_kernel + j] = -p->c[j];
     lay_out_weights(p, gp_ro(flat));
@@ -243,8 +243,8 @@ static void add_gram(gp_pass *p, gp_cmat A)
 }
 
 // [Phi y] of a block and its share of the statistics. C squares the condition of K_mm and A = L~^T C L~ loses that many
-// digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more. The gradient's K~^T W Phi follows from A where
-// L~ can be undone (make_columns), and takes another 2 M^2 a row where it cannot.
+// digits; Phi and A = Phi^T W Phi keep them, for M^2 flops a row more. Where a map is not triangular, the gradient's
+// K~^T W Phi takes another 2 M^2 a row.
 static gp_mat add_features(gp_pass *p, gp_cmat KY)
 {
     const gp_features *f = p->f;
@@ -254,7 +254,7 @@ static gp_mat add_features(gp_pass *p, gp_cmat KY)
     gp_features_right(f, K, Phi);
     for (size_t i = 0; i < B; i++) PhiY.p[i * PhiY.ld + M] = KY.p[i * KY.ld + f->n_cols];
     add_gram(p, gp_ro(PhiY));
-    if (gp_pass_wants_gradient(p->kind) && !gp_features_invertible(f)) add_columns(p, K, gp_ro(PhiY));
+    if (gp_pass_wants_gradient(p->kind) && !gp_features_lower(f)) add_columns(p, K, gp_ro(PhiY));
     return PhiY;
 }
 
@@ -386,7 +386,7 @@ void gp_pass_add_kept(gp_pass *p)
     gp_mat_zero(p->CL);
     memset(p->c, 0, f->n_cols * sizeof(double));
     gp_cmat PhiY = gp_cmat_part(gp_ro(p->PhiY), 0, 0, B, f->M + 1);
-    if (B && !gp_features_invertible(f)) add_columns(p, gp_cmat_part(gp_ro(p->KY), 0, 0, B, f->n_cols), PhiY);
+    if (B && !gp_features_lower(f)) add_columns(p, gp_cmat_part(gp_ro(p->KY), 0, 0, B, f->n_cols), PhiY);
     if (B) add_slopes(p, B, PhiY);
 }
 

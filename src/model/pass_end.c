@@ -17,7 +17,7 @@ static void stats_from_columns(gp_pass *p)
     for (size_t i = 0; i < n_cols; i++) p->c[i] = p->C.p[n_cols * p->C.ld + i];
     p->stats.yy = p->C.p[n_cols * p->C.ld + n_cols];
     gp_features_right(f, gp_cmat_part(gp_ro(p->C), 0, 0, n_cols, n_cols), p->CL);
-    gp_features_left_t(f, gp_ro(p->CL), p->stats.A);
+    gp_features_left_t_symmetric(f, gp_ro(p->CL), p->stats.A);
     gp_features_left_t(f, gp_cmat_of(p->c, n_cols, 1), gp_mat_of(p->stats.b, M, 1));
 }
 
@@ -59,15 +59,6 @@ static void make_diagonal(gp_pass *p)
         p->diag[j] = gp_dot(M, p->stats.A.p + j * M, p->SE.p + j * M) - p->stats.b[j] * p->mu[j];
 }
 
-// K~^T W Phi and K~^T W y, where the pass summed over features and L~ can be undone.
-static void make_columns(gp_pass *p)
-{
-    const gp_features *f = p->f;
-    if (!p->by_features || !gp_features_invertible(f)) return;
-    gp_features_back(f, gp_ro(p->stats.A), p->CL);
-    gp_features_back(f, gp_cmat_of(p->stats.b, f->M, 1), gp_mat_of(p->c, f->n_cols, 1));
-}
-
 // H^T [1 X] from what strips have summed.
 static void make_HX(gp_pass *p)
 {
@@ -83,13 +74,14 @@ static void make_HX(gp_pass *p)
 static void make_gradient(gp_pass *p, double sum_squares, double *grad)
 {
     const size_t M = p->layout.M;
-    make_columns(p);
     make_HX(p);
     const double beta = p->beta;
     grad[0] = p->n - beta * sum_squares;
     const gp_feature_sums sums = {
         .n = p->n,
         .beta = beta,
+        .A = gp_ro(p->stats.A),
+        .b = p->stats.b,
         .CL = p->CL,
         .scratch = p->W,
         .c = p->c,
