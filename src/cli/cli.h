@@ -49,6 +49,7 @@ size_t gp_cli_error_columns(void);
 
 // live.c: what is going on, in one line of the terminal that is drawn again, or without one in a line now and then.
 void gp_cli_live_phase(const gp_options *options, const char *what);             // an act begins
+void gp_cli_live_name(const gp_options *options, const char *what);              // the same, where words are said
 void gp_cli_live_rows(const gp_options *options, size_t rows);                   // read so far
 void gp_cli_live_progress(const gp_options *options, double share, double rows); // of the act; NaN, 0: not known
 void gp_cli_live_figures(const gp_options *options, const gp_train_eval *figures);

@@ -257,14 +257,17 @@ static void begin(const char *what)
     pthread_mutex_unlock(&live.lock);
 }
 
-void gp_cli_live_phase(const gp_options *o, const char *what)
+void gp_cli_live_name(const gp_options *o, const char *what)
 {
     begin(what);
-    if (!is_terminal()) {
-        live.said = live.began;
-        gp_cli_say(o, "%s", what);
-    }
+    live.said = live.began;
     refresh(o);
+}
+
+void gp_cli_live_phase(const gp_options *o, const char *what)
+{
+    if (!is_terminal()) gp_cli_say(o, "%s", what);
+    gp_cli_live_name(o, what);
 }
 
 // A table is read twice: where the count begins anew the first pass has told how many there are.

@@ -24,7 +24,7 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
     gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
                p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
-    if (gp_cli_is_live()) gp_cli_live_phase(r->o, "steps");
+    gp_cli_live_name(r->o, "steps");
 }
 
 static void on_unsaved(void *ctx, const char *why)

@@ -19,6 +19,7 @@ enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { STEPS_WHOLE = 400, STEPS_BESIDE_CELLS = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
+enum { STEPS_LARGE = 400, STEPS_M = 400000 }; // at M = 1,000 and more, with their larger batches; the product between
 
 // Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
 // steps. No more workers are started than a limit leaves room for.
@@ -96,7 +97,7 @@ static void resolve_schedule(gp_training *t)
     const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
     const double least = gp_training_sees_all(t)      ? STEPS_WHOLE
                          : gp_training_wants_cells(t) ? STEPS_BESIDE_CELLS
-                                                      : STEPS_MIN;
+                                                      : fmax(STEPS_LARGE, fmin(STEPS_MIN, STEPS_M / (double)o->m));
     const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
     t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
 }
