@@ -12,6 +12,7 @@
 typedef struct metric {
     const char *id, *name, *title, *words;
     double (*of)(const gp_course_point *point);
+    size_t window; // points that a shown value is the mean of
 } metric;
 
 static double bound(const gp_course_point *p)
@@ -30,10 +31,19 @@ static double mnlp(const gp_course_point *p)
 }
 
 static const metric metrics[] = {
-    {"elbo", "\u2212ELBO a row", "Bound", "Of the last batch; smaller is better.", bound},
-    {"rmse", "held-out RMSE", "Error", "On rows held out; smaller is better.", rmse},
-    {"mnlp", "held-out MNLP", "Likelihood", "On rows held out; smaller is better.", mnlp},
+    {"elbo", "\u2212ELBO a row", "Bound", "Each value the mean of up to eight batches; smaller is better.", bound, 8},
+    {"rmse", "held-out RMSE", "Error", "On rows held out; smaller is better.", rmse, 1},
+    {"mnlp", "held-out MNLP", "Likelihood", "On rows held out; smaller is better.", mnlp, 1},
 };
+
+// The bound of one batch says more of the batch than of the model: a mean over the last ones shows the way.
+static double value_at(const metric *m, const gp_course *c, size_t k)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = k + 1; i-- > 0 && n < m->window && isfinite(m->of(&c->points[i])); n++) sum += m->of(&c->points[i]);
+    return n ? sum / (double)n : NAN;
+}
 
 // The first steps of a run are far off, and would hide all later ones: the axis ends where nine tenths of the points
 // do, and a little beyond.
@@ -56,7 +66,7 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
         const gp_course *c = &courses->list[i];
         const size_t before = n;
         for (size_t k = 0; k < c->n; k++) {
-            const double value = m->of(&c->points[k]), at = by_rows ? c->points[k].rows : c->points[k].seconds;
+            const double value = value_at(m, c, k), at = by_rows ? c->points[k].rows : c->points[k].seconds;
             if (!isfinite(value) || !isfinite(at)) continue;
             json_array_append_new(x, gp_json_real(at));
             json_array_append_new(y, gp_json_real(value));
@@ -89,18 +99,19 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
                          .parameters = json_pack("{s:s, s:s, s:s, s:b, s:o*, s:o, s:b}", "xtitle",
                                                  by_rows ? "rows seen" : "seconds", "ytitle", m->name, "xformat",
                                                  by_rows ? "~s" : "~g", "zero", 0, "domain", domain_of(values, n),
-                                                 "legend", runs > 1 ? json_object() : json_null(), "point", n < 60)});
+                                                 "legend", runs > 1 ? json_pack("{s:i}", "columns", 2) : json_null(),
+                                                 "point", n < 60)});
     gp_free(values);
     gp_html_table(out, title, by_rows ? "run|#rows seen|#value" : "run|#seconds|#value");
     for (size_t i = 0; i < courses->n; i++) {
         const gp_course *c = &courses->list[i];
         const size_t step = c->n > 12 ? c->n / 12 : 1; // enough to see the way; a log has all
         for (size_t k = 0; k < c->n; k += k + step < c->n || k == c->n - 1 ? step : c->n - 1 - k) {
-            if (!isfinite(m->of(&c->points[k]))) continue;
+            if (!isfinite(value_at(m, c, k))) continue;
             gp_html_row(out, NULL);
             gp_html_head(out, c->name);
             gp_html_cell_number(out, by_rows ? c->points[k].rows : c->points[k].seconds);
-            gp_html_cell_number(out, m->of(&c->points[k]));
+            gp_html_cell_number(out, value_at(m, c, k));
             gp_html_row_end(out);
         }
     }
@@ -135,14 +146,14 @@ static void write_worker_chart(const gp_course *c, const char *id, const char *t
         }
     char label[256];
     snprintf(label, sizeof label, "%s, of each worker against time; at most %s.", words, gp_number_of(most).p);
-    gp_html_figure_take(
-        out, (gp_figure){.id = id,
-                         .chart = "course",
-                         .title = title,
-                         .label = label,
-                         .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
-                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:{}, s:b}", "xtitle", "seconds", "ytitle", axis,
-                                                 "xformat", "~g", "zero", 1, "legend", "point", 0)});
+    gp_html_figure_take(out, (gp_figure){.id = id,
+                                         .chart = "course",
+                                         .title = title,
+                                         .label = label,
+                                         .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
+                                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:{s:i}, s:b}", "xtitle",
+                                                                 "seconds", "ytitle", axis, "xformat", "~g", "zero", 1,
+                                                                 "legend", "columns", 4, "point", 0)});
     const gp_course_point *last = &c->points[c->n - 1];
     char caption[96];
     snprintf(caption, sizeof caption, "%s: workers at the end", title);
