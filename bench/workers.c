@@ -41,7 +41,6 @@ static rows make_rows(size_t n)
     for (size_t k = 0; k < D; k++) arrays[k] = (gp_array){.name = names[k], .number = r.x + k, .stride = D};
     arrays[D] = (gp_array){.name = "y", .number = r.y, .stride = 1};
     must(gp_source_memory_open(arrays, D + 1, n, 0, &r.source, &err), &err);
-    // Few held-out rows: a run this short is judged at every version, one of a thousand versions at every 25th.
     must(gp_split_parse("0.001", 1, &r.split, &err), &err);
     return r;
 }
@@ -99,6 +98,7 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .trend = GP_TREND_LINEAR,
                           .start = GP_START_RANDOM,
                           .batch = 8192 * workers, // as a user of a large table gets it
+                          .evaluations = VERSIONS / 25, // as rarely as a run of a thousand versions is judged
                           .patience = SIZE_MAX,
                           .seed = 1,
                           .workers = workers,
