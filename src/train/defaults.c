@@ -37,15 +37,18 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
 
 // Matrices of M x M doubles: 17 of model, server and finish, 8 of each thread that works, 2 of the server for each
 // worker, by measurement (tables of 400 to 2,000 columns, 1 to 4 threads); the linear trend has a feature for every
-// encoded column, so it is these that many columns cost.
+// encoded column, so it is these that many columns cost. Matrices of m x m beside them, where m is large: 8, and 2 of
+// each thread (m from 1,000 to 4,000, 1 and 2 threads), and 14 while they are so small, up to 32 MB, that the C library
+// keeps them when they are freed.
 static advgp_status fit_memory(const gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     const bool lines = o->trend == GP_TREND_LINEAR;
     const double m = fmin((double)o->m, (double)t->n_train); // no more than distinct rows
     const double M = m + (o->trend != GP_TREND_NONE) + (lines ? (double)t->shards->d : 0);
-    const double matrices = 17 + 8 * (double)t->conductor->threads(t) + 2 * (double)t->workers;
-    const double bytes = sizeof(double) * M * M * matrices + gp_linear_line_bytes(t->n_train, t->shards->d);
+    const double threads = (double)t->conductor->threads(t), workers = (double)t->workers;
+    const double matrices = M * M * (17 + 8 * threads + 2 * workers) + m * m * (8 + 2 * threads + (m < 2000 ? 14 : 0));
+    const double bytes = sizeof(double) * matrices + gp_linear_line_bytes(t->n_train, t->shards->d);
     char what[160], said[240];
     snprintf(what, sizeof what,
              "a training of %.0f features (%.0f inducing inputs, %zu encoded columns), %zu worker%s,", M, m,

@@ -1,5 +1,6 @@
 // finish.c: the last acts: polish, the exact posterior over the training rows, the model.
 #include "base/clock.h"
+#include "linalg/factor.h"
 #include "train/collapsed.h"
 #include "train/conclude.h"
 #include "train/conductor.h"
@@ -74,7 +75,10 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     const double start = gp_clock_wall();
     gp_learner_copy(t->learner, model);
     model->cells = t->cells, t->cells = NULL;
-    if (t->options->noise != GP_NOISE_CONSTANT) gp_training_phase(t, "noise of each row, calibration", (gp_act){0});
+    if (t->options->noise != GP_NOISE_CONSTANT)
+        gp_training_phase(t, "noise of each row, calibration", (gp_act){0});
+    else if (t->learner->layout.M > GP_EIGEN_LONG)
+        gp_training_phase(t, "calibration", (gp_act){0});
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
                                         t->result, t->notes, err);
     if (st != ADVGP_OK) return st;

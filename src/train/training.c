@@ -1,5 +1,6 @@
 // training.c: what the acts of a training share: what options mean, a learner, a run of the server, the posterior.
 #include "train/training.h"
+#include "linalg/factor.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,6 +141,7 @@ advgp_status gp_training_posterior(gp_training *t, gp_run *run, gp_learner *l, s
     const double *sum = NULL;
     const advgp_status st = gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS | GP_FLAG_STATISTICS, max_rows, &sum, stop,
                                            t, err);
+    if (st == ADVGP_OK && l->layout.M > GP_EIGEN_LONG) gp_training_phase(t, "finish: noise and weights", (gp_act){0});
     // By what the record says, not by who asks: a replay must come to the same decision.
     const bool hurry = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
     return st == ADVGP_OK ? gp_learner_finish(l, sum, hurry, stop, t, neg_elbo, err) : st;
