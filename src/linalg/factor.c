@@ -3,12 +3,15 @@
 #include "linalg/factor.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
+#include "linalg/simd.h"
 
 #include <assert.h>
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
+
+enum { INVERT_SMALL = 32 }; // rows: fewer are not worth a call of BLAS
 
 // Reversing the order of all n^2 numbers reverses the order of rows and of columns: (i, j) becomes (n-1-i, n-1-j).
 static void reverse(gp_mat A)
@@ -85,6 +88,36 @@ bool gp_cholesky(gp_mat K)
     return true;
 }
 
+// Rows from the last to the first: that of R^-1 is -1 / R_ii times the sum of R_ik times row k, which is inverted.
+GP_VARIANTS(invert_small, (size_t n, double *R, size_t ld), (n, R, ld))
+{
+    double row[INVERT_SMALL];
+    for (size_t i = n; i-- > 0;) {
+        double *x = R + i * ld;
+        const double inverse = 1 / x[i];
+        for (size_t j = i + 1; j < n; j++) row[j] = -inverse * x[j], x[j] = 0;
+        for (size_t k = i + 1; k < n; k++)
+            for (size_t j = k; j < n; j++) x[j] += row[k] * R[k * ld + j];
+        x[i] = inverse;
+    }
+}
+
+// [A B; 0 C]^-1 = [A^-1, -A^-1 B C^-1; 0, C^-1]. LAPACK's takes vectors where this takes products of matrices.
+static void invert_corner(gp_mat R)
+{
+    const size_t n = R.rows, h = n / 2;
+    if (n <= INVERT_SMALL) {
+        invert_small(n, R.p, R.ld);
+        return;
+    }
+    const gp_mat A = gp_mat_part(R, 0, 0, h, h), B = gp_mat_part(R, 0, h, h, n - h),
+                 C = gp_mat_part(R, h, h, n - h, n - h);
+    gp_trsm_right(GP_UPPER, GP_AS_IS, -1, gp_ro(C), B);
+    invert_corner(A);
+    gp_trmm_left(GP_UPPER, GP_AS_IS, gp_ro(A), B);
+    invert_corner(C);
+}
+
 void gp_invert_upper(gp_mat R)
 {
     const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);
@@ -93,10 +126,7 @@ void gp_invert_upper(gp_mat R)
         const gp_mat corner = gp_mat_part(R, i, i, b, b), above = gp_mat_part(R, 0, i, i, b);
         gp_trmm_left(GP_UPPER, GP_AS_IS, gp_cmat_part(gp_ro(R), 0, 0, i, i), above); // the corner before is inverted
         gp_trsm_right(GP_UPPER, GP_AS_IS, -1, gp_ro(corner), above);
-        const lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)b, corner.p,
-                                                    (lapack_int)R.ld);
-        assert(info == 0); // a zero on the diagonal: the caller promised there is none
-        (void)info;
+        invert_corner(corner);
     }
 }
 

@@ -116,18 +116,8 @@ static advgp_status eliminate(gp_arrow *a, size_t c, double beta, advgp_error *e
     return ADVGP_OK;
 }
 
-static void keep(const gp_arrow *a, size_t c, gp_cells *cells)
-{
-    const size_t M = a->M[c];
-    gp_mat P = gp_mat_of(a->P, M, M);
-    memcpy(cells->W + cells->W_at[c], a->W, M * a->M_g * sizeof(double));
-    memcpy(cells->mu + cells->mu_at[c], a->u, M * sizeof(double)); // u for now
-    gp_invert_upper(P);
-    gp_upper_pack(gp_ro(P), cells->U + cells->U_at[c]);
-}
-
-// The statistics that all cells leave, in `left`. cells may be NULL: nothing is kept of them.
-static advgp_status eliminate_all(gp_arrow *a, const gp_stats *global, double beta, gp_cells *cells, advgp_error *err)
+// The statistics that all cells leave, in `left`.
+static advgp_status eliminate_all(gp_arrow *a, const gp_stats *global, double beta, advgp_error *err)
 {
     const size_t M_g = a->M_g;
     advgp_status st = ADVGP_OK;
@@ -144,7 +134,6 @@ static advgp_status eliminate_all(gp_arrow *a, const gp_stats *global, double be
         a->taken_yy += gp_dot(a->M[c], a->u, a->u);
         a->log_diagonal += gp_log_diagonal(gp_cmat_of(a->P, a->M[c], a->M[c]));
         a->left.residual += fmax(0, a->sums[c].residual); // what is below 0 is rounding
-        if (cells) keep(a, c, cells);
     }
     for (size_t i = 0; i < M_g; i++)
         for (size_t j = i; j < M_g; j++)
@@ -159,27 +148,39 @@ static advgp_status eliminate_all(gp_arrow *a, const gp_stats *global, double be
 advgp_status gp_arrow_bound(gp_arrow *a, const gp_stats *global, double ln_sigma, double *neg_elbo, advgp_error *err)
 {
     double value = 0;
-    advgp_status st = eliminate_all(a, global, exp(-2 * ln_sigma), NULL, err);
+    advgp_status st = eliminate_all(a, global, exp(-2 * ln_sigma), err);
     if (st == ADVGP_OK) st = gp_qw_optimal(a->qw, &a->left, ln_sigma, NULL, NULL, &value, err);
     *neg_elbo = value + a->log_diagonal;
     return st;
 }
 
-advgp_status gp_arrow_posterior(gp_arrow *a, const gp_stats *global, double ln_sigma, double *mu, double *U,
-                                gp_cells *cells, double *neg_elbo, advgp_error *err)
+advgp_status gp_arrow_global(gp_arrow *a, const gp_stats *global, double ln_sigma, double *mu, double *U,
+                             double *neg_elbo, advgp_error *err)
 {
     double value = 0;
-    advgp_status st = eliminate_all(a, global, exp(-2 * ln_sigma), cells, err);
+    advgp_status st = eliminate_all(a, global, exp(-2 * ln_sigma), err);
     if (st == ADVGP_OK) st = gp_qw_optimal(a->qw, &a->left, ln_sigma, mu, U, &value, err);
-    if (st != ADVGP_OK) return st;
-    for (size_t c = 0; c < a->n; c++) { // mu_c = U^T (u - W mu_g)
-        const size_t M = a->M[c];
-        double *mu_c = cells->mu + cells->mu_at[c];
-        gp_gemv(GP_AS_IS, -1, gp_cmat_of(cells->W + cells->W_at[c], M, a->M_g), mu, 1, mu_c);
-        gp_upper_unpack(M, cells->U + cells->U_at[c], gp_mat_of(a->P, M, M));
-        gp_trmm_left(GP_UPPER, GP_TRANSPOSED, gp_cmat_of(a->P, M, M), gp_mat_of(mu_c, M, 1));
-    }
     if (neg_elbo) *neg_elbo = value + a->log_diagonal;
+    return st;
+}
+
+advgp_status gp_arrow_cells(gp_arrow *a, double ln_sigma, const double *mu, gp_cells *cells, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t c = 0; st == ADVGP_OK && c < a->n; c++) { // mu_c = U^T (u - W mu_g)
+        const size_t M = a->M[c];
+        const gp_mat P = gp_mat_of(a->P, M, M);
+        double *mu_c = cells->mu + cells->mu_at[c];
+        st = gp_interrupted() ? gp_interrupt_status(st, "the posterior of cells", err)
+                              : eliminate(a, c, exp(-2 * ln_sigma), err);
+        if (st != ADVGP_OK) return st;
+        memcpy(cells->W + cells->W_at[c], a->W, M * a->M_g * sizeof(double));
+        memcpy(mu_c, a->u, M * sizeof(double));
+        gp_gemv(GP_AS_IS, -1, gp_cmat_of(a->W, M, a->M_g), mu, 1, mu_c);
+        gp_invert_upper(P);
+        gp_trmm_left(GP_UPPER, GP_TRANSPOSED, gp_ro(P), gp_mat_of(mu_c, M, 1));
+        gp_upper_pack(gp_ro(P), cells->U + cells->U_at[c]);
+    }
     return gp_all_finite(cells->n_mu, cells->mu)
                ? ADVGP_OK
                : gp_fail(err, ADVGP_ENUMERIC, "the posterior of the cells is not finite at ln sigma = %g", ln_sigma);
@@ -188,7 +189,7 @@ advgp_status gp_arrow_posterior(gp_arrow *a, const gp_stats *global, double ln_s
 // ---- noise ----------------------------------------------------------------------------------------------------------
 
 enum { NOISE_EVALUATIONS = 40 };
-static const double first_step = 0.3, near_enough = 1e-3; // in ln sigma: a thousandth of sigma is nothing
+static const double first_step = 0.2, near_enough = 0.005; // in ln sigma: half a hundredth of sigma is nothing
 
 typedef struct point {
     double at, value;
@@ -232,7 +233,7 @@ advgp_status gp_arrow_best_noise(gp_arrow *arrow, const gp_stats *global, double
     }
     for (; st == ADVGP_OK && looks < NOISE_EVALUATIONS && c.at - a.at > near_enough; looks++) {
         const double at = lowest(a, b, c);
-        if (fabs(at - b.at) < near_enough && c.at - b.at < 0.2 && b.at - a.at < 0.2) break;
+        if (fabs(at - b.at) < near_enough) break;
         st = look(arrow, global, at, &next, err);
         const bool better = next.value < b.value;
         if (at < b.at) {

@@ -25,6 +25,8 @@ advgp_status gp_arrow_bound(gp_arrow *arrow, const gp_stats *global, double ln_s
                             advgp_error *err);
 // The ln sigma near the given one that minimises it.
 advgp_status gp_arrow_best_noise(gp_arrow *arrow, const gp_stats *global, double *ln_sigma, advgp_error *err);
-// The posterior: mu and packed U of the global part, mu, U and W of every cell.
-advgp_status gp_arrow_posterior(gp_arrow *arrow, const gp_stats *global, double ln_sigma, double *mu, double *U,
-                                gp_cells *cells, double *neg_elbo, advgp_error *err);
+// The posterior: mu and packed U of the global part; then, from its mu, mu, U and W of every cell. Between the two a
+// cell may be given rows beyond its border: what the global part says is then theirs as well.
+advgp_status gp_arrow_global(gp_arrow *arrow, const gp_stats *global, double ln_sigma, double *mu, double *U,
+                             double *neg_elbo, advgp_error *err);
+advgp_status gp_arrow_cells(gp_arrow *arrow, double ln_sigma, const double *mu, gp_cells *cells, advgp_error *err);

@@ -76,7 +76,7 @@ static void world_init(world *w, uint64_t seed, size_t n_cells, gp_trend of_cell
     w->which = calloc(w->p.n, sizeof(size_t)), w->order = calloc(w->p.n, sizeof(size_t));
     w->first = calloc(n_cells + 1, sizeof(size_t)), w->distances = doubles(n_cells);
     CHECK_OK(gp_cell_finder_new(n_cells, w->p.d, w->cells->scale, w->cells->centres, &w->finder, &err), w->p.label);
-    gp_cell_sort(w->finder, w->p.rows.X, w->which, w->order, w->first, w->distances);
+    gp_cell_sort(w->finder, GP_NEAREST, w->p.rows.X, w->which, w->order, w->first, w->distances);
     write_out(w);
 }
 
@@ -115,24 +115,38 @@ static void stats_free(gp_stats s)
     free(s.A.p), free(s.b);
 }
 
+// Row i to the sums of cell c; l: the features of the cell there.
+static void add_row(const world *w, size_t i, size_t c, const double *l, gp_arrow *arrow)
+{
+    const size_t M = gp_cells_M(w->cells, c), M_g = w->p.layout.M;
+    gp_arrow_sums *s = gp_arrow_cell(arrow, c);
+    const double *g = w->g + i * M_g, v = weight(w, i);
+    for (size_t j = 0; j < M; j++) {
+        for (size_t k = j; k < M; k++) s->A.p[j * M + k] += v * l[j] * l[k];
+        for (size_t k = 0; k < M_g; k++) s->G.p[j * M_g + k] += v * l[j] * g[k];
+        s->b[j] += v * l[j] * w->p.y[i];
+    }
+}
+
 static gp_arrow *arrow_of(const world *w)
 {
     gp_arrow *arrow = NULL;
     advgp_error err = {0};
-    const size_t M_g = w->p.layout.M;
     CHECK_OK(gp_arrow_new(w->cells, &arrow, &err), w->p.label);
     for (size_t i = 0; i < w->p.n; i++) {
-        const size_t c = w->which[i], M = gp_cells_M(w->cells, c);
-        gp_arrow_sums *s = gp_arrow_cell(arrow, c);
-        const double *g = w->g + i * M_g, *l = w->phi + i * w->M + M_g + w->cells->mu_at[c], v = weight(w, i);
-        for (size_t j = 0; j < M; j++) {
-            for (size_t k = j; k < M; k++) s->A.p[j * M + k] += v * l[j] * l[k];
-            for (size_t k = 0; k < M_g; k++) s->G.p[j * M_g + k] += v * l[j] * g[k];
-            s->b[j] += v * l[j] * w->p.y[i];
-        }
-        s->residual += v * (w->residual[i] - w->g_residual[i]);
+        const size_t c = w->which[i];
+        add_row(w, i, c, w->phi + i * w->M + w->p.layout.M + w->cells->mu_at[c], arrow);
+        gp_arrow_cell(arrow, c)->residual += weight(w, i) * (w->residual[i] - w->g_residual[i]);
     }
     return arrow;
+}
+
+static void posterior(gp_arrow *arrow, const gp_stats *global, world *w, double *neg_elbo)
+{
+    advgp_error err = {0};
+    double *theta = w->p.theta, *mu = theta + w->p.layout.n_rest;
+    CHECK_OK(gp_arrow_global(arrow, global, theta[0], mu, theta + w->p.layout.U, neg_elbo, &err), w->p.label);
+    CHECK_OK(gp_arrow_cells(arrow, theta[0], mu, w->cells, &err), w->p.label);
 }
 
 // ---- laws -----------------------------------------------------------------------------------------------------------
@@ -168,9 +182,7 @@ static void cells_equal_the_dense_posterior_of_features_with_zeros(void **state)
         CHECK_OK(gp_qw_optimal(qw, &dense, ln_sigma, mu, packed, &value, &err), w.p.label);
         CHECK_OK(gp_arrow_bound(arrow, &global, ln_sigma, &bound, &err), w.p.label);
         CHECK_CLOSE(value, bound, 1e-9, w.p.label);
-        CHECK_OK(gp_arrow_posterior(arrow, &global, ln_sigma, w.p.theta + w.p.layout.n_rest, w.p.theta + w.p.layout.U,
-                                    w.cells, &again, &err),
-                 w.p.label);
+        posterior(arrow, &global, &w, &again);
         CHECK(again == bound, w.p.label, "%g and %g", again, bound);
         CHECK_ARRAY(M_g, mu, w.p.theta + w.p.layout.n_rest, 1e-8, w.p.label);
         CHECK_ARRAY(M - M_g, mu + M_g, w.cells->mu, 1e-8, w.p.label);
@@ -189,6 +201,45 @@ static void cells_equal_the_dense_posterior_of_features_with_zeros(void **state)
         gp_qw_free(qw);
         gp_arrow_free(arrow);
         stats_free(dense), stats_free(global);
+        world_fini(&w);
+    }
+}
+
+// Rows that a cell is given between the two halves: (1 + beta A) mu_c = beta (b - G mu_g) with them, and nothing else
+// has changed.
+static void a_cell_learns_from_rows_beyond_its_border(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 501; seed <= 520; seed++) {
+        world w;
+        advgp_error err = {0};
+        world_init(&w, seed, 3, GP_TREND_CONSTANT);
+        const size_t M_g = w.p.layout.M, c = seed % 3, other = (c + 1) % 3, M = gp_cells_M(w.cells, c);
+        double *mu = w.p.theta + w.p.layout.n_rest, beta = exp(-2 * w.p.theta[0]);
+        gp_stats global = sums_of(&w, w.g, M_g, M_g, w.g_residual);
+        gp_arrow *arrow = arrow_of(&w);
+        posterior(arrow, &global, &w, NULL);
+        double *before = doubles(w.cells->n_mu), *mu_g = doubles(M_g), *l = doubles(M), *left = doubles(M);
+        memcpy(before, w.cells->mu, w.cells->n_mu * sizeof *before);
+        memcpy(mu_g, mu, M_g * sizeof *mu_g);
+        for (size_t i = 0; i < w.p.n; i++)
+            if (w.which[i] == other) {
+                for (size_t j = 0; j < M; j++) l[j] = sin((double)(i + j));
+                add_row(&w, i, c, l, arrow);
+            }
+        CHECK_OK(gp_arrow_cells(arrow, w.p.theta[0], mu, w.cells, &err), w.p.label);
+        const gp_arrow_sums *s = gp_arrow_cell(arrow, c);
+        const double *mu_c = w.cells->mu + w.cells->mu_at[c];
+        for (size_t j = 0; j < M; j++) {
+            left[j] = mu_c[j] - beta * s->b[j] + beta * gp_dot(M_g, s->G.p + j * M_g, mu_g);
+            for (size_t k = 0; k < M; k++) left[j] += beta * s->A.p[(j < k ? j * M + k : k * M + j)] * mu_c[k];
+            CHECK(fabs(left[j]) < 1e-8 * (1 + beta), w.p.label, "feature %zu: %g is left", j, left[j]);
+        }
+        const size_t at = w.cells->mu_at[other];
+        CHECK_BITS(gp_cells_M(w.cells, other), before + at, w.cells->mu + at, w.p.label);
+        free(before), free(mu_g), free(l), free(left);
+        gp_arrow_free(arrow);
+        stats_free(global);
         world_fini(&w);
     }
 }
@@ -288,6 +339,17 @@ static void a_row_is_in_the_cell_of_the_nearest_centre(void **state)
                 CHECK(i == w.first[k] || w.order[i] > w.order[i - 1], w.p.label, "rows of a cell keep their order");
             }
         CHECK(seen == w.p.n, w.p.label, "%zu of %zu rows", seen, w.p.n);
+        if (c->shape.n > 1) {
+            size_t *second = calloc(w.p.n, sizeof *second);
+            gp_cell_sort(w.finder, GP_SECOND_NEAREST, w.p.rows.X, second, w.order, w.first, w.distances);
+            for (size_t i = 0; i < w.p.n; i++) {
+                size_t nearer = 0;
+                (void)gp_cell_of(w.finder, w.p.X + i * w.p.d, w.distances);
+                for (size_t k = 0; k < c->shape.n; k++) nearer += w.distances[k] < w.distances[second[i]];
+                CHECK(second[i] != w.which[i] && nearer == 1, w.p.label, "row %zu: %zu are nearer", i, nearer);
+            }
+            free(second);
+        }
         world_fini(&w);
     }
 }
@@ -297,14 +359,11 @@ static void predictions_do_not_depend_on_blocks_and_no_variance_is_negative(void
     (void)state;
     for (uint64_t seed = 401; seed <= 410; seed++) {
         world w;
-        advgp_error err = {0};
         world_init(&w, seed, 5, GP_TREND_LINEAR);
         gp_stats global = sums_of(&w, w.g, w.p.layout.M, w.p.layout.M, w.g_residual);
         gp_arrow *arrow = arrow_of(&w);
         w.p.theta[0] = -6; // hardly any noise: variances are small differences
-        CHECK_OK(gp_arrow_posterior(arrow, &global, w.p.theta[0], w.p.theta + w.p.layout.n_rest,
-                                    w.p.theta + w.p.layout.U, w.cells, NULL, &err),
-                 w.p.label);
+        posterior(arrow, &global, &w, NULL);
         double *whole = doubles(3 * w.p.n), *again = doubles(3 * w.p.n);
         predict(&w, 0, whole);
         for (size_t i = 0; i < w.p.n; i++) CHECK(whole[w.p.n + i] >= 0, w.p.label, "row %zu", i);
@@ -347,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_equal_the_dense_posterior_of_features_with_zeros),
+        cmocka_unit_test(a_cell_learns_from_rows_beyond_its_border),
         cmocka_unit_test(one_cell_is_one_more_component),
         cmocka_unit_test(the_best_noise_is_better_than_its_neighbours),
         cmocka_unit_test(a_row_is_in_the_cell_of_the_nearest_centre),

@@ -84,6 +84,8 @@ advgp_status gp_cells_new(const gp_cells_shape *shape, gp_cells **out, advgp_err
 
 void gp_cells_free(gp_cells *cells)
 {
+    for (size_t c = 0; cells && cells->kept && c < cells->shape.n; c++) gp_features_free(cells->kept[c]);
+    if (cells) gp_free(cells->kept);
     gp_free(cells);
 }
 
@@ -103,6 +105,18 @@ advgp_status gp_cells_features(const gp_cells *cells, size_t cell, gp_features *
     gp_features_free(*out);
     *out = NULL;
     return gp_wrap(err, st, "cell %zu", cell + 1);
+}
+
+advgp_status gp_cells_keep(gp_cells *cells, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    cells->kept = gp_alloc(cells->shape.n, sizeof *cells->kept);
+    if (!cells->kept) return gp_fail(err, ADVGP_ENOMEM, "no memory for the features of %zu cells", cells->shape.n);
+    for (size_t c = 0; st == ADVGP_OK && c < cells->shape.n; c++) {
+        st = gp_cells_features(cells, c, &cells->kept[c], err);
+        if (st == ADVGP_OK) cells->jitter[c] = cells->kept[c]->components[0].rung.jitter;
+    }
+    return st;
 }
 
 // ---- which cell -----------------------------------------------------------------------------------------------------
@@ -149,10 +163,24 @@ size_t gp_cell_of(const gp_cell_finder *f, const double *x, double *distances)
     return best;
 }
 
-void gp_cell_sort(const gp_cell_finder *f, gp_cmat X, size_t *which, size_t *order, size_t *first, double *distances)
+static size_t second_nearest(const gp_cell_finder *f, const double *x, double *distances)
+{
+    const size_t nearest = gp_cell_of(f, x, distances);
+    size_t best = nearest == 0;
+    for (size_t i = best + 1; i < f->n; i++)
+        if (i != nearest && distances[i] < distances[best]) best = i;
+    return best;
+}
+
+void gp_cell_sort(const gp_cell_finder *f, gp_nearness nearness, gp_cmat X, size_t *which, size_t *order, size_t *first,
+                  double *distances)
 {
     memset(first, 0, (f->n + 1) * sizeof *first);
-    for (size_t i = 0; i < X.rows; i++) first[which[i] = gp_cell_of(f, X.p + i * X.ld, distances)]++;
+    for (size_t i = 0; i < X.rows; i++) {
+        const double *x = X.p + i * X.ld;
+        which[i] = nearness == GP_NEAREST ? gp_cell_of(f, x, distances) : second_nearest(f, x, distances);
+        first[which[i]]++;
+    }
     size_t at = 0;
     for (size_t c = 0; c <= f->n; c++) {
         const size_t here = c < f->n ? first[c] : 0;

@@ -26,6 +26,7 @@ typedef struct gp_cells {
     double *mu;                                 // a cell: [M_c]
     double *U; // a cell: M_c (M_c + 1) / 2, packed upper triangle: the precision of the cell alone is U^-1 U^-T
     double *W; // a cell: M_c x M_g, U times the precision that cell and global part share
+    gp_features **kept; // [n]: features of all cells, if gp_cells_keep made them; else NULL
 } gp_cells;
 
 advgp_status gp_cells_new(const gp_cells_shape *shape, gp_cells **out, advgp_error *err);
@@ -35,6 +36,9 @@ size_t gp_cells_M(const gp_cells *cells, size_t cell);    // its features
 size_t gp_cells_trend_features(gp_trend trend, size_t d); // 0, 1 or 1 + d
 // New features of a cell, set by its theta.
 advgp_status gp_cells_features(const gp_cells *cells, size_t cell, gp_features **out, advgp_error *err);
+// Those of all cells, kept until the cells are freed: theta stays as it is from now on. Predictors that come and go, as
+// during a training, take them instead of making their own.
+advgp_status gp_cells_keep(gp_cells *cells, advgp_error *err);
 
 // ---- which cell -----------------------------------------------------------------------------------------------------
 
@@ -51,9 +55,11 @@ void gp_cell_finder_free(gp_cell_finder *finder);
 // distances: scratch of n.
 size_t gp_cell_of(const gp_cell_finder *finder, const double *x, double *distances);
 // Rows of X in the order of their cells, and in a cell in their own: order[X.rows] are places in X, those of cell c are
-// order[first[c]] .. order[first[c + 1] - 1]; first has n + 1. which[X.rows] and distances[n] are scratch.
-void gp_cell_sort(const gp_cell_finder *finder, gp_cmat X, size_t *which, size_t *order, size_t *first,
-                  double *distances);
+// order[first[c]] .. order[first[c + 1] - 1]; first has n + 1. which[X.rows] and distances[n] are scratch. Its cell is
+// the nearest, or the one after that: across the nearest border (there must be two).
+typedef enum gp_nearness { GP_NEAREST, GP_SECOND_NEAREST } gp_nearness;
+void gp_cell_sort(const gp_cell_finder *finder, gp_nearness nearness, gp_cmat X, size_t *which, size_t *order,
+                  size_t *first, double *distances);
 
 // ---- prediction -----------------------------------------------------------------------------------------------------
 

@@ -10,9 +10,10 @@
 #include <string.h>
 
 typedef struct local_part {
-    gp_features *f;
-    double *a; // [n_cols]: L~ mu
-    gp_mat U;  // M x M
+    const gp_features *f;
+    gp_features *own; // f, unless the cells have kept it
+    double *a;        // [n_cols]: L~ mu
+    gp_mat U;         // M x M
 } local_part;
 
 typedef struct cells_predictor {
@@ -104,7 +105,7 @@ static void block(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PRE
     const gp_mat x1 = part_rows(views[X1], 0, B, d + 2);
     const gp_mat K = part_rows(views[COLUMNS], 0, B, p->f->n_cols), phi = part_rows(views[PHI], 0, B, M);
     double *row = views[ROW].p;
-    gp_cell_sort(p->finder, X, which, order, first, views[DISTANCES].p);
+    gp_cell_sort(p->finder, GP_NEAREST, X, which, order, first, views[DISTANCES].p);
     gather(X, order, x1);
     gp_features_columns(p->f, x1, K, NULL);
     for (size_t i = 0; i < B; i++) row[3 * i] = gp_dot(p->f->n_cols, K.p + i * K.ld, p->a);
@@ -147,7 +148,7 @@ static const gp_features *features(const gp_predictor *self)
 static void cells_free(gp_predictor *self)
 {
     cells_predictor *p = (cells_predictor *)self;
-    for (size_t c = 0; c < p->cells->shape.n; c++) gp_features_free(p->local[c].f);
+    for (size_t c = 0; c < p->cells->shape.n; c++) gp_features_free(p->local[c].own);
     gp_features_free(p->f);
     gp_cell_finder_free(p->finder);
     gp_free(p);
@@ -174,8 +175,9 @@ static advgp_status fill(cells_predictor *p, const double *theta, advgp_error *e
         st = gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &p->finder, err);
     for (size_t c = 0; st == ADVGP_OK && c < cells->shape.n; c++) {
         local_part *part = &p->local[c];
-        st = gp_cells_features(cells, c, &part->f, err);
+        if (!cells->kept) st = gp_cells_features(cells, c, &part->own, err);
         if (st != ADVGP_OK) break;
+        part->f = cells->kept ? cells->kept[c] : part->own;
         gp_upper_unpack(part->f->M, cells->U + cells->U_at[c], part->U);
         gp_features_left(part->f, gp_cmat_of(cells->mu + cells->mu_at[c], part->f->M, 1),
                          gp_mat_of(part->a, part->f->n_cols, 1));

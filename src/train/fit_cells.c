@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "linalg/interrupt.h"
 #include "run/crew.h"
-#include "train/cell_sums.h"
+#include "train/cells_join.h"
 #include "train/conductor.h"
 #include "train/inducing.h"
 #include "train/local_fit.h"
@@ -20,14 +20,15 @@
 #include <string.h>
 
 // By measurement (bench/tables): a cell for some 300 training rows. Held-out rows are too few to tell 300 rows a cell
-// from 600: a second try costs more than it gains.
-enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, CELL_ROWS_MIN = 100 };
+// from 600: a second try costs more than it gains. Where most of the target is noise, so few rows tell nothing.
+enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, AUTO_NOISY_CELL_ROWS = 2000, CELL_ROWS_MIN = 100 };
+static const double mostly_noise = 0.5; // of the target's variance
 // Cells of few rows, on average: by the evidence, with two inducing inputs for three rows. What these leave of the
 // process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). A few
-// cells begin at the global length-scales, far from their own, and teach the others where to begin: 8 iterations are
-// then as good as 20.
+// cells begin at the global length-scales, far from their own, and teach the others where to begin: 4 iterations are
+// then as good as 20, more where there are many length-scales to find.
 enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_ROWS = 400 };
-enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 8 };
+enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 4, PUPIL_COLUMNS = 3 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
 // |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
@@ -155,7 +156,7 @@ static advgp_status sort_rows(fitting *f, size_t n, const double *centres, advgp
 {
     gp_cell_finder *finder = NULL;
     const advgp_status st = gp_cell_finder_new(n, f->rows.X.cols, f->scale, centres, &finder, err);
-    if (st == ADVGP_OK) gp_cell_sort(finder, f->rows.X, f->which, f->order, f->first, f->distances);
+    if (st == ADVGP_OK) gp_cell_sort(finder, GP_NEAREST, f->rows.X, f->which, f->order, f->first, f->distances);
     gp_cell_finder_free(finder);
     return st;
 }
@@ -247,6 +248,11 @@ static bool is_teacher(const fitting *f, size_t c)
     return c % step == 0;
 }
 
+static size_t pupil_iterations(size_t d)
+{
+    return d / PUPIL_COLUMNS > PUPIL_ITERATIONS ? d / PUPIL_COLUMNS : PUPIL_ITERATIONS;
+}
+
 static advgp_status fit_cell(void *ctx, size_t c, advgp_error *err)
 {
     fitting *f = ctx;
@@ -266,7 +272,7 @@ static advgp_status fit_cell(void *ctx, size_t c, advgp_error *err)
     start_cell(f, c);
     if (has_few_rows(f, f->cells->shape.n)) {
         const gp_local_evidence o = {.rows = EVIDENCE_ROWS,
-                                     .iterations = f->start ? PUPIL_ITERATIONS : TEACHER_ITERATIONS,
+                                     .iterations = f->start ? pupil_iterations(d) : TEACHER_ITERATIONS,
                                      .seed = f->t->options->seed};
         st = gp_local_fit_evidence(f->cells, c, rows, &o, err);
     } else {
@@ -324,28 +330,18 @@ static void candidate_fini(candidate *c)
     *c = (candidate){0};
 }
 
-// All rows once more for the arrow; the best noise, and the posterior there.
-static advgp_status join(fitting *f, candidate *c, advgp_error *err)
+// All rows once more: the best noise, and the joint posterior there.
+static advgp_status join(const fitting *f, candidate *c, advgp_error *err)
 {
     const gp_learner *l = f->t->learner;
-    const gp_cell_sums_options o = {.shards = f->t->shards,
-                                    .global = gp_predictor_features(f->global),
-                                    .threads = f->threads,
-                                    .finite = has_few_rows(f, c->cells->shape.n),
-                                    .stop = f->t->conductor->stop,
-                                    .stop_ctx = f->t};
-    gp_arrow *arrow = NULL;
-    gp_interrupt scope;
-    advgp_status st = gp_cell_sums(&o, c->cells, &arrow, err);
-    gp_interrupt_open(&scope, f->t->conductor->stop, f->t);
-    if (st == ADVGP_OK) st = gp_arrow_best_noise(arrow, &l->stats, &c->theta[0], err);
-    if (st == ADVGP_OK)
-        st = gp_arrow_posterior(arrow, &l->stats, c->theta[0], c->theta + l->layout.n_rest, c->theta + l->layout.U,
-                                c->cells, &c->neg_elbo, err);
-    st = gp_interrupt_status(st, "the posterior of cells", err);
-    (void)gp_interrupt_close(&scope);
-    gp_arrow_free(arrow);
-    return st;
+    const gp_cells_join_options o = {.shards = f->t->shards,
+                                     .global = gp_predictor_features(f->global),
+                                     .stats = &l->stats,
+                                     .threads = f->threads,
+                                     .finite = has_few_rows(f, c->cells->shape.n),
+                                     .stop = f->t->conductor->stop,
+                                     .stop_ctx = f->t};
+    return gp_cells_join(&o, c->cells, l->layout, c->theta, &c->neg_elbo, err);
 }
 
 static advgp_status score(const fitting *f, const gp_predictor *p, double *rmse, advgp_error *err)
@@ -413,7 +409,9 @@ static size_t n_wanted(const gp_training *t)
     const bool in_hurry = r->interrupted || r->stopped == GP_STOPPED_INTERRUPTED || r->stopped == GP_STOPPED_TIME;
     if (!gp_training_wants_cells(t) || in_hurry || !t->conductor->fits_cells(t)) return 0;
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
-    size_t n = t->n_train / AUTO_CELL_ROWS < AUTO_MAX ? t->n_train / AUTO_CELL_ROWS : AUTO_MAX;
+    const bool noisy = exp(2 * t->learner->theta[0]) > mostly_noise;
+    const size_t fit = t->n_train / (noisy ? AUTO_NOISY_CELL_ROWS : AUTO_CELL_ROWS);
+    size_t n = fit < AUTO_MAX ? fit : AUTO_MAX;
     while (n > 1 && sample_bytes(t, n) > auto_memory_share * gp_memory_bytes()) n /= 2;
     return n;
 }

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "model/arrow.h"
-#include "train/cell_sums.h"
+#include "train/cells_join.h"
 #include "train/local_fit.h"
 #include "train/rows_test.h"
 #include "train/train.h"
@@ -60,34 +60,44 @@ static gp_cells *some_cells(size_t M_g)
     return cells;
 }
 
-static void sums_do_not_depend_on_threads(void **state)
+static advgp_status add_rows(void *pass, gp_batch rows, advgp_error *err)
+{
+    return gp_pass_add(pass, rows, err);
+}
+
+static void the_posterior_does_not_depend_on_threads(void **state)
 {
     (void)state;
     advgp_error err = {0};
     make_table(700, 4, "0.1");
     gp_learner *l = make_learner(7);
-    CHECK_OK(gp_features_set(l->f, l->theta, &err), "features");
-    gp_cells *cells = some_cells(l->f->M);
-    gp_arrow *arrows[3] = {0};
+    gp_pass *pass = NULL;
+    gp_reader reader = {0};
+    CHECK_OK(gp_pass_new(l->f, 0, &pass, &err), "sums");
+    CHECK_OK(gp_reader_new(t.shards, 100, &reader, &err), "sums");
+    CHECK_OK(gp_pass_begin(pass, l->theta, GP_PASS_STATS, &err), "sums");
+    CHECK_OK(gp_reader_visit(&reader, GP_TRAIN, 0, add_rows, pass, &err), "sums");
+    CHECK_OK(gp_pass_end(pass, NULL, NULL, &err), "sums");
+    gp_cells *cells[3];
+    double *theta[3], neg_elbo[3], rows = 0;
     for (size_t i = 0; i < 3; i++) {
-        const gp_cell_sums_options o = {.shards = t.shards, .global = l->f, .threads = 1 + 2 * i};
-        CHECK_OK(gp_cell_sums(&o, cells, &arrows[i], &err), "sums");
+        const gp_cells_join_options o = {
+            .shards = t.shards, .global = l->f, .stats = gp_pass_stats(pass), .threads = 1 + 2 * i};
+        cells[i] = some_cells(l->f->M);
+        theta[i] = doubles(l->layout.size);
+        memcpy(theta[i], l->theta, l->layout.size * sizeof(double));
+        CHECK_OK(gp_cells_join(&o, cells[i], l->layout, theta[i], &neg_elbo[i], &err), "posterior");
+        CHECK_BITS(l->layout.size, theta[0], theta[i], "global part");
+        CHECK_BITS(cells[0]->n_mu, cells[0]->mu, cells[i]->mu, "mu");
+        CHECK_BITS(cells[0]->n_U, cells[0]->U, cells[i]->U, "U");
+        CHECK_BITS(cells[0]->n_W, cells[0]->W, cells[i]->W, "W");
+        CHECK(neg_elbo[i] == neg_elbo[0], "bound", "%g, %g", neg_elbo[i], neg_elbo[0]);
     }
-    double rows = 0;
-    for (size_t c = 0; c < 3; c++) {
-        const gp_arrow_sums *a = gp_arrow_cell(arrows[0], c);
-        rows += cells->rows[c];
-        for (size_t i = 1; i < 3; i++) {
-            const gp_arrow_sums *b = gp_arrow_cell(arrows[i], c);
-            CHECK_BITS(a->A.rows * a->A.cols, a->A.p, b->A.p, "A");
-            CHECK_BITS(a->G.rows * a->G.cols, a->G.p, b->G.p, "G");
-            CHECK_BITS(a->A.rows, a->b, b->b, "b");
-            CHECK(a->residual == b->residual, "residual", "%g, %g", a->residual, b->residual);
-        }
-    }
+    for (size_t c = 0; c < 3; c++) rows += cells[0]->rows[c];
     CHECK(rows == (double)gp_shards_rows(t.shards, GP_TRAIN), "rows", "%g", rows);
-    for (size_t i = 0; i < 3; i++) gp_arrow_free(arrows[i]);
-    gp_cells_free(cells);
+    for (size_t i = 0; i < 3; i++) gp_cells_free(cells[i]), free(theta[i]);
+    gp_reader_fini(&reader);
+    gp_pass_free(pass);
     gp_learner_free(l);
     free_table();
 }
@@ -166,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_predict_better_and_repeat_bit_for_bit),
-        cmocka_unit_test(sums_do_not_depend_on_threads),
+        cmocka_unit_test(the_posterior_does_not_depend_on_threads),
         cmocka_unit_test(a_local_fit_finds_the_noise),
         cmocka_unit_test(a_stop_while_cells_are_fitted_leaves_the_model_without_them),
     };

@@ -2,12 +2,11 @@
 #include "train/reweigh.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
-#include "model/arrow.h"
 #include "model/qw.h"
 #include "run/crew.h"
 #include "score/score.h"
 #include "store/form.h"
-#include "train/cell_sums.h"
+#include "train/cells_join.h"
 
 #include <math.h>
 #include <string.h>
@@ -150,19 +149,13 @@ static advgp_status join(const gp_stats *sums, const gp_model *model, const gp_f
 {
     double *mu = theta + model->layout.n_rest, *U = theta + model->layout.U, neg_elbo;
     gp_qw *qw = NULL;
-    gp_arrow *arrow = NULL;
-    advgp_status st;
     if (cells) {
-        const gp_cell_sums_options o = {.shards = rows, .global = f, .threads = threads};
-        st = gp_cell_sums(&o, cells, &arrow, err);
-        if (st == ADVGP_OK) st = gp_arrow_best_noise(arrow, sums, &theta[0], err);
-        if (st == ADVGP_OK) st = gp_arrow_posterior(arrow, sums, theta[0], mu, U, cells, &neg_elbo, err);
-    } else {
-        st = gp_qw_new(model->layout.M, &qw, err);
-        if (st == ADVGP_OK) st = gp_qw_best_noise(qw, sums, &theta[0], NULL, err);
-        if (st == ADVGP_OK) st = gp_qw_optimal(qw, sums, theta[0], mu, U, NULL, err);
+        const gp_cells_join_options o = {.shards = rows, .global = f, .stats = sums, .threads = threads};
+        return gp_cells_join(&o, cells, model->layout, theta, &neg_elbo, err);
     }
-    gp_arrow_free(arrow);
+    advgp_status st = gp_qw_new(model->layout.M, &qw, err);
+    if (st == ADVGP_OK) st = gp_qw_best_noise(qw, sums, &theta[0], NULL, err);
+    if (st == ADVGP_OK) st = gp_qw_optimal(qw, sums, theta[0], mu, U, NULL, err);
     gp_qw_free(qw);
     return st;
 }
