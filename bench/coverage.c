@@ -1,7 +1,7 @@
 // coverage.c: do intervals of small tables cover what they say? Random tables of 50, 100 and 200 rows, their noise
 // normal, skewed, heavy-tailed or varying, each fitted with defaults, and 500 new rows of the same kind beside it.
 // Prints one JSON object; the table of docs/intervals.md goes to stderr.
-//     coverage [TABLES]     of each kind and size, default 200
+//     coverage [TABLES [NOISE [OPTION VALUE] ...]]     of each kind and size, default 200; one kind, or all
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { D = 3, ROWS_MAX = 200, NEW_ROWS = 500 };
 static const size_t sizes[] = {50, 100, 200};
@@ -129,8 +130,10 @@ static void study(size_t kind, size_t n, size_t tables, const gp_options *option
         varying_noise += cover(kind, n, 1 + r, options, inside);
         for (size_t l = 0; l < N_LEVELS; l++) sum[l] += inside[l], squares[l] += inside[l] * inside[l];
     }
-    printf("%s{\"noise\": \"%s\", \"rows\": %zu, \"varying\": %zu", kind || n != sizes[0] ? ", " : "", kinds[kind].name,
-           n, varying_noise);
+    static bool began;
+    printf("%s{\"noise\": \"%s\", \"rows\": %zu, \"varying\": %zu", began ? ", " : "", kinds[kind].name, n,
+           varying_noise);
+    began = true;
     fprintf(stderr, "| %s | %zu |", kinds[kind].name, n);
     for (size_t l = 0; l < N_LEVELS; l++) {
         const double R = (double)tables, mean = sum[l] / R, error = sqrt(fmax(squares[l] / R - mean * mean, 0) / R);
@@ -144,17 +147,19 @@ static void study(size_t kind, size_t n, size_t tables, const gp_options *option
 int main(int argc, char **argv)
 {
     const size_t tables = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
+    const char *asked = argc > 2 ? argv[2] : "all";
     advgp_error err;
     gp_options *options;
     must(gp_blas_reserve(1, &err), &err);
     must(gp_options_new("train", &options, &err), &err);
-    for (int i = 2; i + 1 < argc; i += 2) must(gp_options_set(options, argv[i], argv[i + 1], &err), &err);
+    for (int i = 3; i + 1 < argc; i += 2) must(gp_options_set(options, argv[i], argv[i + 1], &err), &err);
     fprintf(stderr, "| noise | rows |");
     for (size_t l = 0; l < N_LEVELS; l++) fprintf(stderr, " %g %% |", 100 * levels[l]);
     fprintf(stderr, " varying |\n|---|--:|--:|--:|--:|--:|--:|\n");
     printf("{\"bench\": \"coverage\", \"tables\": %zu, \"results\": [", tables);
     for (size_t kind = 0; kind < N_KINDS; kind++)
-        for (size_t s = 0; s < N_SIZES; s++) study(kind, sizes[s], tables, options);
+        for (size_t s = 0; s < N_SIZES; s++)
+            if (!strcmp(asked, "all") || !strcmp(asked, kinds[kind].name)) study(kind, sizes[s], tables, options);
     printf("]}\n");
     gp_options_free(options);
     return 0;

@@ -73,7 +73,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_train_conclude(*model, &reader, request->options, began, r, request->notes, err);
+        st = gp_train_conclude(*model, &reader, request->options, began, r, NULL, request->notes, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {

@@ -204,8 +204,7 @@ static advgp_status fit_line(gp_reader *reader, const gp_model *model, gp_linear
 advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader, advgp_error *err)
 {
     *a = (gp_assessor){.model = model};
-    advgp_status st = gp_calibrate(model, reader, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
+    advgp_status st = gp_model_predictor(model, &a->predictor, err);
     if (st == ADVGP_OK) st = fit_line(reader, model, &a->fit, err);
     return st;
 }

@@ -54,16 +54,23 @@ double gp_mean_excess(const double *sorted, size_t n, bool upper)
     return fmax(sum / (double)k, excess_least);
 }
 
+// Of rank (n + 1) i / 1000 from 1 to n, on the straight line between two where that is no whole number.
+static double at_rank(const double *sorted, size_t n, size_t i)
+{
+    const size_t rank = (n + 1) * i / LAST, rest = (n + 1) * i % LAST;
+    return rest ? sorted[rank - 1] + (double)rest / LAST * (sorted[rank] - sorted[rank - 1]) : sorted[rank - 1];
+}
+
 void gp_fill_quantiles(double *table, const double *sorted, size_t n, double (*beyond)(double u))
 {
     table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : beyond(0.5);
     for (size_t i = MIDDLE; i-- > 1;) {
         const size_t rank = (n + 1) * i / LAST;
-        table[i] = rank >= 1 ? sorted[rank - 1] : fmin(table[i + 1], beyond((double)i / LAST));
+        table[i] = rank >= 1 ? at_rank(sorted, n, i) : fmin(table[i + 1], beyond((double)i / LAST));
     }
     for (size_t i = MIDDLE + 1; i < LAST; i++) {
         const size_t rank = ((n + 1) * i + LAST - 1) / LAST; // ceil((n + 1) i / 1000), without rounding
-        table[i] = rank <= n ? sorted[rank - 1] : fmax(table[i - 1], beyond((double)i / LAST));
+        table[i] = rank <= n ? at_rank(sorted, n, i) : fmax(table[i - 1], beyond((double)i / LAST));
     }
     table[0] = table[1], table[LAST] = table[LAST - 1];
 }

@@ -26,8 +26,9 @@ typedef struct gp_scores {
 } gp_scores;
 
 // Sets the model's calibration from n scores (y - mean) / sd_y of rows that training did not see; sorts them. Q(u)
-// takes the score of rank floor((n + 1) u) below the median and ceil((n + 1) u) above, as split conformal intervals do;
-// where there is no such rank, the Gaussian quantile if it lies further out, so that quantiles never cross.
+// is the score of rank (n + 1) u, on the straight line between two where that is no whole number, as split conformal
+// intervals have it but for the rounding of ranks, by which 50 rows at 90 % would hold 92 %; where there is no such
+// rank, the Gaussian quantile if it lies further out, so that quantiles never cross.
 advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err);
 
 // Mean excess of the outermost of n sorted scores: the scale of an exponential tail.

@@ -204,7 +204,7 @@ static void auto_takes_it_without_held_out_rows(void **state)
     static const struct {
         size_t n;
         bool varying, taken;
-    } cases[] = {{600, true, true}, {600, false, false}, {150, true, false}};
+    } cases[] = {{600, true, true}, {600, false, false}, {150, true, true}, {80, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_rows(cases[i].n, cases[i].varying, false, "0.2");
         gp_model *model = train(GP_NOISE_AUTO, NULL);
@@ -275,8 +275,9 @@ static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
     const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
+    gp_scored_rows unseen = {0};
     result.interrupted = interrupted;
-    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
+    must(gp_noise_fit(model, &reader, &o, &result, &unseen, NULL, &err), &err);
     gp_reader_fini(&reader);
     return model;
 }

@@ -1,0 +1,207 @@
+// scale_fit.c: logarithms of scores, a short training on them, and q(w) solved again as the factor comes to be known.
+#include "train/scale_fit.h"
+#include "base/alloc.h"
+#include "linalg/dense.h"
+#include "model/qw.h"
+#include "score/left_out.h"
+#include "train/training.h"
+
+#include <math.h>
+#include <string.h>
+
+// Small beside the model of the mean: a scale needs less detail.
+enum { INDUCING = 50, ROWS_EACH = 10, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3, FOLDS = 5 };
+enum { BATCH_MIN = 512, BATCH_NUMBERS = 1 << 18 }; // of wide tables a batch has fewer rows: its time goes with both
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+advgp_status gp_scale_rows_init(gp_scale_rows *s, size_t capacity, size_t d, advgp_error *err)
+{
+    double **arrays[] = {&s->u, &s->z, &s->w, &s->ln_g, &s->ln_g_unseen, &s->sorted};
+    enum { ARRAYS = sizeof arrays / sizeof *arrays };
+    *s = (gp_scale_rows){.d = d, .X = gp_alloc(capacity, (d + ARRAYS) * sizeof *s->X)};
+    if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the residuals of %zu rows", capacity);
+    for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = s->X + capacity * (d + i);
+    return ADVGP_OK;
+}
+
+void gp_scale_rows_fini(gp_scale_rows *s)
+{
+    gp_free(s->X);
+}
+
+static gp_cmat inputs_of(const gp_scale_rows *s)
+{
+    return gp_cmat_of(s->X, s->n, s->d);
+}
+
+// ---- the logarithm of residuals -------------------------------------------------------------------------------------
+
+// z = ln g + psi (score/left_out.h), standardised. False where they hardly differ, so that there is nothing to fit.
+static bool take_logarithms(gp_scale_rows *s)
+{
+    double n = 0, sum = 0, squares = 0;
+    if (!gp_scale_logarithms(s->n, s->u, s->ln_g, s->sorted, s->z)) return false;
+    for (size_t i = 0; i < s->n; i++) {
+        s->z[i] += s->ln_g[i];
+        n += s->w[i], sum += s->w[i] * s->z[i];
+    }
+    s->centre = sum / n;
+    for (size_t i = 0; i < s->n; i++) squares += s->w[i] * (s->z[i] - s->centre) * (s->z[i] - s->centre);
+    s->spread = sqrt(squares / n);
+    for (size_t i = 0; s->spread > 1e-6 && i < s->n; i++) s->z[i] = (s->z[i] - s->centre) / s->spread;
+    return s->spread > 1e-6;
+}
+
+static advgp_status shards_of(const gp_scale_rows *s, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err)
+{
+    gp_memory_builder *builder = NULL;
+    unsigned char *parts = gp_alloc(s->n, 1); // zero: GP_TRAIN
+    *out = NULL;
+    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", s->n);
+    advgp_status st = gp_memory_builder_new(s->d, gp_shards_suggest(s->n), weighted, true, seed, &builder, err);
+    const gp_rows rows = {.n = s->n, .d = s->d, .X = s->X, .y = s->z, .w = s->w, .part = parts};
+    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
+    if (st == ADVGP_OK)
+        *out = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    gp_free(parts);
+    return st;
+}
+
+// ---- the model of it ------------------------------------------------------------------------------------------------
+
+// A short training, in this process whatever the model's was, synchronous, so that the same rows give the same bits.
+static advgp_status train_scale(const gp_scale_fitting *how, const gp_shards *shards, gp_model **out, advgp_error *err)
+{
+    const size_t workers = how->workers;
+    const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH; // parameters that so many rows can tell
+    const size_t wide = BATCH_NUMBERS / shards->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
+    const size_t batch = fits < BATCH ? fits : BATCH;
+    const gp_train_options o = {.m = few < INDUCING ? few : INDUCING,
+                                .components = 1,
+                                .kernel = how->options->kernel,
+                                .map = &gp_map_cholesky,
+                                .trend = shards->d <= few ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
+                                .steps = STEPS,
+                                .batch = batch,
+                                .seed = how->options->seed,
+                                .workers = workers < 1             ? 1
+                                           : workers < WORKERS_MAX ? workers
+                                                                   : WORKERS_MAX,
+                                .quorum = -1,
+                                .noise = GP_NOISE_CONSTANT};
+    const gp_train_request request = {.shards = shards, .schema = how->model->schema, .options = &o};
+    gp_train_result result;
+    gp_training t;
+    size_t rows = 0;
+    advgp_status st = gp_training_fit(&t, &request, gp_training_versions, &result, &rows, err);
+    if (st == ADVGP_OK) st = gp_model_new_noise(&t.learner->spec, out, err);
+    if (st == ADVGP_OK) gp_learner_copy(t.learner, *out);
+    gp_training_fini(&t);
+    return st;
+}
+
+// ln g at rows, before it is held within a range.
+static advgp_status scale_at(const gp_model *noise, gp_cmat X, double *ln_g, advgp_error *err)
+{
+    gp_predictor *ln_scale = NULL;
+    gp_predict_work *work = NULL;
+    advgp_status st = gp_model_predictor(noise, &ln_scale, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(ln_scale, 0, &work, err);
+    if (st == ADVGP_OK) st = gp_predict(ln_scale, work, X, ln_g, NULL, NULL, err);
+    for (size_t i = 0; st == ADVGP_OK && i < X.rows; i++)
+        ln_g[i] = noise->schema->y_mean + noise->schema->y_scale * ln_g[i];
+    gp_predict_work_free(work);
+    gp_predictor_free(ln_scale);
+    return st;
+}
+
+// The optimal q(w) for the logarithms as they are now, hyper-parameters as they were found.
+static advgp_status refit(gp_model *noise, const gp_scale_rows *s, advgp_error *err)
+{
+    gp_features *f = NULL;
+    gp_pass *pass = NULL;
+    gp_qw *qw = NULL;
+    const size_t M = noise->layout.M;
+    const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
+    advgp_status st = gp_features_new(&noise->spec, &f, err);
+    if (st == ADVGP_OK) st = gp_pass_new(f, 0, &pass, err);
+    if (st == ADVGP_OK) st = gp_qw_new(M, &qw, err);
+    if (st == ADVGP_OK) st = gp_pass_run(pass, noise->theta, GP_PASS_STATS, rows, NULL, NULL, err);
+    if (st == ADVGP_OK) {
+        const gp_stats *sums = gp_pass_stats(pass);
+        gp_mat_copy(gp_ro(sums->A), noise->stats.A);
+        memcpy(noise->stats.b, sums->b, M * sizeof *sums->b);
+        noise->stats.yy = sums->yy, noise->stats.n = sums->n, noise->stats.residual = sums->residual;
+        st = gp_qw_optimal(qw, sums, noise->theta[0], noise->theta + noise->layout.n_rest,
+                           noise->theta + noise->layout.U, NULL, err);
+    }
+    gp_qw_free(qw);
+    gp_pass_free(pass);
+    gp_features_free(f);
+    return st;
+}
+
+// The first fit is to u itself, with one c for all rows, and too flat; as g comes to be known, c is in proportion to
+// it. Then the range: beyond the rows seen the trend would go on and on.
+advgp_status gp_scale_sharpen(gp_model *noise, double range[2], gp_scale_rows *s, advgp_error *err)
+{
+    advgp_status st = scale_at(noise, inputs_of(s), s->ln_g, err);
+    for (size_t turn = 0; st == ADVGP_OK && turn < SHARPENED && take_logarithms(s); turn++) {
+        st = refit(noise, s, err);
+        noise->schema->y_mean = s->centre, noise->schema->y_scale = s->spread;
+        if (st == ADVGP_OK) st = scale_at(noise, inputs_of(s), s->ln_g, err);
+    }
+    range[0] = INFINITY, range[1] = -INFINITY;
+    for (size_t i = 0; st == ADVGP_OK && i < s->n; i++)
+        range[0] = fmin(range[0], s->ln_g[i]), range[1] = fmax(range[1], s->ln_g[i]);
+    return st;
+}
+
+advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_model **noise, double range[2],
+                          advgp_error *err)
+{
+    gp_shards *shards = NULL;
+    if (!take_logarithms(s)) return ADVGP_OK;
+    advgp_status st = shards_of(s, how->weighted, how->options->seed, &shards, err);
+    if (st == ADVGP_OK) st = train_scale(how, shards, noise, err);
+    if (st == ADVGP_OK) (*noise)->schema->y_mean = s->centre, (*noise)->schema->y_scale = s->spread;
+    if (st == ADVGP_OK) st = gp_scale_sharpen(*noise, range, s, err);
+    gp_shards_free(shards);
+    return st;
+}
+
+// ---- rows that the scale has not seen -------------------------------------------------------------------------------
+
+// The rows of s that are not of this fold, or those that are.
+static void take_fold(const gp_scale_rows *s, size_t fold, bool of_fold, gp_scale_rows *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if ((i % FOLDS == fold) != of_fold) continue;
+        memcpy(out->X + out->n * s->d, s->X + i * s->d, s->d * sizeof *s->X);
+        out->u[out->n] = s->u[i], out->w[out->n] = s->w[i], out->ln_g[out->n] = 0;
+        out->n++;
+    }
+}
+
+advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, gp_scale_rows *s, advgp_error *err)
+{
+    gp_scale_rows part;
+    advgp_status st = gp_scale_rows_init(&part, s->n, s->d, err);
+    for (size_t k = 0; k < FOLDS && st == ADVGP_OK; k++) {
+        gp_model *noise = NULL;
+        double range[2];
+        take_fold(s, k, false, &part);
+        st = gp_scale_fit(how, &part, &noise, range, err);
+        take_fold(s, k, true, &part);
+        if (st == ADVGP_OK && noise) st = scale_at(noise, inputs_of(&part), part.ln_g, err);
+        for (size_t i = k, at = 0; st == ADVGP_OK && i < s->n; i += FOLDS, at++)
+            s->ln_g_unseen[i] = noise ? fmin(fmax(part.ln_g[at], range[0]), range[1]) : s->ln_g[i];
+        gp_model_free(noise);
+    }
+    gp_scale_rows_fini(&part);
+    return st;
+}
