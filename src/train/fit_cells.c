@@ -371,7 +371,10 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
         st = fit_cells(f, err);
     }
     c->cells = f->cells, f->cells = NULL;
-    if (st == ADVGP_OK) st = join(f, c, err);
+    if (st == ADVGP_OK) {
+        gp_training_phase(f->t, "cells: one posterior of all", (gp_act){0});
+        st = join(f, c, err);
+    }
     if (st == ADVGP_OK) st = gp_cells_predictor_new(&l->spec, c->theta, c->cells, &p, err);
     if (st == ADVGP_OK) st = score(f, p, &c->rmse, err);
     gp_predictor_free(p);
