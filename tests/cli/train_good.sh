@@ -5,7 +5,7 @@
 source "$(dirname "$0")/train_common.sh"
 
 y=(--target y)
-quick=("${y[@]}" --epochs 1 -m 5 --json -o out/m.safetensors)
+quick=("${y[@]}" --epochs 1 -m 5 --noise constant --json -o out/m.safetensors)
 rows=200
 table $rows >in/good.csv
 
@@ -124,7 +124,7 @@ awk "BEGIN { exit !($(number baseline/mean) < 10) }" || tell "rows of weight 0 c
 # Weights of importance say nothing of how many rows there are; counts do.
 columns even.csv '{ $4 = NR == 1 ? "w" : 1 } 1'
 columns small.csv '{ $4 = NR == 1 ? "w" : "1e-4" } 1'
-steps=("${y[@]}" --epochs 100 -m 10 --json -o out/m.safetensors --weights w)
+steps=("${y[@]}" --epochs 100 -m 10 --json -o out/m.safetensors --noise constant --weights w)
 good 'weights of 1' -- train in/even.csv "${steps[@]}"
 even=$(number rmse)
 good 'small weights' 'a mean of 0.0001 and are scaled to 1' '--weights-are counts' -- train in/small.csv "${steps[@]}"
@@ -133,7 +133,7 @@ good 'they are in the model' "weighted by 'w' (importance)" -- inspect out/m.saf
 good 'small counts' 'these count as 0.03 rows' -- train in/small.csv "${steps[@]}" --weights-are counts
 awk "BEGIN { exit !($(number rmse) > 2 * $even) }" || tell "counts of 1e-4 give $(number rmse), of 1 $even"
 good 'weights of packed rows' -- pack in/small.csv "${y[@]}" --weights w -o out/small.packed
-good 'packed weights' -- train out/small.packed "${steps[@]:2:7}" # the manifest has the rest
+good 'packed weights' -- train out/small.packed "${steps[@]:2:9}" # the manifest has the rest
 awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.99 && a < 1.01) }" || tell "packed weights of 1e-4 give $(number rmse), of 1 $even"
 rm -r out/small.packed
 good 'too many texts' "'who' is left out" '--encode who=target' -- train in/many.csv "${quick[@]}"
@@ -187,7 +187,7 @@ same 'Parquet' -- train in/good.parquet --features x1,x2
 # ---- order, packing, promises -------------------------------------------------------------------------------------------
 table 2000 7 >in/two.csv
 { head -n 1 in/two.csv; tail -n +2 in/two.csv | sort -t, -k3,3g; } >in/sorted.csv
-full=("${y[@]}" -m 20 --components 1 --epochs 30 --json -o out/m.safetensors)
+full=("${y[@]}" -m 20 --components 1 --epochs 30 --noise constant --json -o out/m.safetensors)
 good 'shuffled' -- train in/two.csv "${full[@]}"
 shuffled=$(number rmse)
 good 'sorted by the target' -- train in/sorted.csv "${full[@]}"
