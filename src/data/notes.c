@@ -14,12 +14,24 @@ static bool make_room(gp_notes *notes)
     return gp_grow(&notes->items, &notes->capacity, notes->n, notes->n + 1, sizeof *notes->items);
 }
 
+// What is decided about a column is often found again as its rows are read: the first note says that and more.
+static bool was_said(const gp_notes *notes, const char *column, const char *text)
+{
+    for (size_t i = 0; column && i < notes->n; i++) {
+        const gp_note *before = &notes->items[i];
+        if (before->column && !strcmp(before->column, column) && !strncmp(before->text, text, strlen(text)))
+            return true;
+    }
+    return false;
+}
+
 static advgp_status add(gp_notes *notes, gp_note note, const char *column, const char *format, va_list args,
                         advgp_error *err)
 {
     if (!notes) return ADVGP_OK;
     char text[512];
     vsnprintf(text, sizeof text, format, args);
+    if (was_said(notes, column, text)) return ADVGP_OK;
     note.text = make_room(notes) ? gp_copy_text(text) : NULL;
     note.column = note.text && column ? gp_copy_text(column) : NULL;
     if (!note.text || (column && !note.column)) {

@@ -117,6 +117,7 @@ for name in flag colour=red 'day (weekday)' 'when (minute' shop; do
 done
 good 'days before months' -- train in/us.csv "${quick[@]}"
 good 'gaps' "'x1' is missing in" "'x2' is missing in" "without a value of 'y'" -- train in/gaps.csv "${quick[@]}"
+[[ $(grep -c "'x1' is missing" said.err) == 1 ]] || tell "gaps are noted more than once: $(cat said.err)"
 good 'gaps dropped' 'with a missing input are left out' -- train in/gaps.csv "${quick[@]}" --missing drop
 good 'weights' 'of weight 0 are left out' -- train in/weights.csv "${quick[@]}" --weights w
 good 'rows of weight 0 are as if absent' -- train in/bad.csv "${quick[@]}" --weights w
