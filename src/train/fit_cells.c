@@ -8,12 +8,11 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/sort.h"
-#include "linalg/interrupt.h"
 #include "run/crew.h"
 #include "train/cells_join.h"
 #include "train/conductor.h"
 #include "train/inducing.h"
-#include "train/local_fit.h"
+#include "train/local_task.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,6 +47,7 @@ typedef struct fitting {
     double *residual; // [rows]
     double *distances;
     size_t *which, *order, *first; // [rows], [rows], [cells + 1]: rows by cell
+    size_t *wave;                  // [cells]: those that are fitted now
     gp_cells *cells;               // that are being fitted
     double *start;                 // [2 + d]: where pupils begin, in units of their residuals; NULL: nobody has taught
 } fitting;
@@ -114,11 +114,11 @@ static advgp_status take_sample(fitting *f, size_t n_cells, advgp_error *err)
     if (st != ADVGP_OK) return st;
     f->residual = gp_alloc(n, sizeof(double));
     f->scale = gp_alloc(d + n_cells, sizeof(double));
-    f->which = gp_alloc(2 * n + n_cells + 1, sizeof *f->which);
+    f->which = gp_alloc(2 * n + 2 * n_cells + 1, sizeof *f->which);
     if (!f->residual || !f->scale || !f->which)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %zu cells", n_cells);
     f->distances = f->scale + d;
-    f->order = f->which + n, f->first = f->order + n;
+    f->order = f->which + n, f->first = f->order + n, f->wave = f->first + n_cells + 1;
     set_relevance(t->learner, f->scale);
     st = gp_reader_ring(&f->sample, (gp_ring){0}, 0, n, &f->rows, err);
     if (st == ADVGP_OK) st = gp_predictor_new(&t->learner->spec, t->learner->theta, &f->global, err);
@@ -138,20 +138,6 @@ static void fitting_fini(fitting *f)
 
 // ---- where the cells are --------------------------------------------------------------------------------------------
 
-// Centres by k-means of X (rows of d) in inputs that are scaled by relevance.
-static advgp_status scaled_kmeans(gp_cmat X, const double *scale, size_t n, double *centres, advgp_error *err)
-{
-    const size_t d = X.cols;
-    double *scaled = gp_alloc(X.rows * d, sizeof *scaled);
-    if (!scaled) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu centres", n);
-    for (size_t i = 0; i < X.rows; i++)
-        for (size_t k = 0; k < d; k++) scaled[i * d + k] = scale[k] * X.p[i * X.ld + k];
-    const advgp_status st = gp_kmeans(gp_cmat_of(scaled, X.rows, d), n, centres, err);
-    for (size_t i = 0; i < n * d; i++) centres[i] /= scale[i % d];
-    gp_free(scaled);
-    return st;
-}
-
 static advgp_status sort_rows(fitting *f, size_t n, const double *centres, advgp_error *err)
 {
     gp_cell_finder *finder = NULL;
@@ -168,7 +154,7 @@ static advgp_status choose_centres(fitting *f, size_t *n, double *centres, advgp
     const size_t looked_at = wanted < f->rows.X.rows ? wanted : f->rows.X.rows;
     const double least = CELL_ROWS_MIN * fmin(1, (double)f->rows.X.rows / (double)f->t->n_train);
     if (*n > looked_at) *n = looked_at;
-    advgp_status st = scaled_kmeans(gp_cmat_part(f->rows.X, 0, 0, looked_at, d), f->scale, *n, centres, err);
+    advgp_status st = gp_kmeans_scaled(gp_cmat_part(f->rows.X, 0, 0, looked_at, d), f->scale, *n, centres, err);
     for (size_t before = *n + 1; st == ADVGP_OK && *n < before;) {
         size_t kept = 0;
         before = *n;
@@ -228,17 +214,17 @@ static double ln_spread(const fitting *f, size_t c)
 }
 
 // As the teachers say; before them half of the residuals' variance is signal, and length-scales are those of the global
-// part, by amplitude.
-static void start_cell(const fitting *f, size_t c)
+// part, by amplitude. start: [2 + d].
+static void start_cell(const fitting *f, size_t c, double *start)
 {
     const gp_learner *l = f->t->learner;
-    double *theta = f->cells->theta + f->cells->theta_at[c], amplitude = 0;
     const double spread = ln_spread(f, c);
+    double amplitude = 0;
     for (size_t b = 0; b < l->f->n_components; b++) amplitude += exp(2 * l->theta[l->f->components[b].param]);
-    for (size_t i = 0; i < 2; i++) theta[i] = spread + (f->start ? f->start[i] : 0.5 * log(0.5));
+    for (size_t i = 0; i < 2; i++) start[i] = spread + (f->start ? f->start[i] : 0.5 * log(0.5));
     for (size_t k = 0; k < l->spec.d; k++) {
         const double ln_eta = f->start ? f->start[2 + k] : 2 * log(f->scale[k]) - log(amplitude);
-        theta[2 + k] = fmin(fmax(ln_eta, -farthest_start), farthest_start);
+        start[2 + k] = fmin(fmax(ln_eta, -farthest_start), farthest_start);
     }
 }
 
@@ -253,36 +239,47 @@ static size_t pupil_iterations(size_t d)
     return d / PUPIL_COLUMNS > PUPIL_ITERATIONS ? d / PUPIL_COLUMNS : PUPIL_ITERATIONS;
 }
 
-static advgp_status fit_cell(void *ctx, size_t c, advgp_error *err)
+// The task of cell c. *block, which holds its rows, is the caller's to free.
+static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, double **block, advgp_error *err)
 {
-    fitting *f = ctx;
-    if (has_few_rows(f, f->cells->shape.n) && is_teacher(f, c) == (f->start != NULL)) return ADVGP_OK; // another wave's
+    const bool few = has_few_rows(f, f->cells->shape.n);
     const size_t d = f->rows.X.cols, all = f->first[c + 1] - f->first[c], n = all < FIT_ROWS ? all : FIT_ROWS;
     const size_t *order = f->order + f->first[c];
-    double *X = gp_alloc(n * (d + 2), sizeof *X);
+    double *X = *block = gp_alloc(n * (d + 2) + 2 + d, sizeof *X);
     if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", n);
-    double *y = X + n * d, *w = y + n;
+    double *y = X + n * d, *w = y + n, *start = w + n;
     for (size_t i = 0; i < n; i++) {
         memcpy(X + i * d, f->rows.X.p + order[i] * f->rows.X.ld, d * sizeof *X);
         y[i] = f->rows.y[order[i]];
         w[i] = f->rows.w ? f->rows.w[order[i]] : 1;
     }
-    const gp_batch rows = {gp_cmat_of(X, n, d), y, f->rows.w ? w : NULL};
-    advgp_status st = ADVGP_OK;
-    start_cell(f, c);
-    if (has_few_rows(f, f->cells->shape.n)) {
-        const gp_local_evidence o = {.rows = EVIDENCE_ROWS,
-                                     .iterations = f->start ? pupil_iterations(d) : TEACHER_ITERATIONS,
-                                     .seed = f->t->options->seed};
-        st = gp_local_fit_evidence(f->cells, c, rows, &o, err);
-    } else {
-        double *Z = f->cells->theta + f->cells->theta_at[c] + 2 + d;
-        st = scaled_kmeans(rows.X, f->scale, f->cells->m[c], Z, err);
-        if (st == ADVGP_OK) st = gp_local_fit(f->cells, c, rows, ITERATIONS, err);
-    }
-    gp_free(X);
+    start_cell(f, c, start);
+    *task = (gp_local_task){.kernel = f->cells->shape.kernel,
+                            .trend = f->cells->shape.trend,
+                            .m = f->cells->m[c],
+                            .rows = {gp_cmat_of(X, n, d), y, f->rows.w ? w : NULL},
+                            .way = few ? GP_LOCAL_EVIDENCE : GP_LOCAL_BOUND,
+                            .iterations = !few       ? ITERATIONS
+                                          : f->start ? pupil_iterations(d)
+                                                     : TEACHER_ITERATIONS,
+                            .start = start,
+                            .scale = f->scale,
+                            .look_at = EVIDENCE_ROWS,
+                            .seed = f->t->options->seed};
+    return ADVGP_OK;
+}
+
+static advgp_status fit_cell(void *ctx, size_t i, advgp_error *err)
+{
+    fitting *f = ctx;
+    const size_t c = f->wave[i];
+    gp_local_task task;
+    double *block;
+    advgp_status st = make_task(f, c, &task, &block, err);
+    if (st == ADVGP_OK) st = gp_local_task_fit(&task, f->cells->theta + f->cells->theta_at[c], err);
+    gp_free(block);
     atomic_fetch_add(f->t->cells_done, 1);
-    return gp_interrupt_status(st, "the fit of a cell", err);
+    return st;
 }
 
 // What the teachers have learned, at the median.
@@ -308,14 +305,24 @@ static advgp_status teach(fitting *f, advgp_error *err)
     return ADVGP_OK;
 }
 
+enum { TEACHING = 1, LEARNING = 2 };
+
+// Cells that teach, learn, or both.
+static advgp_status fit_wave(fitting *f, unsigned which, advgp_error *err)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < f->cells->shape.n; c++)
+        if (which & (is_teacher(f, c) ? TEACHING : LEARNING)) f->wave[n++] = c;
+    return crew(f, n, fit_cell, err);
+}
+
 // All of them; those of few rows in two waves.
 static advgp_status fit_cells(fitting *f, advgp_error *err)
 {
-    const size_t n = f->cells->shape.n;
-    advgp_status st = crew(f, n, fit_cell, err);
-    if (st != ADVGP_OK || !has_few_rows(f, n)) return st;
-    st = teach(f, err);
-    if (st == ADVGP_OK) st = crew(f, n, fit_cell, err);
+    if (!has_few_rows(f, f->cells->shape.n)) return fit_wave(f, TEACHING | LEARNING, err);
+    advgp_status st = fit_wave(f, TEACHING, err);
+    if (st == ADVGP_OK) st = teach(f, err);
+    if (st == ADVGP_OK) st = fit_wave(f, LEARNING, err);
     gp_free(f->start);
     f->start = NULL;
     return st;
@@ -364,10 +371,9 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     advgp_status st = place_cells(f, n, err);
     if (st == ADVGP_OK) {
         snprintf(said, sizeof said, "cells: %zu local processes", f->cells->shape.n);
-        const size_t before = atomic_load(f->t->cells_done), waves = has_few_rows(f, f->cells->shape.n) ? 2 : 1;
-        gp_training_phase(
-            f->t, said,
-            (gp_act){.count = f->t->cells_done, .first = before, .last = before + waves * f->cells->shape.n});
+        const size_t before = atomic_load(f->t->cells_done);
+        gp_training_phase(f->t, said,
+                          (gp_act){.count = f->t->cells_done, .first = before, .last = before + f->cells->shape.n});
         st = fit_cells(f, err);
     }
     c->cells = f->cells, f->cells = NULL;

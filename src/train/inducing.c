@@ -89,6 +89,19 @@ advgp_status gp_kmeans(gp_cmat X, size_t m, double *Z, advgp_error *err)
     return gp_interrupt_status(ADVGP_OK, "the choice of inducing inputs", err);
 }
 
+advgp_status gp_kmeans_scaled(gp_cmat X, const double *scale, size_t m, double *Z, advgp_error *err)
+{
+    const size_t d = X.cols;
+    double *scaled = gp_alloc(X.rows * d, sizeof *scaled);
+    if (!scaled) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu centres", m);
+    for (size_t i = 0; i < X.rows; i++)
+        for (size_t k = 0; k < d; k++) scaled[i * d + k] = scale[k] * X.p[i * X.ld + k];
+    const advgp_status st = gp_kmeans(gp_cmat_of(scaled, X.rows, d), m, Z, err);
+    for (size_t i = 0; i < m * d; i++) Z[i] /= scale[i % d];
+    gp_free(scaled);
+    return st;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;

@@ -16,6 +16,8 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample
 // Lloyd's algorithm from the first m <= X.rows rows: Z (m x d) are the centres. A centre that loses all its rows stays
 // where it is. It can be ended as the choice above.
 advgp_status gp_kmeans(gp_cmat X, size_t m, double *Z, advgp_error *err);
+// The same where inputs count by scale[d], which is nowhere 0.
+advgp_status gp_kmeans_scaled(gp_cmat X, const double *scale, size_t m, double *Z, advgp_error *err);
 
 // m <= X.rows rows, each chosen to explain the most of what those before left, under the kernel with one length-scale
 // for all inputs: rows[m] are their places in X, in the order of choice. Takes X.rows by m doubles.
