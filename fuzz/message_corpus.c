@@ -74,7 +74,8 @@ int main(int argc, char **argv)
         gp_message one = kind == GP_PUSH         ? push_of(1, 2, 3)
                          : kind == GP_PARAMETERS ? parameters_of(3, false)
                                                  : message_of(kind, 1);
-        if (kind == GP_ASK || kind == GP_JOB) one.n_text = 7, one.text = "{\"a\":1}";
+        if (kind == GP_ASK || kind == GP_JOB || kind == GP_TASK) one.n_text = 7, one.text = "{\"a\":1}";
+        if (kind == GP_TASK) one.n_values = 3, one.values = values, one.heartbeat = 2;
         char name[16];
         snprintf(name, sizeof name, "kind%d", (int)kind);
         write_all(argv[1], name, 1, &one);

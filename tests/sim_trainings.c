@@ -74,6 +74,15 @@ static void random_faults(cluster *c, gp_rng *rng, double horizon)
     c->o.n_faults = n;
 }
 
+static void add_tasks(cluster *c)
+{
+    gp_rng rng = gp_rng_seeded(c->o.seed, 178);
+    for (size_t i = 0; i < STAGES; i++)
+        if (pick(&rng, 2)) c->stages[i].tasks = 1 + pick(&rng, 12);
+    c->o.lead_works = pick(&rng, 2);
+    c->o.task_failures = c->o.lead_works && pick(&rng, 4) == 0 ? 0.2 : 0;
+}
+
 // horizon: what random_faults needs; 0: a perfect network, and nothing happens
 static void cluster_of(cluster *c, uint64_t seed, setting *settings, double horizon)
 {
@@ -149,6 +158,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                                      .seconds = 2e4,
                                      .collected = is_whole,
                                      .ctx = c};
+    if (seed % 2 == 0) add_tasks(c);
     if (horizon > 0)
         random_faults(c, &rng, horizon);
     else
@@ -158,7 +168,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
 typedef struct outcome {
     bool good, exact; // exact: it had to have the bits of the fault-free training
     gp_law broken;
-    size_t restarts, abandoned;
+    size_t restarts, abandoned, tasks, own_tasks;
     char text[600];
 } outcome;
 
@@ -194,6 +204,7 @@ static outcome run_seed(uint64_t seed, setting *settings, const gp_sim_tampering
     const advgp_status st = gp_sim_training_run(&c.o, &out, &err);
     v.broken = out.broken;
     v.restarts = out.restarts, v.abandoned = out.abandoned;
+    v.tasks = out.tasks, v.own_tasks = out.own_tasks;
     // Rows that are given up with their workers may be all of them.
     const bool drop = c.o.server.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
     v.good = st == ADVGP_OK && (out.lead == ADVGP_OK || drop);
@@ -213,10 +224,11 @@ static outcome run_seed(uint64_t seed, setting *settings, const gp_sim_tampering
 
 static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool shown)
 {
-    uint64_t failed = 0, exact = 0, restarts = 0, abandoned = 0;
+    uint64_t failed = 0, exact = 0, restarts = 0, abandoned = 0, tasks = 0, own_tasks = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         const outcome v = run_seed(seed, settings, NULL, shown);
         exact += v.exact, restarts += v.restarts, abandoned += v.abandoned;
+        tasks += v.tasks, own_tasks += v.own_tasks;
         if (v.good) continue;
         failed++;
         printf("seed %" PRIu64 " failed: %s\n  again: SIM_FIRST=%" PRIu64
@@ -224,20 +236,32 @@ static int run_seeds(setting *settings, uint64_t first, uint64_t count, bool sho
                seed, v.text, seed);
     }
     printf("%" PRIu64 " trainings, %" PRIu64 " failed, %" PRIu64 " had to be exact; the lead was started again %" PRIu64
-           " times, %" PRIu64 " intervals were given up\n",
-           count, failed, exact, restarts, abandoned);
+           " times, %" PRIu64 " intervals were given up; of %" PRIu64 " tasks the lead did %" PRIu64 "\n",
+           count, failed, exact, restarts, abandoned, tasks, own_tasks);
     return failed ? 1 : 0;
 }
 
 // ---- deliberate mistakes --------------------------------------------------------------------------------------------
 
-// The lead takes the values of any interval for those of the present one.
+// The lead takes the values of any interval for those of the present one; or the result of a task for one of the
+// present.
+static bool takes_any(const uint64_t present[2], gp_message *m)
+{
+    const bool former = m->run[0] != present[0] || m->run[1] != present[1];
+    memcpy(m->run, present, sizeof m->run);
+    return former;
+}
+
 static bool takes_any_values(void *ctx, const uint64_t interval[2], gp_message *m)
 {
     (void)ctx;
-    const bool former = m->run[0] != interval[0] || m->run[1] != interval[1];
-    memcpy(m->run, interval, sizeof m->run);
-    return former;
+    return m->flags & GP_FLAG_SERVES && takes_any(interval, m);
+}
+
+static bool takes_any_result(void *ctx, const uint64_t act[2], gp_message *m)
+{
+    (void)ctx;
+    return !(m->flags & GP_FLAG_SERVES) && takes_any(act, m);
 }
 
 // A follower does not repeat its question. ctx: the last token of each.
@@ -265,6 +289,7 @@ static int run_bugs(setting *settings, uint64_t count)
         gp_sim_tampering bug;
         const char *law, *name;
     } bugs[] = {{{.hears = takes_any_values}, "SUCCESSION", "values of a former interval taken"},
+                {{.hears = takes_any_result}, "ALL", "the result of a former task taken"},
                 {{.sends = asks_once, .ctx = asked}, "workers have come", "a question not repeated"},
                 {{.sends = keeps_the_end_to_itself}, "ENDS", "nobody told that an interval was given up"},
                 {{.beats_outlive = true}, "WAITS", "signs of life of the dead"}};

@@ -604,6 +604,135 @@ static void what_ends_a_server_is_told_by_the_lead(void **state)
     remove_packed();
 }
 
+// ---- tasks ----------------------------------------------------------------------------------------------------------
+
+enum { TASKS = 40 };
+
+typedef struct errands { // task i gives the sum of 1 .. i
+    atomic_size_t here, elsewhere;
+    size_t taken[TASKS];
+    double results[TASKS];
+    bool fails, stops;
+} errands;
+static errands work;
+
+static double sum_to(size_t n)
+{
+    double sum = 0;
+    for (size_t i = 1; i <= n; i++) sum += (double)i;
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    return sum;
+}
+
+static advgp_status compute_errand(void *ctx, size_t task, double *result, size_t *n, advgp_error *err)
+{
+    errands *e = ctx;
+    if (e->fails && task == TASKS / 2) return gp_fail(err, ADVGP_ENOMEM, "no memory for an errand");
+    atomic_fetch_add(&e->here, 1);
+    *result = sum_to(task), *n = 1;
+    return ADVGP_OK;
+}
+
+static advgp_status pack_errand(void *ctx, size_t task, gp_parcel *out, advgp_error *err)
+{
+    (void)ctx, (void)err;
+    out->values = gp_alloc(1, sizeof(double));
+    assert_non_null(out->values);
+    out->values[0] = (double)task, out->n_values = 1;
+    return ADVGP_OK;
+}
+
+static bool take_errand(void *ctx, size_t task, const double *result, size_t n)
+{
+    errands *e = ctx;
+    e->taken[task]++;
+    e->results[task] = result[0];
+    return n == 1;
+}
+
+static advgp_status do_errand(void *ctx, const gp_parcel *task, double **result, size_t *n, advgp_error *err)
+{
+    (void)ctx, (void)err;
+    atomic_fetch_add(&work.elsewhere, 1);
+    *result = gp_alloc(1, sizeof(double));
+    assert_non_null(*result);
+    **result = sum_to((size_t)task->values[0]), *n = 1;
+    return ADVGP_OK;
+}
+
+static int when_some_are_done(void *ctx)
+{
+    const errands *e = ctx;
+    return e->stops && atomic_load(&e->here) + atomic_load(&e->elsewhere) > TASKS / 4;
+}
+
+static advgp_status do_errands(gp_cluster *cluster, size_t threads, advgp_error *err)
+{
+    const gp_tasks tasks = {.n = TASKS,
+                            .result_max = 1,
+                            .what = "an errand",
+                            .compute = compute_errand,
+                            .pack = pack_errand,
+                            .take = take_errand,
+                            .ctx = &work};
+    memset(work.taken, 0, sizeof work.taken);
+    atomic_store(&work.here, 0), atomic_store(&work.elsewhere, 0);
+    return gp_cluster_do(cluster, threads, &tasks, when_some_are_done, &work, err);
+}
+
+static void are_done(const char *label)
+{
+    for (size_t i = 0; i < TASKS; i++)
+        CHECK(work.taken[i] == 1 && work.results[i] == (double)(i * (i + 1)) / 2, label, "task %zu: %zu times, %g", i,
+              work.taken[i], work.results[i]);
+}
+
+static void tasks_are_done_by_threads_and_workers_once_each(void **state)
+{
+    (void)state;
+    make_packed(1500, 43);
+    gp_learner *l = make_learner(12);
+    double *theta = doubles(l->layout.size);
+    advgp_error err = {0};
+    team w;
+    work = (errands){0};
+    CHECK_OK(do_errands(NULL, 2, &err), "threads alone");
+    are_done("threads alone");
+    assemble(&w, 0, &usual);
+    CHECK_OK(do_errands(w.cluster, 2, &err), "nobody comes");
+    are_done("nobody comes");
+    for (size_t k = 0; k < WORKERS; k++) {
+        process *m = &w.processes[w.n++];
+        *m = (process){.endpoint = w.endpoints[1 + k]};
+        m->o = (gp_join_options){.endpoint = m->endpoint,
+                                 .name = "host:1",
+                                 .wish = GP_ANY_WORKER,
+                                 .random = 1000 + k,
+                                 .give_up = 30,
+                                 .task = k ? do_errand : NULL, // the first cannot
+                                 .stop = stops,
+                                 .ctx = m};
+        assert_int_equal(pthread_create(&m->thread, NULL, be_a_worker, m), 0);
+    }
+    const gp_run_options o = options_of(l, &gp_rule_natural, w.cluster);
+    run_to_end(&o, theta, l->layout.size);
+    CHECK_OK(do_errands(w.cluster, 1, &err), "between runs");
+    are_done("between runs");
+    CHECK(atomic_load(&work.elsewhere) > 0, "between runs", "nobody else did any: %s", w.said);
+    CHECK(strstr(w.said, "could not do an errand"), "between runs", "%s", w.said);
+    run_to_end(&o, theta, l->layout.size); // they come back to it
+    work.stops = true;
+    CHECK_FAILS(ADVGP_ESTOPPED, do_errands(w.cluster, 1, &err), "stopped");
+    work.stops = false, work.fails = true;
+    const advgp_status st = do_errands(w.cluster, WORKERS, &err); // unless a worker has taken just that one
+    CHECK(st == ADVGP_OK || (st == ADVGP_ENOMEM && strstr(err.text, "no memory for an errand")), "fails", "%s",
+          err.text);
+    disband(&w, ADVGP_OK, NULL);
+    free(theta);
+    gp_learner_free(l);
+    remove_packed();
+}
+
 // What comes from elsewhere is a job, or is refused with a text.
 static void jobs_survive_the_way_and_others_are_refused(void **state)
 {
@@ -717,6 +846,7 @@ int main(void)
         cmocka_unit_test(servers_have_the_bits_of_threads_and_who_is_behind_is_told),
         cmocka_unit_test(servers_filter_what_they_send),
         cmocka_unit_test(what_ends_a_server_is_told_by_the_lead),
+        cmocka_unit_test(tasks_are_done_by_threads_and_workers_once_each),
         cmocka_unit_test(jobs_survive_the_way_and_others_are_refused),
         cmocka_unit_test(range_states_make_up_the_whole),
     };

@@ -32,13 +32,19 @@ void gp_follower_send(gp_follower *f, size_t line, const gp_message *m)
     f->outgoing[(f->first_outgoing + f->n_outgoing++) % OUTGOING_MAX] = (outgoing){line, *m};
 }
 
-// A worker says its name; a server also how it is reached, and brings what it has made.
+// A worker says its name, and brings what came of its task; a server also how it is reached, and brings what it has
+// made.
 static advgp_status make_question(gp_follower *f, gp_message *m, advgp_error *err)
 {
     *m = (gp_message){.kind = GP_ASK, .worker = GP_ANY_WORKER, .token = f->token};
     if (!f->o.address) {
         m->run[0] = f->finished[0], m->run[1] = f->finished[1];
         m->n_text = strlen(f->o.name), m->text = f->o.name;
+        if (!f->brings) return ADVGP_OK;
+        m->run[0] = f->task_run[0], m->run[1] = f->task_run[1];
+        m->sequence = f->task_number;
+        m->flags = f->failed ? GP_FLAG_FAILED : 0;
+        m->values = f->outcome, m->n_values = f->n_outcome;
         return ADVGP_OK;
     }
     const bool brings = f->result.copy.values != NULL;
@@ -96,6 +102,8 @@ void gp_follower_free(gp_follower *f)
     gp_range_state_fini(&f->begin);
     gp_range_state_fini(&f->result);
     gp_job_fini(&f->job);
+    gp_parcel_fini(&f->task);
+    gp_follower_forget_outcome(f);
     gp_free(f->early);
     free(f->question);
     gp_free(f);
@@ -190,6 +198,7 @@ static void take_job(gp_follower *f, const gp_message *m)
 {
     advgp_error err = {0};
     gp_job_fini(&f->job);
+    gp_follower_forget_outcome(f); // where a job begins there are no tasks
     advgp_status st = gp_job_from_text(m->text, m->n_text, &f->job, &err);
     if (st == ADVGP_OK && f->job.serves != (f->o.address != NULL))
         st = gp_fail(&err, ADVGP_ECLUSTER, "the lead takes this process for a %s", f->job.serves ? "server" : "worker");
@@ -241,7 +250,8 @@ static void on_lead(gp_follower *f, const gp_message *m)
     }
     if (f->state == GP_FOLLOWER_ASKS && m->token == f->token) {
         if (m->kind == GP_JOB) take_job(f, m);
-        if (m->kind == GP_TAKEN) gp_range_state_fini(&f->result);
+        if (m->kind == GP_TASK && !f->o.address) gp_follower_take_task(f, m);
+        if (m->kind == GP_TAKEN) gp_range_state_fini(&f->result), gp_follower_forget_outcome(f);
     }
     if (!bye || !is_run(f, m)) return; // the lead gives the interval up
     if (f->state == GP_FOLLOWER_SERVES) {
@@ -250,12 +260,15 @@ static void on_lead(gp_follower *f, const gp_message *m)
     } else if (f->state == GP_FOLLOWER_WORKS && f->several) {
         gp_follower_work_end(f, true, 0, NULL);
         gp_follower_ask(f, 0);
+    } else if (f->state == GP_FOLLOWER_TASKED && m->token == f->token) {
+        f->task_unwanted = true;
     }
 }
 
 void gp_follower_on_bytes(gp_follower *f, double now, size_t line, const void *bytes, size_t n)
 {
-    const gp_message_limits limits = {.values = f->o.address ? SIZE_MAX / 64 : 0, .text = GP_JOB_TEXT_MAX};
+    const bool values = f->o.address || f->state == GP_FOLLOWER_ASKS; // of its range; of a task
+    const gp_message_limits limits = {.values = values ? SIZE_MAX / 64 : 0, .text = GP_JOB_TEXT_MAX};
     gp_message m;
     f->now = now;
     if (f->state == GP_FOLLOWER_ENDED) return;
@@ -353,6 +366,11 @@ uint64_t gp_follower_sign_revision(const gp_follower *f)
     return f->sign_revision;
 }
 
+double gp_follower_heartbeat(const gp_follower *f)
+{
+    return f->heartbeat;
+}
+
 // To the lead: of which interval they are; one that was given up meanwhile is told so. They also keep the way back
 // open, by which it is told.
 bool gp_follower_sign(const gp_follower *f, long line, gp_message *m)
@@ -366,11 +384,11 @@ bool gp_follower_sign(const gp_follower *f, long line, gp_message *m)
         if (serves) m->run[0] = f->run[0], m->run[1] = f->run[1];
         return line == 0;
     }
-    if (!works || line < 0) return false;
-    if (f->several && line == 0) {
+    if (f->state != GP_FOLLOWER_TASKED && (!works || line < 0)) return false;
+    if ((f->several || !works) && line == 0) {
         m->run[0] = f->run[0], m->run[1] = f->run[1];
         return true;
     }
     const size_t i = f->several ? (size_t)line - 1 : (size_t)line;
-    return i < f->n_links && f->links[i].worker && gp_worker_sign(f->links[i].worker, m);
+    return works && i < f->n_links && f->links[i].worker && gp_worker_sign(f->links[i].worker, m);
 }

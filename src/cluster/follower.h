@@ -1,11 +1,13 @@
 // follower.h: a process that joins a lead, as a pure machine: it asks what the work is, and then is a worker of the
-// lead or of several servers, or serves a range of the parameters itself, until that is over; then it asks again. There
-// is no clock, thread, socket, file or randomness inside. Whoever drives it (join.c, the simulator) owns those:
+// lead or of several servers, or serves a range of the parameters itself, until that is over, or does a task; then it
+// asks again. There is no clock, thread, socket, file or randomness inside. Whoever drives it (join.c, the simulator)
+// owns those:
 //
 //     gp_follower_on_bytes, gp_follower_on_tick, gp_follower_on_stop        what happened
 //     while (gp_follower_next(follower, now, &line, &message)) send      what to say, by which line
 //     GP_FOLLOWER_OPENS: open what gp_follower_job asks for, then gp_follower_opened; or gp_follower_fail
 //     gp_follower_has_work: gp_follower_compute, then gp_follower_computed
+//     GP_FOLLOWER_TASKED: do gp_follower_task, then gp_follower_task_done
 //     gp_follower_sign_revision has grown: other signs of life are to be given, gp_follower_sign
 //
 // Line 0 is the lead's. A worker of several servers has line 1 + i to the i-th; a server's lines are the numbers of its
@@ -34,6 +36,7 @@ typedef enum gp_follower_state {
     GP_FOLLOWER_OPENS,  // has one, and waits for what it needs
     GP_FOLLOWER_WORKS,  // is a worker
     GP_FOLLOWER_SERVES, // keeps a range
+    GP_FOLLOWER_TASKED, // has a task to do
     GP_FOLLOWER_ENDED
 } gp_follower_state;
 
@@ -54,6 +57,7 @@ typedef struct gp_follower_tools {
 typedef struct gp_follower_result {
     size_t runs;
     uint64_t pushes, resends;
+    size_t tasks; // that it has done
 } gp_follower_result;
 
 typedef struct gp_follower gp_follower;
@@ -85,9 +89,15 @@ bool gp_follower_upcoming(const gp_follower *follower,
 size_t gp_follower_awaits(const gp_follower *follower);          // by which line it waits for an answer
 double gp_follower_due(const gp_follower *follower, double now); // seconds until it should be told the time
 
+const gp_parcel *gp_follower_task(const gp_follower *follower); // until it is told that it is done
+bool gp_follower_task_wanted(const gp_follower *follower);      // false: somebody else has done it, or the act is over
+// What came of it; NULL: it could not be done.
+void gp_follower_task_done(gp_follower *follower, double now, const double *values, size_t n);
+
 enum { GP_FOLLOWER_EVERYBODY = -1 };
 // Grows whenever other signs of life are to be given than before.
 uint64_t gp_follower_sign_revision(const gp_follower *follower);
+double gp_follower_heartbeat(const gp_follower *follower); // seconds between two
 // The sign of life for a line, or for all workers of a server (GP_FOLLOWER_EVERYBODY). False: none.
 bool gp_follower_sign(const gp_follower *follower, long line, gp_message *message);
 

@@ -1,5 +1,6 @@
 // follower_state.h: what the parts of a follower share, and nobody else includes. follower.c: asking, waiting, the end;
-// follower_work.c: a worker of the lead or of several servers; follower_serve.c: a server of a range.
+// follower_work.c: a worker of the lead or of several servers; follower_serve.c: a server of a range;
+// follower_task.c: one task after the other.
 #pragma once
 #include "cluster/follower.h"
 
@@ -54,6 +55,13 @@ struct gp_follower {
     double idle_since;      // it has had nothing to do since
     double hold;            // its pushes are held back until then, for the delay study
     uint64_t finished[2];   // the interval whose servers have all said BYE
+    // A task:
+    gp_parcel task;
+    bool task_unwanted;
+    uint64_t task_number, task_run[2]; // of what it does, or brings
+    bool brings, failed;               // its question brings what came of it, or that nothing did
+    double *outcome;                   // [n_outcome]
+    size_t n_outcome;
     // A server's:
     gp_lead *own_lead;     // of the workers that come to it; NULL: it has not served yet
     gp_range_state begin;  // what it was given
@@ -87,3 +95,8 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools);
 void gp_follower_serve_on_bytes(gp_follower *f, size_t line, const void *bytes, size_t n); // a worker, in any state
 void gp_follower_serve_on_tick(gp_follower *f);
 void gp_follower_serve_end(gp_follower *f); // the interval is given up
+
+// ---- follower_task.c ------------------------------------------------------------------------------------------------
+
+void gp_follower_take_task(gp_follower *f, const gp_message *m);
+void gp_follower_forget_outcome(gp_follower *f); // it has arrived, or nobody wants it

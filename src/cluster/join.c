@@ -75,7 +75,7 @@ static advgp_status give_sign(joining *j, gp_endpoint *e, long line, advgp_error
     const bool any = gp_follower_sign(j->follower, line, &sign);
     if (!e->transport->beat) return ADVGP_OK;
     if (any) gp_message_encode(&sign, bytes);
-    return e->transport->beat(e, any ? gp_follower_job(j->follower)->heartbeat : 0, any ? bytes : NULL,
+    return e->transport->beat(e, any ? gp_follower_heartbeat(j->follower) : 0, any ? bytes : NULL,
                               any ? gp_message_size(&sign) : 0, err);
 }
 
@@ -313,6 +313,39 @@ static void compute(joining *j)
         gp_follower_fail(j->follower, gp_clock_wall(), st, &err);
 }
 
+// While it does a task it listens: whether somebody else has done it, or the training is over.
+static int is_in_vain(void *ctx)
+{
+    joining *j = ctx;
+    bool heard = true;
+    while (heard) {
+        heard = false;
+        if (hear(j, j->o.endpoint, 0, &heard, NULL) != ADVGP_OK) break; // as the next time will say
+    }
+    return is_late(j) || !gp_follower_task_wanted(j->follower);
+}
+
+// What it cannot do the lead does itself.
+static void do_task(joining *j)
+{
+    gp_interrupt scope;
+    advgp_error err = {0}, said;
+    double *result = NULL;
+    size_t n = 0;
+    advgp_status st = j->o.task ? ADVGP_OK : gp_fail(&err, ADVGP_EINVAL, "this worker does no tasks");
+    gp_interrupt_open(&scope, is_in_vain, j);
+    if (st == ADVGP_OK) st = j->o.task(j->o.ctx, gp_follower_task(j->follower), &result, &n, &err);
+    const bool ended = gp_interrupt_close(&scope), wanted = gp_follower_task_wanted(j->follower);
+    if (ended && wanted) (void)gp_fail(&err, ADVGP_ESTOPPED, "the worker was asked to stop");
+    if (ended && wanted) gp_follower_fail(j->follower, gp_clock_wall(), ADVGP_ESTOPPED, &err);
+    if (st != ADVGP_OK && wanted && !ended && j->o.report) {
+        (void)gp_fail(&said, st, "could not do a task: %s", err.text);
+        j->o.report(j->o.ctx, said.text);
+    }
+    gp_follower_task_done(j->follower, gp_clock_wall(), st == ADVGP_OK && !ended ? result : NULL, n);
+    gp_free(result);
+}
+
 static advgp_status wait(joining *j, bool *heard, advgp_error *err)
 {
     gp_work next;
@@ -331,6 +364,8 @@ static advgp_status live(joining *j, advgp_error *err)
         bool heard = false;
         if (state == GP_FOLLOWER_OPENS)
             open_job(j);
+        else if (state == GP_FOLLOWER_TASKED)
+            do_task(j);
         else if (gp_follower_has_work(j->follower))
             compute(j);
         else

@@ -38,6 +38,11 @@ const char *gp_lead_name(const gp_lead *l, size_t at)
     return at < l->n_peers && l->peers[at].name[0] ? l->peers[at].name : "of unknown name";
 }
 
+size_t gp_lead_peers(const gp_lead *l)
+{
+    return l->n_peers;
+}
+
 void gp_lead_plain_text(const gp_message *m, char *out, size_t room)
 {
     const size_t n = m->n_text < room - 1 ? m->n_text : room - 1;
@@ -104,6 +109,17 @@ void gp_lead_give_job(gp_lead *l, size_t at, const uint64_t id[2], const char *t
     gp_lead_send(l, at, &m);
 }
 
+// It did not hear that its run is.
+void gp_lead_tell_over(gp_lead *l, size_t at, const gp_message *m)
+{
+    const gp_message bye = {.kind = GP_BYE,
+                            .run = {m->run[0], m->run[1]},
+                            .worker = m->worker,
+                            .incarnation = m->incarnation,
+                            .token = m->token};
+    gp_lead_send(l, at, &bye);
+}
+
 static bool takes_workers(const gp_lead *l)
 {
     return l->running && !gp_lead_is_split(l);
@@ -117,6 +133,7 @@ bool gp_lead_next(gp_lead *l, double now, size_t *at, gp_message *m)
         if (!--l->n_outgoing) l->first_outgoing = 0;
         return true;
     }
+    if (l->tasking) return gp_lead_tasks_next(l, at, m);
     if (!takes_workers(l) || !gp_server_next(l->run.server, now, at, m)) return false;
     if (m->kind == GP_PARAMETERS && *at < l->n_peers) l->peers[*at].has_work = true, l->peers[*at].given = now;
     return true;
@@ -139,6 +156,7 @@ void gp_lead_free(gp_lead *l)
 {
     if (!l) return;
     gp_lead_forget(l);
+    gp_lead_tasks_forget(l);
     gp_free(l->peers);
     gp_free(l->outgoing);
     gp_free(l);
@@ -256,7 +274,12 @@ void gp_lead_on_event(gp_lead *l, const gp_ps_event *event)
 
 static void send_farewell(gp_lead *l, size_t at, const gp_message *to)
 {
-    gp_message bye = {.kind = GP_BYE, .flags = GP_FLAG_LAST, .worker = GP_ANY_WORKER, .token = l->peers[at].token};
+    const peer *p = &l->peers[at];
+    gp_message bye = {.kind = GP_BYE,
+                      .flags = GP_FLAG_LAST,
+                      .run = {p->told[0], p->told[1]}, // one that is at a task may have another question by now
+                      .worker = GP_ANY_WORKER,
+                      .token = p->token};
     if (to) bye.run[0] = to->run[0], bye.run[1] = to->run[1], bye.worker = to->worker;
     if (to && to->token) bye.token = to->token;
     bye.text = l->why, bye.n_text = strlen(l->why);
@@ -346,7 +369,7 @@ static advgp_status tell_server(gp_lead *l, size_t at, const gp_message *m, advg
 
 static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp_error *err)
 {
-    if (m->kind == GP_HEARTBEAT && m->worker == GP_ANY_WORKER) {
+    if (m->kind == GP_HEARTBEAT && m->worker == GP_ANY_WORKER && !l->tasking) {
         on_sign(l, at, m);
         return ADVGP_OK;
     }
@@ -355,9 +378,14 @@ static advgp_status on_message(gp_lead *l, size_t at, const gp_message *m, advgp
         gp_lead_plain_text(m, said, sizeof said);
         if (m->n_text) gp_lead_report(l, "the worker %s fails: %s", gp_lead_name(l, at), said);
         l->peers[at].gone = true;
+        if (l->tasking) gp_lead_tasks_on_left(l, at);
         return ADVGP_OK;
     }
     if (m->kind == GP_ASK) note_question(&l->peers[at], m);
+    if (l->tasking) {
+        gp_lead_tasks_on_message(l, at, m);
+        return ADVGP_OK;
+    }
     if (!takes_workers(l)) return gp_lead_split_on_message(l, at, m, err);
     if (m->kind == GP_ASK) { // a server's time comes with the steps
         if (l->job && !(m->flags & GP_FLAG_SERVES)) gp_lead_give_job(l, at, l->run.id, l->job, NULL);
@@ -385,22 +413,32 @@ bool gp_lead_silence_counts(const gp_lead *l)
     return l->awake - l->back >= absence(l);
 }
 
-advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *bytes, size_t n, advgp_error *err)
+// A question is read whatever it brings: it may be the result of a task of before, also of the lead before.
+static advgp_status decode(const gp_lead *l, const void *bytes, size_t n, gp_message *m, advgp_error *err)
 {
     const gp_message_limits any = {SIZE_MAX / 64, SIZE_MAX / 64, SIZE_MAX / 64, GP_JOB_TEXT_MAX};
     gp_message_limits limits = l->run.limits;
-    gp_message m;
-    advgp_error why = {0};
-    note_awake(l, now);
-    peer *p = peer_of(l, at);
-    if (!p || (!l->running && !l->farewell)) return ADVGP_OK;
-    p->heard = now;
+    if (l->farewell || l->tasking) return gp_message_decode(bytes, n, &any, m, err);
     if (l->run.split) {
         const size_t most = 8 * gp_server_look(l->run.server).size; // a server's values: seven arrays at most
         if (limits.values < most) limits.values = most;
         limits.text = GP_JOB_TEXT_MAX;
     }
-    if (gp_message_decode(bytes, n, l->farewell ? &any : &limits, &m, &why) != ADVGP_OK) {
+    const advgp_status st = gp_message_decode(bytes, n, &limits, m, err);
+    limits.values = any.values;
+    if (st == ADVGP_OK || gp_message_decode(bytes, n, &limits, m, NULL) != ADVGP_OK) return st;
+    return m->kind == GP_ASK && !(m->flags & GP_FLAG_SERVES) ? ADVGP_OK : st;
+}
+
+advgp_status gp_lead_on_bytes(gp_lead *l, double now, size_t at, const void *bytes, size_t n, advgp_error *err)
+{
+    gp_message m;
+    advgp_error why = {0};
+    note_awake(l, now);
+    peer *p = peer_of(l, at);
+    if (!p || (!l->running && !l->tasking && !l->farewell)) return ADVGP_OK;
+    p->heard = now;
+    if (decode(l, bytes, n, &m, &why) != ADVGP_OK) {
         on_unreadable(l, at, bytes, n, why.text);
         return ADVGP_OK;
     }
@@ -423,6 +461,7 @@ advgp_status gp_lead_go_on(gp_lead *l, double now, advgp_error *err)
 advgp_status gp_lead_on_tick(gp_lead *l, double now, advgp_error *err)
 {
     note_awake(l, now);
+    if (l->tasking && !l->farewell) return gp_lead_tasks_on_tick(l, err);
     if (!l->running || l->ended || l->farewell) return ADVGP_OK;
     advgp_status st = gp_lead_go_on(l, now, err);
     if (st != ADVGP_OK) return st;

@@ -1,8 +1,8 @@
 // lead.h: the lead of a training over processes, as a pure machine: who has come, what they are told, who is lost, for
 // whom it waits, and the farewell. It stands around a parameter server (ps/server.h), one run after the other, or,
 // where other processes keep the parameters (--servers), hands it out to them from one evaluation to the next and puts
-// it together again. There is no clock, thread, socket or randomness inside. Whoever drives it (run_cluster.c, the
-// simulator) owns those, decodes nothing, and says what time it is:
+// it together again. Between runs it may have tasks to give out. There is no clock, thread, socket or randomness
+// inside. Whoever drives it (run_cluster.c, the simulator) owns those, decodes nothing, and says what time it is:
 //
 //     gp_lead_on_bytes, gp_lead_on_tick, gp_lead_go_on           what happened
 //     while (gp_lead_next(lead, now, &peer, &message)) send      what to say to whom
@@ -71,6 +71,38 @@ void gp_lead_on_event(gp_lead *lead, const gp_ps_event *event);
 // Arrays are borrowed until the lead is told the next thing.
 bool gp_lead_next(gp_lead *lead, double now, size_t *peer, gp_message *message);
 
+// ---- tasks ----------------------------------------------------------------------------------------------------------
+// Between two runs: tasks that do not depend on each other, each with one result, whoever does it. Workers take one
+// after the other; so do threads of the lead, if there are any.
+
+typedef struct gp_parcel { // a task as it travels; for gp_free
+    char *text;
+    size_t n_text;
+    double *values;
+    size_t n_values;
+} gp_parcel;
+void gp_parcel_fini(gp_parcel *parcel);
+
+typedef struct gp_lead_tasks {
+    size_t n;
+    const char *what;                                                     // one of them, for people: "a cell"
+    advgp_status (*pack)(void *ctx, size_t task, gp_parcel *out);         // *out starts as {0}
+    bool (*take)(void *ctx, size_t task, const double *values, size_t n); // once a task; false: these are no result
+    void *ctx;
+} gp_lead_tasks;
+
+// The tasks are borrowed until gp_lead_tasks_forget. There is no run meanwhile.
+advgp_status gp_lead_tasks_begin(gp_lead *lead, double now, const gp_lead_tasks *tasks, advgp_error *err);
+bool gp_lead_tasks_over(const gp_lead *lead);      // all are done
+void gp_lead_tasks_end(gp_lead *lead, double now); // done or not: workers that are at one are told
+void gp_lead_tasks_forget(gp_lead *lead);          // what was not said of them is not said
+// One for a thread of the lead: nobody does it, or a worker does who is slow. False: there is none now.
+bool gp_lead_tasks_own(gp_lead *lead, double now, size_t *task);
+bool gp_lead_tasks_did(gp_lead *lead, double now, size_t task, const double *values, size_t n); // false: as take
+void gp_lead_tasks_on_hung_up(gp_lead *lead, double now, size_t peer); // its connection has ended
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
 // The training is over, and why if something went wrong (NULL: nothing did). Everybody is told; whatever comes from now
 // on is answered by farewell.
 void gp_lead_farewell(gp_lead *lead, double now, const char *why);
@@ -79,6 +111,7 @@ bool gp_lead_in_farewell(const gp_lead *lead,
 
 uint64_t gp_lead_rows_elsewhere(const gp_lead *lead);       // taken in this run by servers of other processes
 const char *gp_lead_name(const gp_lead *lead, size_t peer); // as it calls itself
+size_t gp_lead_peers(const gp_lead *lead);                  // their numbers are less
 
 // What a message says, for people: as much as fits, with a 0 at the end and question marks for control characters and
 // what is no UTF-8.

@@ -288,14 +288,7 @@ advgp_status gp_lead_split_on_message(gp_lead *l, size_t at, const gp_message *m
     if (m->kind == GP_BYE && serves && gp_lead_in_interval(l, m->run)) return server_fails(l, at, m, err);
     if (m->kind == GP_ASK && serves) return server_asks(l, at, m, err);
     if (m->kind == GP_ASK && l->active) answer_all(l);
-    if (m->kind == GP_HELLO || m->kind == GP_PULL || m->kind == GP_PUSH) { // of a run that is over, and did not hear it
-        const gp_message bye = {.kind = GP_BYE,
-                                .run = {m->run[0], m->run[1]},
-                                .worker = m->worker,
-                                .incarnation = m->incarnation,
-                                .token = m->token};
-        gp_lead_send(l, at, &bye);
-    }
+    if (m->kind == GP_HELLO || m->kind == GP_PULL || m->kind == GP_PUSH) gp_lead_tell_over(l, at, m);
     return ADVGP_OK;
 }
 

@@ -1,6 +1,6 @@
 // lead_state.h: what the parts of the lead share, and nobody else includes: its state, and the few functions that one
 // part has and another calls. lead.c: peers, a run, the farewell; lead_watch.c: who is lost, for whom it waits;
-// lead_split.c: the intervals of several servers.
+// lead_split.c: the intervals of several servers; lead_tasks.c: tasks between runs.
 #pragma once
 #include "cluster/lead.h"
 
@@ -24,7 +24,22 @@ typedef struct peer {
     double given;         // when that was
     double row_seconds;   // a row, of its last push
     double stuck_seconds; // a row, when it was last taken for stuck: it may just be that slow
+    // A task of its own:
+    bool has_task;
+    bool task_due;       // it is to be sent
+    bool unfit;          // what it brought was no result
+    size_t task;         // which
+    uint64_t task_token; // of the question that it answers
+    double task_given;
 } peer;
+
+typedef struct task_place { // a task, and who does it
+    bool done;
+    bool here;      // a thread of the lead
+    bool here_only; // a worker could not do it
+    long peer;      // a worker; negative: none
+    double since;   // when it was given, or begun
+} task_place;
 
 typedef struct server_place { // a server's place
     gp_range range;
@@ -72,6 +87,14 @@ struct gp_lead {
     double interval_began; // or when it began to wait for servers
     double left_alone;     // when a worker that can end the interval was last known
     uint64_t rows_elsewhere;
+    // Tasks:
+    bool tasking; // there is no run meanwhile
+    gp_lead_tasks tasks;
+    uint64_t act_id[2];
+    task_place *task; // [tasks.n]
+    size_t tasks_done;
+    double longest_task; // seconds that one has taken
+    gp_parcel parcel;    // the one that was packed last
     // The farewell:
     bool farewell;
     double farewell_until;
@@ -83,6 +106,7 @@ struct gp_lead {
 __attribute__((format(printf, 2, 3))) void gp_lead_report(const gp_lead *lead, const char *format, ...);
 void gp_lead_send(gp_lead *lead, size_t peer, const gp_message *message);
 void gp_lead_give_job(gp_lead *lead, size_t peer, const uint64_t id[2], const char *text, const gp_range_state *state);
+void gp_lead_tell_over(gp_lead *lead, size_t peer, const gp_message *message); // what this message is of is over
 void gp_lead_declare_lost(gp_lead *lead, size_t peer);
 // May the silence of a worker be held against it? Not where the lead itself was away: then it heard nobody.
 bool gp_lead_silence_counts(const gp_lead *lead);
@@ -107,3 +131,10 @@ advgp_status gp_lead_split_go_on(gp_lead *lead, advgp_error *err);
 advgp_status gp_lead_split_on_message(gp_lead *lead, size_t peer, const gp_message *message, advgp_error *err);
 advgp_status gp_lead_split_on_tick(gp_lead *lead, advgp_error *err);
 void gp_lead_split_abandon(gp_lead *lead);
+
+// ---- lead_tasks.c ---------------------------------------------------------------------------------------------------
+
+void gp_lead_tasks_on_message(gp_lead *lead, size_t peer, const gp_message *message);
+void gp_lead_tasks_on_left(gp_lead *lead, size_t peer);
+bool gp_lead_tasks_next(gp_lead *lead, size_t *peer, gp_message *message);
+advgp_status gp_lead_tasks_on_tick(gp_lead *lead, advgp_error *err);

@@ -20,10 +20,10 @@ typedef struct header {
     uint64_t run[2];
     uint32_t generation, worker, incarnation, reason;
     uint64_t sequence, version, token, fingerprint;
-    double shard_weight, batch_weight;
+    double shard_weight, batch_weight, heartbeat;
     uint64_t rows, n_values, n_masked, n_shards, n_text;
 } header;
-_Static_assert(sizeof(header) == 136, "the header of a message has no padding");
+_Static_assert(sizeof(header) == 144, "the header of a message has no padding");
 
 const char *gp_refusal_text(gp_refusal reason)
 {
@@ -76,6 +76,7 @@ void gp_message_encode(const gp_message *m, void *bytes)
                 .fingerprint = m->fingerprint,
                 .shard_weight = m->shard_weight,
                 .batch_weight = m->batch_weight,
+                .heartbeat = m->heartbeat,
                 .rows = m->rows,
                 .n_values = m->n_values,
                 .n_masked = m->n_masked,
@@ -129,6 +130,7 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
                       .fingerprint = h.fingerprint,
                       .shard_weight = h.shard_weight,
                       .batch_weight = h.batch_weight,
+                      .heartbeat = h.heartbeat,
                       .rows = h.rows,
                       .n_values = h.n_values,
                       .values = (const double *)(const void *)at,
@@ -144,8 +146,9 @@ advgp_status gp_message_decode(const void *bytes, size_t n, const gp_message_lim
 unsigned gp_message_foreign(const void *bytes, size_t n, gp_message *m)
 {
     header h;
-    if (n < sizeof h) return 0;
-    memcpy(&h, bytes, sizeof h);
+    const size_t same = offsetof(header, token) + sizeof h.token; // in every version, which may have less after it
+    if (n < same) return 0;
+    memcpy(&h, bytes, same);
     if (h.magic != magic || h.protocol == GP_PROTOCOL || !h.protocol) return 0;
     *m = (gp_message){.protocol = h.protocol, .run = {h.run[0], h.run[1]}, .worker = h.worker, .token = h.token};
     return h.protocol;

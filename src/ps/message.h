@@ -29,26 +29,38 @@
 //     ASK SERVES (next token; run is that interval; values)  ->        until it is answered
 //                                            <-   TAKEN (its token): the values have arrived, it may forget them
 //
+//     worker, between runs                        lead, with tasks that do not depend on each other (cells)
+//     ASK (token; its name)                  ->
+//                                            <-   TASK (its token; id of the act, number of the task; text, values)
+//                                                 it computes
+//     ASK (next token; run is that act; number of the task; values)  ->        until it is answered
+//                                            <-   TASK (its token; the next one), or TAKEN, and it asks on
+//
 // One request is outstanding and repeated until it is answered; repeats are known by token (ASK, HELLO) or sequence
 // (PULL, PUSH) and are answered again. Anything may be lost, come twice or late. Who may say what, and when:
 //
 //     kind        from            when, and what counts                                  the answer
-//     ASK         worker, server  it has no work. Token: new for each question           JOB, or BYE LAST; none: wait
+//     ASK         worker, server  it has no work. Token: new for each question           JOB, TASK, BYE LAST; none:
+//                                                                                        wait
+//     ASK FAILED  worker          it could not do the task: the lead does it itself      as to ASK
 //     JOB         lead            to an ASK, when there is work. Run, text, values       HELLO, or the service
-//     TAKEN       lead            to an ASK that brought the interval's values. Token    none
+//     TASK        lead            to an ASK, when there are tasks; again to the same question. Run: of the act;
+//                                 sequence: of the task                                  ASK with what came of it
+//     TAKEN       lead            to an ASK that brought values. Token                   none
 //     HELLO       worker          first in a run, or after REFUSE UNKNOWN                WELCOME, REFUSE
 //     WELCOME     lead, server    to HELLO                                               PULL
 //     PULL        worker          after WELCOME                                          PARAMETERS, REFUSE, BYE
 //     PARAMETERS  lead, server    to PULL or PUSH, once a version is due                 PUSH
 //     PUSH        worker          after PARAMETERS, one each                             PARAMETERS, REFUSE, BYE
 //     HEARTBEAT   anybody         at any time, every heartbeat: it lives. In an interval worker and server name it to
-//                                 the lead (run, worker any): of one that is over they are told BYE. One without a run
-//                                 asks whether a lead is there, which answers with its own
+//                                 the lead (run, worker any), and a worker the act whose task it does: of one that is
+//                                 over they are told BYE. One without a run asks whether a lead is there, which answers
+//                                 with its own
 //     REFUSE      lead, server    to what is not welcome: reason; worker, incarnation, generation and token of what it
 //                                 answers                                                HELLO (UNKNOWN), ASK
 //                                                                                        (OTHER_RUN, FULL, TAKEN), or
 //                                                                                        none
-//     BYE         lead, server    the run is over, or given up                           ASK
+//     BYE         lead, server    the run is over, or given up; or the act of a task     ASK
 //     BYE LAST    lead            the training is; the text says what went wrong. Token of the last ASK, or the run
 //                                 of what it answers                                     BYE LAST: it has heard it
 //     BYE         worker          to whom it has said HELLO: it leaves; text: why        none
@@ -77,12 +89,13 @@ typedef enum gp_message_kind {
     GP_ASK,
     GP_JOB,
     GP_TAKEN,
+    GP_TASK,
     GP_MESSAGE_KINDS
 } gp_message_kind;
 
 enum {
     GP_FLAG_FULL = 1,   // PARAMETERS: all of them, not a difference; PUSH: was computed from such
-    GP_FLAG_FAILED = 2, // PUSH: the worker could not compute at these parameters; there are no values
+    GP_FLAG_FAILED = 2, // PUSH: the worker could not compute at these parameters; ASK: nor this task. No values
     // PARAMETERS and the PUSH that answers them: all rows of the shards (or the first `rows` of them), not a batch
     GP_FLAG_ALL_ROWS = 4,
     GP_FLAG_STATISTICS = 8, // the same: to full precision, and only the statistics are wanted (ps/statistics.h)
@@ -115,7 +128,7 @@ const char *gp_refusal_text(gp_refusal reason);
 
 #define GP_ANY_WORKER UINT32_MAX
 
-enum { GP_PROTOCOL = 3 }; // this program's
+enum { GP_PROTOCOL = 4 }; // this program's
 
 // Arrays are borrowed: from the machine that says it until it is told the next thing, from the bytes after decoding.
 typedef struct gp_message {
@@ -127,22 +140,24 @@ typedef struct gp_message {
     uint32_t worker;      // HELLO: the wish, or GP_ANY_WORKER
     uint32_t incarnation; // of the worker, given by the server
     gp_refusal reason;    // REFUSE
-    uint64_t sequence;    // of the push that is made, answered or asked for
+    uint64_t sequence;    // of the push that is made, answered or asked for; TASK, ASK: of the task
     uint64_t version;     // of the parameters
-    // Pairs an answer with its question (HELLO, WELCOME, REFUSE, ASK, JOB, TAKEN, BYE LAST); all else that a worker
-    // says has its HELLO's, by which it is known.
+    // Pairs an answer with its question (HELLO, WELCOME, REFUSE, ASK, JOB, TASK, TAKEN, BYE LAST); all else that a
+    // worker says has its HELLO's, by which it is known.
     uint64_t token;
     uint64_t fingerprint; // HELLO: hash of data and model, which must agree
     double shard_weight;  // PUSH: sum of weights of the rows in the shards, N_k
     double batch_weight;  // PUSH: and of those in the batch, B_k
     uint64_t rows;        // PUSH: rows in the batch; PARAMETERS: rows to take of all, 0: every one
-    size_t n_values;      // PARAMETERS: elements sent; PUSH: the sums
+    double heartbeat;     // TASK: seconds between two signs of life
+    size_t n_values;      // PARAMETERS: elements sent; PUSH: the sums; TASK, ASK: of the task, and what came of it
     const double *values;
     size_t n_masked;      // PARAMETERS that are not full: elements the mask speaks of
     const uint64_t *mask; // a bit an element: is it among the values?
     size_t n_shards;      // PARAMETERS: the worker's shards from now on; PUSH: those it used
     const uint32_t *shards;
-    size_t n_text; // ASK: who it is; JOB: the work; BYE: what went wrong. Bytes as they came, without a 0 at the end
+    size_t
+        n_text; // ASK: who it is; JOB, TASK: the work; BYE: what went wrong. Bytes as they came, without a 0 at the end
     const char *text;
 } gp_message;
 

@@ -34,6 +34,7 @@ static void sample_init(sample *s, gp_message_kind kind, uint64_t seed)
                         .fingerprint = gp_rng_u64(&rng),
                         .shard_weight = gp_rng_normal(&rng),
                         .batch_weight = seed % 3 ? gp_rng_normal(&rng) : NAN,
+                        .heartbeat = gp_rng_normal(&rng),
                         .rows = gp_rng_u64(&rng),
                         .n_values = gp_rng_below(&rng, VALUES + 1),
                         .values = s->values,
@@ -56,6 +57,7 @@ static void check_same(const gp_message *a, const gp_message *b, const char *lab
           label, "a field changed on the way");
     CHECK_BITS(1, &a->shard_weight, &b->shard_weight, label);
     CHECK_BITS(1, &a->batch_weight, &b->batch_weight, label);
+    CHECK_BITS(1, &a->heartbeat, &b->heartbeat, label);
     CHECK_BITS(a->n_values, a->values, b->values, label);
     assert_memory_equal(a->mask, b->mask, gp_mask_words(a->n_masked) * 8);
     assert_memory_equal(a->shards, b->shards, a->n_shards * 4);

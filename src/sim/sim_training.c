@@ -93,7 +93,11 @@ static void happen_to_lead(simulation *t, const gp_event *e)
     }
     if (e->what == TICK) gp_sim_lead_ticks(t);
     if (e->what == SIGN) gp_sim_lead_signs(t);
-    if (e->what == BACK && t->act == EVALUATES) gp_sim_lead_comes_back(t);
+    if (e->what == BACK && t->act == EVALUATES)
+        gp_sim_lead_comes_back(t);
+    else if (e->what == BACK && t->act == PREPARES)
+        gp_sim_begin_tasks(t);
+    if (e->what == OWN_TASK) gp_sim_own_task_done(t);
 }
 
 static void happen_to_process(simulation *t, const gp_event *e)

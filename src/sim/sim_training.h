@@ -14,7 +14,8 @@
 typedef struct gp_sim_tampering {
     void *ctx;
     bool (*sends)(void *ctx, size_t who, const gp_message *message); // false: it is not sent. who 0: the lead
-    // The lead hears the values of an interval while this one is under way. True: the message is another now.
+    // The lead hears the values of an interval, or of a task, while this one (or its act) is under way. True: the
+    // message is another now.
     bool (*hears)(void *ctx, const uint64_t interval[2], gp_message *message);
     bool beats_outlive; // signs of life go on when a process is dead
 } gp_sim_tampering;
@@ -23,6 +24,7 @@ typedef struct gp_sim_training_stage { // a run
     uint64_t versions, every;          // to make, and from one evaluation to the next
     bool split;                        // over the servers
     bool collect;                      // and then a sum over all rows at the last parameters
+    size_t tasks;                      // and then so many tasks, and after a while so many again; at most 16
 } gp_sim_training_stage;
 
 typedef enum gp_sim_training_fault_kind {
@@ -51,6 +53,8 @@ typedef struct gp_sim_training_options {
     size_t push_size;
     double compute, spread;     // seconds that a push takes, times 1 - spread to 1 + spread
     const double *slowness;     // [n_workers] times this
+    double task_failures;       // the share of tasks that a worker cannot do
+    bool lead_works;            // it does tasks, too, by one thread
     double evaluation, opening; // seconds at most that the lead is away between intervals, and to open shards
     gp_link link;
     size_t n_stages;
@@ -75,6 +79,7 @@ typedef struct gp_sim_training_outcome {
     size_t restarts;                // of the lead
     size_t intervals, abandoned;    // of several servers
     uint64_t lost, moved;           // workers and shards, in what counted
+    size_t tasks, own_tasks;        // done in all, and by the lead
     bool fewer;                     // a run began with fewer workers than there were
     size_t size;
     double *theta;

@@ -18,7 +18,7 @@ static void keep_checkpoint(simulation *t)
 
 static void lead_goes_on(simulation *t);
 
-static void lead_sends(simulation *t)
+void gp_sim_lead_sends(simulation *t)
 {
     gp_message m;
     size_t peer;
@@ -28,24 +28,26 @@ static void lead_sends(simulation *t)
             g[0] = m.run[0], g[1] = m.run[1], g[2] = t->life;
             if (m.n_values) memcpy(t->present, m.run, sizeof t->present);
         }
+        if (m.kind == GP_TASK) memcpy(t->present, m.run, sizeof t->present);
         if (gp_sim_is_sent(t, 0, &m) && peer <= SLOTS) gp_sim_transmit(t, 0, 0, peer, &m);
     }
 }
 
-static void lead_parts(simulation *t, advgp_status st, const char *why)
+void gp_sim_lead_parts(simulation *t, advgp_status st, const char *why)
 {
     t->out->lead = st;
     if (why) snprintf(t->out->why, sizeof t->out->why, "%s", why);
     t->out->lost += t->keeps.lost, t->out->moved += t->keeps.moved;
     if (st != ADVGP_OK && (!why || !why[0])) gp_sim_break_law(t, GP_LAW_ENDS);
+    if (t->act == TASKS) gp_sim_end_tasks(t);
     gp_lead_end(t->lead, t->now);
-    lead_sends(t);
+    gp_sim_lead_sends(t);
     gp_lead_forget(t->lead);
     gp_sim_drop(&t->keeps);
     t->act = PARTS;
     t->quiet = t->now;
     gp_lead_farewell(t->lead, t->now, why);
-    lead_sends(t);
+    gp_sim_lead_sends(t);
 }
 
 static void begin_stage(simulation *t, bool again)
@@ -99,15 +101,24 @@ static void begin_stage(simulation *t, bool again)
 static void end_stage(simulation *t)
 {
     memcpy(t->out->theta, gp_server_theta(t->keeps.server), t->out->size * sizeof(double));
-    if (t->stage + 1 == t->o->n_stages) {
-        lead_parts(t, ADVGP_OK, NULL);
-        return;
-    }
     t->out->lost += t->keeps.lost, t->out->moved += t->keeps.moved;
+    t->keeps.lost = t->keeps.moved = 0;
     gp_lead_end(t->lead, t->now);
-    lead_sends(t);
+    gp_sim_lead_sends(t);
     gp_lead_forget(t->lead);
     gp_sim_drop(&t->keeps);
+    if (t->o->stages[t->stage].tasks)
+        gp_sim_prepare_tasks(t, 0);
+    else
+        gp_sim_next_stage(t);
+}
+
+void gp_sim_next_stage(simulation *t)
+{
+    if (t->stage + 1 == t->o->n_stages) {
+        gp_sim_lead_parts(t, ADVGP_OK, NULL);
+        return;
+    }
     t->made += t->o->stages[t->stage++].versions;
     begin_stage(t, false);
 }
@@ -149,6 +160,10 @@ void gp_sim_lead_dies(simulation *t)
 static void lead_goes_on(simulation *t)
 {
     if (!t->lead) return;
+    if (t->act == TASKS) {
+        gp_sim_tasks_go_on(t);
+        return;
+    }
     if (t->act == RUNS || t->act == COLLECTS) {
         const uint64_t version = gp_server_version(t->keeps.server);
         if (t->interval && t->act == RUNS && version != t->keeps.version) {
@@ -172,7 +187,7 @@ static void lead_goes_on(simulation *t)
             return;
         }
     }
-    lead_sends(t);
+    gp_sim_lead_sends(t);
 }
 
 // It has evaluated the parameters: on with the steps, or to the sum, or to the next run.
@@ -198,7 +213,7 @@ void gp_sim_lead_comes_back(simulation *t)
         return;
     }
     const advgp_status st = gp_lead_go_on(t->lead, t->now, &why);
-    if (st != ADVGP_OK) lead_parts(t, st, why.text);
+    if (st != ADVGP_OK) gp_sim_lead_parts(t, st, why.text);
     lead_goes_on(t);
     gp_sim_lead_hears(t);
 }
@@ -207,10 +222,17 @@ void gp_sim_lead_comes_back(simulation *t)
 static void *change_values(simulation *t, gp_message *m, size_t n)
 {
     const gp_sim_tampering *hand = t->o->tampering;
-    if (!hand || !hand->hears || !t->interval || t->act != RUNS || !hand->hears(hand->ctx, t->present, m)) return NULL;
+    const bool brought = (t->interval && t->act == RUNS) || t->act == TASKS;
+    if (!hand || !hand->hears || !brought || !hand->hears(hand->ctx, t->present, m)) return NULL;
     void *bytes = gp_alloc(n, 1);
     if (bytes) gp_message_encode(m, bytes);
     return bytes;
+}
+
+// It computes, and hears nobody.
+bool gp_sim_lead_is_away(const simulation *t)
+{
+    return t->act == EVALUATES || t->act == PREPARES;
 }
 
 void gp_sim_lead_hears(simulation *t)
@@ -219,7 +241,8 @@ void gp_sim_lead_hears(simulation *t)
     size_t peer, n;
     const void *bytes;
     if (!t->lead) gp_net_clear(t->hubs[0].net, 0);
-    while (t->lead && t->act != EVALUATES && t->now >= t->awake && gp_net_take(t->hubs[0].ends[0], &peer, &bytes, &n)) {
+    while (t->lead && !gp_sim_lead_is_away(t) && t->now >= t->awake &&
+           gp_net_take(t->hubs[0].ends[0], &peer, &bytes, &n)) {
         gp_message m;
         advgp_error why = {0};
         void *changed = NULL;
@@ -229,7 +252,7 @@ void gp_sim_lead_hears(simulation *t)
         }
         const advgp_status st = gp_lead_on_bytes(t->lead, t->now, peer, changed ? changed : bytes, n, &why);
         gp_free(changed);
-        if (st != ADVGP_OK) lead_parts(t, st, why.text);
+        if (st != ADVGP_OK) gp_sim_lead_parts(t, st, why.text);
         lead_goes_on(t);
     }
 }
@@ -238,9 +261,9 @@ void gp_sim_lead_ticks(simulation *t)
 {
     advgp_error why = {0};
     gp_sim_plan(t, t->now + gp_sim_tick, TICK, 0, t->life);
-    if (t->act == EVALUATES) return;
+    if (gp_sim_lead_is_away(t)) return;
     const advgp_status st = gp_lead_on_tick(t->lead, t->now, &why);
-    if (st != ADVGP_OK) lead_parts(t, st, why.text);
+    if (st != ADVGP_OK) gp_sim_lead_parts(t, st, why.text);
     lead_goes_on(t);
     if (t->act == PARTS && !gp_lead_in_farewell(t->lead, t->now)) {
         gp_sim_lead_dies(t);

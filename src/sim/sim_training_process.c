@@ -106,6 +106,10 @@ static void process_ends(simulation *t, process *p)
 void gp_sim_process_goes_on(simulation *t, process *p)
 {
     if (!p->machine) return;
+    if (gp_follower_state_of(p->machine) == GP_FOLLOWER_TASKED && !gp_follower_task_wanted(p->machine)) {
+        gp_follower_task_done(p->machine, t->now, NULL, 0); // it ends on the way
+        p->in_vain = true;
+    }
     process_sends(t, p);
     const gp_follower_state state = gp_follower_state_of(p->machine);
     if (p->keeps.server && state != GP_FOLLOWER_SERVES && state != GP_FOLLOWER_OPENS) {
@@ -119,7 +123,7 @@ void gp_sim_process_goes_on(simulation *t, process *p)
         return;
     }
     gp_sim_check_keeper(t, &p->keeps);
-    const bool has_work = gp_follower_has_work(p->machine);
+    const bool has_work = gp_follower_has_work(p->machine) || state == GP_FOLLOWER_TASKED;
     if (p->computing) p->in_vain |= !has_work;
     if (state == GP_FOLLOWER_OPENS && !p->opening) {
         p->opening = true;
@@ -167,6 +171,7 @@ void gp_sim_process_opened(simulation *t, process *p)
 void gp_sim_process_computed(simulation *t, process *p)
 {
     p->computing = false;
+    if (!p->in_vain && gp_follower_state_of(p->machine) == GP_FOLLOWER_TASKED) gp_sim_do_task(t, p);
     if (!p->in_vain && gp_follower_has_work(p->machine)) {
         advgp_error why = {0};
         const advgp_status st = gp_follower_compute(p->machine, &t->o->computer, &why);

@@ -1,6 +1,6 @@
 // sim_training_state.h: what the parts of the simulated training share, and nobody else includes. sim_training.c: the
 // queue of events, the faults, the end; sim_training_net.c: the network, and who keeps parameters;
-// sim_training_process.c: workers and servers; sim_training_lead.c: the lead.
+// sim_training_process.c: workers and servers; sim_training_lead.c: the lead; sim_training_tasks.c: tasks between runs.
 #pragma once
 #include "cluster/follower.h"
 #include "ps/server_copy.h"
@@ -8,10 +8,10 @@
 #include "sim/sim_training.h"
 
 // A process that is started again is another peer, and a server then listens elsewhere.
-enum { SLOTS = 48, HUBS = 20, JOBS = 512, LATE_BEATS = 96 };
+enum { SLOTS = 48, HUBS = 20, JOBS = 512, LATE_BEATS = 96, TASKS_MAX = 16 };
 static const double gp_sim_tick = 0.25, gp_sim_slack = 6; // seconds
 
-typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, LATE_BEAT, BACK, FAULT, REPAIR } event_kind;
+typedef enum event_kind { START, TICK, SIGN, OPENED, COMPUTED, LATE_BEAT, BACK, OWN_TASK, FAULT, REPAIR } event_kind;
 
 typedef struct hub { // whom others connect to
     gp_net *net;
@@ -64,7 +64,7 @@ typedef struct checkpoint {
     gp_server_copy server;
 } checkpoint;
 
-typedef enum act { DEAD, RUNS, EVALUATES, COLLECTS, PARTS, GONE } act;
+typedef enum act { DEAD, RUNS, EVALUATES, COLLECTS, PREPARES, TASKS, PARTS, GONE } act;
 
 typedef struct simulation {
     const gp_sim_training_options *o;
@@ -97,8 +97,12 @@ typedef struct simulation {
     uint64_t given[JOBS][3]; // jobs: id of the run, life of the lead that gave it
     size_t n_given;
     uint64_t brought[2]; // the run of the last values that a server brought
-    uint64_t present[2]; // the last interval that was given
+    uint64_t present[2]; // the last interval or task that was given
     uint64_t made;       // versions of the stages before
+    size_t wave;         // of tasks: the first or the second
+    bool taken[TASKS_MAX];
+    size_t own_task; // that the lead does
+    bool has_own_task;
     late_beat late_beats[LATE_BEATS];
     size_t n_late_beats;
 } simulation;
@@ -140,3 +144,16 @@ void gp_sim_lead_comes_back(simulation *t);
 void gp_sim_lead_hears(simulation *t);
 void gp_sim_lead_ticks(simulation *t);
 void gp_sim_lead_signs(simulation *t);
+bool gp_sim_lead_is_away(const simulation *t);
+void gp_sim_lead_sends(simulation *t);
+void gp_sim_lead_parts(simulation *t, advgp_status st, const char *why);
+void gp_sim_next_stage(simulation *t); // or the farewell
+
+// ---- sim_training_tasks.c -------------------------------------------------------------------------------------------
+
+void gp_sim_prepare_tasks(simulation *t, size_t wave); // the lead is away for a while, then they begin
+void gp_sim_begin_tasks(simulation *t);
+void gp_sim_tasks_go_on(simulation *t); // after anything that the lead was told
+void gp_sim_own_task_done(simulation *t);
+void gp_sim_end_tasks(simulation *t);
+void gp_sim_do_task(simulation *t, process *p); // a worker has computed
