@@ -8,6 +8,8 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/sort.h"
+#include "cluster/cluster.h"
+#include "linalg/dense.h"
 #include "run/crew.h"
 #include "train/cells_join.h"
 #include "train/conductor.h"
@@ -269,17 +271,42 @@ static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, d
     return ADVGP_OK;
 }
 
-static advgp_status fit_cell(void *ctx, size_t i, advgp_error *err)
+static size_t parameters_of(const gp_cells *cells, size_t c)
 {
-    fitting *f = ctx;
-    const size_t c = f->wave[i];
+    return cells->theta_at[c + 1] - cells->theta_at[c];
+}
+
+static advgp_status fit_cell(void *ctx, size_t i, double *theta, size_t *n, advgp_error *err)
+{
+    const fitting *f = ctx;
     gp_local_task task;
     double *block;
-    advgp_status st = make_task(f, c, &task, &block, err);
-    if (st == ADVGP_OK) st = gp_local_task_fit(&task, f->cells->theta + f->cells->theta_at[c], err);
+    advgp_status st = make_task(f, f->wave[i], &task, &block, err);
+    if (st == ADVGP_OK) st = gp_local_task_fit(&task, theta, err);
     gp_free(block);
-    atomic_fetch_add(f->t->cells_done, 1);
+    *n = parameters_of(f->cells, f->wave[i]);
     return st;
+}
+
+static advgp_status pack_cell(void *ctx, size_t i, gp_parcel *out, advgp_error *err)
+{
+    const fitting *f = ctx;
+    gp_local_task task;
+    double *block;
+    advgp_status st = make_task(f, f->wave[i], &task, &block, err);
+    if (st == ADVGP_OK) st = gp_local_task_pack(&task, out, err);
+    gp_free(block);
+    return st;
+}
+
+static bool take_cell(void *ctx, size_t i, const double *theta, size_t n)
+{
+    const fitting *f = ctx;
+    const size_t c = f->wave[i];
+    if (n != parameters_of(f->cells, c) || !gp_all_finite(n, theta)) return false;
+    memcpy(f->cells->theta + f->cells->theta_at[c], theta, n * sizeof *theta);
+    atomic_fetch_add(f->t->cells_done, 1);
+    return true;
 }
 
 // What the teachers have learned, at the median.
@@ -307,13 +334,17 @@ static advgp_status teach(fitting *f, advgp_error *err)
 
 enum { TEACHING = 1, LEARNING = 2 };
 
-// Cells that teach, learn, or both.
+// Cells that teach, learn, or both: by threads, and by the workers of other processes.
 static advgp_status fit_wave(fitting *f, unsigned which, advgp_error *err)
 {
-    size_t n = 0;
-    for (size_t c = 0; c < f->cells->shape.n; c++)
-        if (which & (is_teacher(f, c) ? TEACHING : LEARNING)) f->wave[n++] = c;
-    return crew(f, n, fit_cell, err);
+    const gp_training *t = f->t;
+    gp_tasks tasks = {.what = "the fit of a cell", .compute = fit_cell, .pack = pack_cell, .take = take_cell, .ctx = f};
+    for (size_t c = 0; c < f->cells->shape.n; c++) {
+        if (!(which & (is_teacher(f, c) ? TEACHING : LEARNING))) continue;
+        f->wave[tasks.n++] = c;
+        if (parameters_of(f->cells, c) > tasks.result_max) tasks.result_max = parameters_of(f->cells, c);
+    }
+    return gp_cluster_do(t->options->cluster, f->threads, &tasks, t->conductor->stop, f->t, err);
 }
 
 // All of them; those of few rows in two waves.
@@ -433,6 +464,7 @@ advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
     candidate best = {0};
     advgp_error why = {0};
     if (!n) return ADVGP_OK;
+    if (t->options->cluster) gp_training_end_run(t); // its workers have time for cells
     const bool alone = t->options->cells != GP_CELLS_AUTO;
     advgp_status st = take_sample(&f, n, &why);
     if (st == ADVGP_OK) st = alone ? fit_candidate(&f, n, &best, &why) : fit_auto(&f, n, &best, &why);

@@ -2,6 +2,7 @@
 // begin, which way to fit. It does not matter who fits it, a thread of the lead or a worker on another machine: the
 // same task gives the same bits on the same kind of CPU with the same BLAS.
 #pragma once
+#include "cluster/lead.h"
 #include "model/cells.h"
 #include "model/pass.h"
 
@@ -28,3 +29,10 @@ typedef struct gp_local_task {
 size_t gp_local_task_parameters(const gp_local_task *task); // as cells.h keeps them of a cell
 // theta: these. What cannot be computed (ENUMERIC) leaves them as good as they were.
 advgp_status gp_local_task_fit(const gp_local_task *task, double *theta, advgp_error *err);
+
+// To another process: a text and values (cluster/cluster.h), read there as hostile, fitted, and the parameters given
+// back. ctx is not looked at.
+advgp_status gp_local_task_pack(const gp_local_task *task, gp_parcel *out, advgp_error *err);
+advgp_status gp_local_task_do(void *ctx, const gp_parcel *parcel, double **theta, size_t *n, advgp_error *err);
+// Of a parcel, into whose values it points. EFILE: what is wrong with it.
+advgp_status gp_local_task_unpack(const gp_parcel *parcel, gp_local_task *out, advgp_error *err);

@@ -69,6 +69,28 @@ case_cache() { # from a table that the lead packs; the workers read it where it 
   all_ways 2 "${csv[@]}"
   [[ -d cache ]] || tell 'there is no cache'
 }
+# Cells are fitted by whoever is there: few rows each, by the evidence, and many, by the bound.
+case_cells() {
+  all_ways 2 "${small[@]}" --max-delay 0 --cells 6
+  grep -qE '[1-9][0-9]* cells? fitted' plain.work*.err || tell "no worker fitted a cell: $(tail -qn 1 plain.work*.err)"
+}
+case_cells_large() { all_ways 2 "${small[@]}" --max-delay 0 --cells 2; }
+case_cells_killed() { # one worker is killed while cells are fitted and one stands still, which costs time and no bit
+  local many=(train many -m 12 --components 1 --noise constant --epochs 3 --max-delay 0 --cells 10)
+  table 12000 5 >many.csv
+  "$advgp" pack many.csv --target y --shards 12 -o many >/dev/null 2>&1 || tell 'pack'
+  by_threads 3 threads "${many[@]}"
+  start lead "$advgp" "${many[@]}" --transport zmq --workers 3 --rendezvous rv --heartbeat 0.2 --lost-after 2 -o zmq.model --log zmq
+  local lead=$pid w=()
+  for k in 0 1 2; do start "work$k" "$advgp" work --rendezvous rv; w[k]=$pid; done
+  await lead.err 'cells: ' || return
+  signal STOP "${w[1]}"
+  killed "${w[2]}"
+  ends lead "$lead" 0 || return
+  ends work0 "${w[0]}" 0
+  says lead.err 'the fit of a cell, goes to the others'
+  same threads zmq
+}
 
 # ---- with delay: the log --------------------------------------------------------------------------------------------
 
@@ -97,5 +119,5 @@ case_replay_mpi() { # one is killed
   ends lead "$lead" 0 || return
   replays log
 }
-cases natural_1 natural_2 natural_3 prox_1 prox_2 prox_3 lbfgs_1 lbfgs_2 lbfgs_3 gradient_descent pilots filter cache replay_zmq replay_mpi
+cases natural_1 natural_2 natural_3 prox_1 prox_2 prox_3 lbfgs_1 lbfgs_2 lbfgs_3 gradient_descent pilots filter cache cells cells_large cells_killed replay_zmq replay_mpi
 end_report
