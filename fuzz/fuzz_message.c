@@ -1,7 +1,8 @@
 // fuzz_message.c: any bytes as a conversation: messages, each behind its length (two bytes). Every one is decoded as it
 // is and with its checksum made right; what is accepted encodes to the same bytes, and is told to a server and to a
-// worker, who must live through it with finite parameters.
+// worker, who must live through it with finite parameters, and to a lead that has tasks, each of which is taken once.
 #include "base/alloc.h"
+#include "cluster/lead.h"
 #include "fuzz.h"
 #include "linalg/dense.h"
 #include "ps/server.h"
@@ -10,7 +11,17 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { SIZE = 3, PUSH = 1 + SIZE, SHARDS = 4, TEXT = 64, WORKERS = 3, ROOM = 4096, CHECKSUM_AT = 8, CHECKED_FROM = 16 };
+enum {
+    SIZE = 3,
+    PUSH = 1 + SIZE,
+    SHARDS = 4,
+    TEXT = 64,
+    WORKERS = 3,
+    TASKS = 3,
+    ROOM = 4096,
+    CHECKSUM_AT = 8,
+    CHECKED_FROM = 16
+};
 static const gp_message_limits limits = {PUSH, SIZE, SHARDS, TEXT};
 
 static size_t push_size(gp_theta_layout layout, gp_range range)
@@ -57,6 +68,48 @@ static void drain(gp_server *server)
     FUZZ_CHECK(gp_all_finite(SIZE, gp_server_theta(server)));
 }
 
+static advgp_status pack(void *ctx, size_t task, gp_parcel *out)
+{
+    (void)ctx;
+    out->values = gp_alloc(1, sizeof(double));
+    if (!out->values) return ADVGP_ENOMEM;
+    out->values[0] = (double)task, out->n_values = 1;
+    return ADVGP_OK;
+}
+
+static bool take(void *ctx, size_t task, const double *values, size_t n)
+{
+    size_t *taken = ctx;
+    if (n != 1 || !gp_all_finite(n, values)) return false;
+    FUZZ_CHECK(task < TASKS && !taken[task]++);
+    return true;
+}
+
+static gp_lead *new_lead(size_t *taken)
+{
+    const gp_lead_options o = {.workers_max = WORKERS, .heartbeat = 1, .lost_after = 8, .stuck_after = 60, .wait = 60};
+    const gp_lead_tasks tasks = {.n = TASKS, .what = "a task", .pack = pack, .take = take, .ctx = taken};
+    gp_lead *lead;
+    FUZZ_CHECK(gp_lead_new(&o, &lead, NULL) == ADVGP_OK);
+    FUZZ_CHECK(gp_lead_tasks_begin(lead, 0, &tasks, NULL) == ADVGP_OK);
+    return lead;
+}
+
+// A second passes with every message.
+static void tell_lead(gp_lead *lead, size_t turn, const void *bytes, size_t n)
+{
+    size_t peer, task;
+    gp_message m;
+    advgp_error err = {0};
+    const double now = (double)turn;
+    FUZZ_CHECK(gp_lead_on_bytes(lead, now, turn % WORKERS, bytes, n, &err) == ADVGP_OK);
+    const advgp_status st = gp_lead_on_tick(lead, now, &err);
+    FUZZ_CHECK(st == ADVGP_OK || (st == ADVGP_ECLUSTER && err.text[0]));
+    for (int i = 0; gp_lead_next(lead, now, &peer, &m); i++) FUZZ_CHECK(i < 1000 && peer < WORKERS);
+    if (turn % 5 == 4 && gp_lead_tasks_own(lead, now, &task))
+        FUZZ_CHECK(task < TASKS && gp_lead_tasks_did(lead, now, task, &now, 1));
+}
+
 // Decodes; if that succeeds, encodes again.
 static bool accept(const void *bytes, size_t n, gp_message *m)
 {
@@ -85,7 +138,7 @@ static void hear(gp_server *server, gp_worker *worker, size_t peer, const gp_mes
     while (gp_worker_next(worker, 0, &said)) FUZZ_CHECK(gp_message_size(&said) <= gp_message_size_max(&limits));
 }
 
-static void converse(gp_server *server, gp_worker *worker, const uint8_t *bytes, size_t n)
+static void converse(gp_server *server, gp_worker *worker, gp_lead *lead, const uint8_t *bytes, size_t n)
 {
     for (size_t at = 0, turn = 0; at + 2 <= n; turn++) {
         size_t length = (size_t)bytes[at] | (size_t)bytes[at + 1] << 8;
@@ -103,6 +156,7 @@ static void converse(gp_server *server, gp_worker *worker, const uint8_t *bytes,
             const uint64_t sum = XXH3_64bits_withSeed(one + CHECKED_FROM, length - CHECKED_FROM, seed);
             memcpy(one + CHECKSUM_AT, &sum, sizeof sum);
             if (accept(one, length, &m)) hear(server, worker, turn % WORKERS, &m);
+            tell_lead(lead, turn, one, length);
         }
         gp_free(one);
     }
@@ -133,9 +187,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
                                   .token = 1};
     gp_server *server;
     gp_worker *worker;
+    size_t taken[TASKS] = {0};
+    gp_lead *lead = new_lead(taken);
     FUZZ_CHECK(gp_server_new(&so, &server, NULL) == ADVGP_OK);
     FUZZ_CHECK(gp_worker_new(&wo, &worker, NULL) == ADVGP_OK);
-    converse(server, worker, bytes, n);
+    converse(server, worker, lead, bytes, n);
+    gp_lead_free(lead);
     gp_worker_free(worker);
     gp_server_free(server);
     FUZZ_CHECK(gp_alloc_count().live == live);

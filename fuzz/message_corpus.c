@@ -1,4 +1,5 @@
 // message_corpus.c: writes the kept seeds of fuzz_message.c anew.    message_corpus FOLDER
+#include "base/rng.h"
 #include "ps/message.h"
 
 #include <stdio.h>
@@ -58,6 +59,8 @@ static void write_all(const char *folder, const char *name, size_t n, const gp_m
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
+    // The first id of a lead whose random number is 0.
+    const uint64_t act[] = {gp_hash_u64(0, 0), gp_hash_u64(0, 1) | 1};
     gp_message welcome = message_of(GP_WELCOME, 0), refuse = message_of(GP_REFUSE, 0), failed = push_of(1, 1, 1);
     welcome.token = 1;
     refuse.reason = GP_REFUSED_UNKNOWN;
@@ -68,6 +71,16 @@ int main(int argc, char **argv)
         failed,           hello_of(2),      message_of(GP_BYE, 0)};
     const gp_message worker[] = {welcome, parameters_of(0, true), parameters_of(1, false), refuse,
                                  message_of(GP_BYE, GP_ANY_WORKER)};
+    gp_message asks[6]; // three workers ask, then bring what came of their tasks
+    for (uint32_t k = 0; k < 6; k++) {
+        asks[k] = message_of(GP_ASK, GP_ANY_WORKER);
+        asks[k].token = 100 + k, asks[k].n_text = 4, asks[k].text = "host";
+        if (k < 3) continue;
+        asks[k].run[0] = act[0], asks[k].run[1] = act[1];
+        asks[k].sequence = k - 3, asks[k].n_values = k == 4 ? 2 : 1, asks[k].values = values;
+        if (k == 5) asks[k].flags = GP_FLAG_FAILED, asks[k].n_values = 0;
+    }
+    write_all(argv[1], "tasks", 6, asks);
     write_all(argv[1], "server", sizeof server / sizeof *server, server);
     write_all(argv[1], "worker", sizeof worker / sizeof *worker, worker);
     for (gp_message_kind kind = GP_HELLO; kind < GP_MESSAGE_KINDS; kind++) {

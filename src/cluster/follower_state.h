@@ -40,6 +40,8 @@ struct gp_follower {
     double idle_seen; // how long it had waited then
     double asked_to_stop;
     bool stopping;
+    bool task_unwanted;
+    bool brings, failed; // its question brings what came of its task, or that nothing did
     outgoing
         outgoing[OUTGOING_MAX]; // the oldest is forgotten when there are too many: whoever wants an answer asks again
     size_t first_outgoing, n_outgoing;
@@ -57,9 +59,7 @@ struct gp_follower {
     uint64_t finished[2];   // the interval whose servers have all said BYE
     // A task:
     gp_parcel task;
-    bool task_unwanted;
     uint64_t task_number, task_run[2]; // of what it does, or brings
-    bool brings, failed;               // its question brings what came of it, or that nothing did
     double *outcome;                   // [n_outcome]
     size_t n_outcome;
     // A server's:

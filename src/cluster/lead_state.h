@@ -70,6 +70,7 @@ struct gp_lead {
     double awake, back; // when the lead was last seen at work, and when it last came back from being away
     // The run:
     bool running, ended;
+    bool tasking; // there are tasks, and no run
     gp_lead_run run;
     char *job;        // its text; free
     double began;     // when it started to wait for workers
@@ -88,7 +89,6 @@ struct gp_lead {
     double left_alone;     // when a worker that can end the interval was last known
     uint64_t rows_elsewhere;
     // Tasks:
-    bool tasking; // there is no run meanwhile
     gp_lead_tasks tasks;
     uint64_t act_id[2];
     task_place *task; // [tasks.n]

@@ -140,21 +140,29 @@ void gp_lead_tasks_forget(gp_lead *l)
 
 // ---- the lead's own threads -----------------------------------------------------------------------------------------
 
+// The one that is out for longest, and for too long.
+static bool find_slow(const gp_lead *l, size_t *task)
+{
+    double longest = fmax(slow_least, slow_ratio * l->longest_task);
+    bool found = false;
+    for (size_t i = 0; l->tasks_done && i < l->tasks.n; i++) {
+        const task_place *t = &l->task[i];
+        if (t->done || t->here || l->now - t->since <= longest) continue;
+        longest = l->now - t->since;
+        *task = i;
+        found = true;
+    }
+    return found;
+}
+
 bool gp_lead_tasks_own(gp_lead *l, double now, size_t *task)
 {
     l->now = now;
-    bool found = find_open(l, false, task);
-    if (found) l->task[*task].since = now;
-    double longest = fmax(slow_least, slow_ratio * l->longest_task);
-    for (size_t i = 0; i < l->tasks.n && !found && l->tasks_done; i++) {
-        const task_place *t = &l->task[i];
-        if (t->done || t->here || now - t->since <= longest) continue;
-        longest = now - t->since;
-        *task = i;
-    }
-    found |= longest > fmax(slow_least, slow_ratio * l->longest_task);
-    if (found) l->task[*task].here = true;
-    return found;
+    const bool open = find_open(l, false, task);
+    if (!open && !find_slow(l, task)) return false;
+    if (open) l->task[*task].since = now;
+    l->task[*task].here = true;
+    return true;
 }
 
 bool gp_lead_tasks_did(gp_lead *l, double now, size_t task, const double *values, size_t n)

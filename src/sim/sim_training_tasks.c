@@ -32,7 +32,9 @@ static bool take(void *ctx, size_t task, const double *values, size_t n)
     const double mine[] = {(double)t->stage, (double)t->wave, (double)task};
     double result[RESULT];
     result_of(mine, result);
-    if (t->taken[task] || n != RESULT || memcmp(values, result, sizeof result) != 0) gp_sim_break_law(t, GP_LAW_ALL);
+    if (t->taken[task] || n != RESULT) gp_sim_break_law(t, GP_LAW_ALL);
+    for (size_t i = 0; i < n && i < RESULT; i++)
+        if (values[i] != result[i]) gp_sim_break_law(t, GP_LAW_ALL);
     t->taken[task] = true;
     t->out->tasks++;
     t->quiet = t->now;

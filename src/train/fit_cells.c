@@ -32,6 +32,7 @@ enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_R
 enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 4, PUPIL_COLUMNS = 3 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
+_Static_assert((int)FIT_ROWS <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
 // |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
 static const double farthest_start = 12;
 enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };

@@ -75,11 +75,15 @@ case_cells() {
   grep -qE '[1-9][0-9]* cells? fitted' plain.work*.err || tell "no worker fitted a cell: $(tail -qn 1 plain.work*.err)"
 }
 case_cells_large() { all_ways 2 "${small[@]}" --max-delay 0 --cells 2; }
-case_cells_killed() { # one worker is killed while cells are fitted and one stands still, which costs time and no bit
-  local many=(train many -m 12 --components 1 --noise constant --epochs 3 --max-delay 0 --cells 10)
+# Lost or standing still while cells are fitted: costs time and no bit.
+many=(train many -m 12 --components 1 --noise constant --epochs 3 --max-delay 0 --cells 10)
+many_by_threads() {
   table 12000 5 >many.csv
   "$advgp" pack many.csv --target y --shards 12 -o many >/dev/null 2>&1 || tell 'pack'
   by_threads 3 threads "${many[@]}"
+}
+case_cells_killed() { # one is killed, one stands still
+  many_by_threads
   start lead "$advgp" "${many[@]}" --transport zmq --workers 3 --rendezvous rv --heartbeat 0.2 --lost-after 2 -o zmq.model --log zmq
   local lead=$pid w=()
   for k in 0 1 2; do start "work$k" "$advgp" work --rendezvous rv; w[k]=$pid; done
@@ -90,6 +94,16 @@ case_cells_killed() { # one worker is killed while cells are fitted and one stan
   ends work0 "${w[0]}" 0
   says lead.err 'the fit of a cell, goes to the others'
   same threads zmq
+}
+case_cells_killed_mpi() { # one is killed
+  (( with_mpi )) || return
+  many_by_threads
+  start lead "${mpirun[@]}" --enable-recovery -n 4 "$advgp" "${many[@]}" --transport mpi --heartbeat 0.2 --lost-after 2 -o mpi.model --log mpi
+  local lead=$pid
+  await lead.err 'cells: ' || return
+  kill -KILL "$(sed -nE 's/.*:([0-9]+): worker process.*/\1/p' lead.err | head -n 1)"
+  ends lead "$lead" 0 || return
+  same threads mpi
 }
 
 # ---- with delay: the log --------------------------------------------------------------------------------------------
@@ -119,5 +133,5 @@ case_replay_mpi() { # one is killed
   ends lead "$lead" 0 || return
   replays log
 }
-cases natural_1 natural_2 natural_3 prox_1 prox_2 prox_3 lbfgs_1 lbfgs_2 lbfgs_3 gradient_descent pilots filter cache cells cells_large cells_killed replay_zmq replay_mpi
+cases natural_1 natural_2 natural_3 prox_1 prox_2 prox_3 lbfgs_1 lbfgs_2 lbfgs_3 gradient_descent pilots filter cache cells cells_large cells_killed cells_killed_mpi replay_zmq replay_mpi
 end_report
