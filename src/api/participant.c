@@ -6,7 +6,7 @@
 #include "cluster/role.h"
 #include "data/packed.h"
 #include "data/synthetic.h"
-#include "train/local_task.h"
+#include "train/worker_task.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -260,7 +260,7 @@ advgp_status gp_participant_work(gp_participant *p, advgp_error *err)
                                .grace = p->launch.by ? grace : 0,
                                .reach = gp_participant_reach_server,
                                .service = p->serves ? &p->service : NULL,
-                               .task = gp_local_task_do,
+                               .task = gp_worker_task,
                                .doubt = p->ranks ? NULL : gp_participant_doubt_lead,
                                .stop = gp_participant_on_stop,
                                .report = gp_participant_on_report,
@@ -269,9 +269,9 @@ advgp_status gp_participant_work(gp_participant *p, advgp_error *err)
                    p->launch.by ? " started by " : "", p->launch.by ? p->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
     p->service.endpoint = NULL; // it was taken
-    gp_host_report(p->host, "%s: %" PRIu64 " pushes in %zu run%s, %zu cell%s fitted, %" PRIu64 " repeated requests",
-                   p->name, result.pushes, result.runs, result.runs == 1 ? "" : "s", result.tasks,
-                   result.tasks == 1 ? "" : "s", result.resends);
+    gp_host_report(p->host, "%s: %" PRIu64 " pushes in %zu run%s, %zu task%s, %" PRIu64 " repeated requests", p->name,
+                   result.pushes, result.runs, result.runs == 1 ? "" : "s", result.tasks, result.tasks == 1 ? "" : "s",
+                   result.resends);
     return st;
 }
 

@@ -12,12 +12,18 @@ size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards)
 {
     const size_t M = m + d + 1, theta = 3 + m * (d + 3) + m * (1 + d) + M + M * (M + 1) / 2,
                  statistics = gp_statistics_size(M);
-    const size_t task = GP_TASK_ROWS_MAX * (d + 2) + 2 * (d + 2);
+    const size_t rows = GP_TASK_ROWS_MAX * (d + 2) + 2 * (d + 2),
+                 task = rows > GP_TASK_VALUES_MAX ? rows : GP_TASK_VALUES_MAX;
     // Of several servers each has half of the parameters at most, in five arrays (range_state.h).
     const size_t run = 3 * theta > statistics ? 3 * theta : statistics;
     const gp_message_limits most = {
         .values = run > task ? run : task, .masked = theta, .shards = n_shards, .text = GP_JOB_TEXT_MAX};
     return gp_message_size_max(&most);
+}
+
+uint64_t gp_cluster_fingerprint(const gp_cluster *c)
+{
+    return c->fingerprint;
 }
 
 size_t gp_cluster_workers(const gp_cluster *c)

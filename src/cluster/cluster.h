@@ -19,8 +19,8 @@ void gp_cluster_set_data(gp_cluster *cluster, const char *dir, uint64_t fingerpr
 void gp_cluster_free(gp_cluster *cluster, const char *why);
 
 // Bytes of the largest message of a training with m inducing inputs on d inputs in so many shards, or with a task of
-// GP_TASK_ROWS_MAX rows: for opening the endpoint before the runs are known.
-enum { GP_TASK_ROWS_MAX = 4096 };
+// GP_TASK_ROWS_MAX rows, or a result of GP_TASK_VALUES_MAX values: for opening the endpoint before the runs are known.
+enum { GP_TASK_ROWS_MAX = 4096, GP_TASK_VALUES_MAX = 1 << 21 };
 size_t gp_cluster_message_max(size_t m, size_t d, size_t n_shards);
 
 // Tasks that do not depend on each other, for threads of this process and the workers of a cluster. The same task gives
@@ -44,6 +44,7 @@ typedef struct gp_tasks {
 advgp_status gp_cluster_do(gp_cluster *cluster, size_t threads, const gp_tasks *tasks, int (*stop)(void *ctx),
                            void *stop_ctx, advgp_error *err);
 
+uint64_t gp_cluster_fingerprint(const gp_cluster *cluster); // of the rows
 size_t gp_cluster_workers(const gp_cluster *cluster);
 size_t gp_cluster_workers_max(const gp_cluster *cluster);
 

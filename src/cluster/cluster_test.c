@@ -650,9 +650,11 @@ static bool take_errand(void *ctx, size_t task, const double *result, size_t n)
     return n == 1;
 }
 
-static advgp_status do_errand(void *ctx, const gp_parcel *task, double **result, size_t *n, advgp_error *err)
+static advgp_status do_errand(void *ctx, const gp_parcel *task, const gp_shards *rows, uint64_t fingerprint,
+                              double **result, size_t *n, advgp_error *err)
 {
     (void)ctx, (void)err;
+    CHECK(rows && fingerprint == gp_packed_fingerprint(t.shards), "an errand", "has no rows");
     atomic_fetch_add(&work.elsewhere, 1);
     *result = gp_alloc(1, sizeof(double));
     assert_non_null(*result);

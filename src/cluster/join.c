@@ -334,7 +334,8 @@ static void do_task(joining *j)
     size_t n = 0;
     advgp_status st = j->o.task ? ADVGP_OK : gp_fail(&err, ADVGP_EINVAL, "this worker does no tasks");
     gp_interrupt_open(&scope, is_in_vain, j);
-    if (st == ADVGP_OK) st = j->o.task(j->o.ctx, gp_follower_task(j->follower), &result, &n, &err);
+    if (st == ADVGP_OK)
+        st = j->o.task(j->o.ctx, gp_follower_task(j->follower), j->shards, j->fingerprint, &result, &n, &err);
     const bool ended = gp_interrupt_close(&scope), wanted = gp_follower_task_wanted(j->follower);
     if (ended && wanted) (void)gp_fail(&err, ADVGP_ESTOPPED, "the worker was asked to stop");
     if (ended && wanted) gp_follower_fail(j->follower, gp_clock_wall(), ADVGP_ESTOPPED, &err);

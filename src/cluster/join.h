@@ -2,6 +2,7 @@
 // follower.h, which asks what the work is, works or serves until that is over, and asks again.
 #pragma once
 #include "cluster/follower.h"
+#include "data/shards.h"
 #include "transport/transport.h"
 
 // For a process that serves a range.
@@ -24,9 +25,11 @@ typedef struct gp_join_options {
     advgp_status (*reach)(void *ctx, const char *address, const char *key, gp_endpoint **endpoint, size_t *peer,
                           advgp_error *err);
     const gp_join_service *service; // NULL: it is a worker
-    // Does a task of the lead's (gp_lead_tasks): *result, of *n values, is for gp_free. It may be interrupted
-    // (linalg/interrupt.h). NULL: this worker does none.
-    advgp_status (*task)(void *ctx, const gp_parcel *task, double **result, size_t *n, advgp_error *err);
+    // Does a task of the lead's (gp_tasks): *result, of *n values, is for gp_free. rows: those of the last run, and
+    // what tells them from others; NULL: it was in none. It may be interrupted (linalg/interrupt.h). NULL: this worker
+    // does no tasks.
+    advgp_status (*task)(void *ctx, const gp_parcel *task, const gp_shards *rows, uint64_t fingerprint, double **result,
+                         size_t *n, advgp_error *err);
     // Why nothing may be heard of the lead, as far as can be seen from here; empty: nothing strange. May be NULL.
     void (*doubt)(void *ctx, char *out, size_t room);
     int (*stop)(void *ctx);                      // may be NULL

@@ -27,7 +27,7 @@ typedef struct peer {
     // A task of its own:
     bool has_task;
     bool task_due;       // it is to be sent
-    bool unfit;          // what it brought was no result
+    bool unfit;          // it could not do one, or what it brought was no result
     size_t task;         // which
     uint64_t task_token; // of the question that it answers
     double task_given;
@@ -35,10 +35,9 @@ typedef struct peer {
 
 typedef struct task_place { // a task, and who does it
     bool done;
-    bool here;      // a thread of the lead
-    bool here_only; // a worker could not do it
-    long peer;      // a worker; negative: none
-    double since;   // when it was given, or begun
+    bool here;    // a thread of the lead
+    long peer;    // a worker; negative: none
+    double since; // when it was given, or begun
 } task_place;
 
 typedef struct server_place { // a server's place

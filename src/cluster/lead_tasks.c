@@ -28,12 +28,12 @@ static bool is_of_act(const gp_lead *l, const uint64_t run[2])
 
 // ---- who does what --------------------------------------------------------------------------------------------------
 
-// The first that nobody does, for the lead or for a worker. False: there is none.
-static bool find_open(const gp_lead *l, bool for_worker, size_t *task)
+// The first that nobody does. False: there is none.
+static bool find_open(const gp_lead *l, size_t *task)
 {
     for (size_t i = 0; i < l->tasks.n; i++) {
         const task_place *t = &l->task[i];
-        if (t->done || t->here || t->peer != NOBODY_AT_IT || (for_worker && t->here_only)) continue;
+        if (t->done || t->here || t->peer != NOBODY_AT_IT) continue;
         *task = i;
         return true;
     }
@@ -66,7 +66,7 @@ static void answer_all(gp_lead *l)
         const peer *p = &l->peers[at];
         size_t task;
         if (!p->asks || p->serves || p->gone || p->unfit) continue;
-        if (!find_open(l, true, &task)) return;
+        if (!find_open(l, &task)) return;
         give(l, at, task);
     }
 }
@@ -158,7 +158,7 @@ static bool find_slow(const gp_lead *l, size_t *task)
 bool gp_lead_tasks_own(gp_lead *l, double now, size_t *task)
 {
     l->now = now;
-    const bool open = find_open(l, false, task);
+    const bool open = find_open(l, task);
     if (!open && !find_slow(l, task)) return false;
     if (open) l->task[*task].since = now;
     l->task[*task].here = true;
@@ -189,8 +189,8 @@ static void on_question(gp_lead *l, size_t at, const gp_message *ask)
     }
     release(l, at);
     if (mine && failed) {
-        gp_lead_report(l, "the worker %s could not do %s: the lead does it itself", p->name, l->tasks.what);
-        l->task[ask->sequence].here_only = true;
+        gp_lead_report(l, "the worker %s could not do %s: it is given no more", p->name, l->tasks.what);
+        p->unfit = true;
     } else if (mine && ask->n_values && !settle(l, ask->sequence, ask->values, ask->n_values)) {
         gp_lead_report(l, "what the worker %s brings is no result of %s: it is given no more", p->name, l->tasks.what);
         p->unfit = true;
@@ -302,7 +302,7 @@ advgp_status gp_lead_tasks_on_tick(gp_lead *l, advgp_error *err)
     find_lost(l);
     answer_all(l);
     for (size_t i = 0; i < l->tasks.n; i++) under_way |= l->task[i].here || l->task[i].peer != NOBODY_AT_IT;
-    if (under_way || !find_open(l, false, &open)) {
+    if (under_way || !find_open(l, &open)) {
         if (l->now - l->advanced >= gp_lead_told_after && l->now - l->told >= gp_lead_told_again)
             report_for_whom(l), l->told = l->now;
         return ADVGP_OK;

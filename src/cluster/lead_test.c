@@ -300,19 +300,20 @@ static void who_cannot_do_a_task_or_brings_nonsense_costs_time_alone(void **stat
     ask_as(&s, 100, 1, 11);
     gp_message task = answer_to(&s, 100, 1);
     bring_as(&s, 101, 1, 12, &task, 0, GP_FLAG_FAILED);
-    CHECK(strstr(s.said, "host:1 could not do an errand: the lead does it itself"), "fails", "%s", s.said);
-    task = answer_to(&s, 101, 1);
-    assert_true(task.kind == GP_TASK && task.sequence == 1); // another one
-    assert_true(gp_lead_tasks_own(s.lead, 101, &own) && own == 0);
-    bring_as(&s, 102, 1, 13, &task, 77, 0);
-    CHECK(strstr(s.said, "what the worker host:1 brings is no result of an errand"), "nonsense", "%s", s.said);
-    assert_int_equal(answer_to(&s, 102, 1).kind, GP_TAKEN); // and no more
-    assert_int_equal(e.taken[1], 0);
-    ask_as(&s, 102, 2, 21);
-    assert_int_equal(answer_to(&s, 102, 2).sequence, 1);
+    CHECK(strstr(s.said, "host:1 could not do an errand: it is given no more"), "fails", "%s", s.said);
+    assert_int_equal(answer_to(&s, 101, 1).kind, GP_TAKEN);
+    ask_as(&s, 101, 2, 21);
+    task = answer_to(&s, 101, 2);
+    assert_true(task.kind == GP_TASK && task.sequence == 0); // the same
+    bring_as(&s, 102, 2, 22, &task, 77, 0);
+    CHECK(strstr(s.said, "what the worker host:2 brings is no result of an errand"), "nonsense", "%s", s.said);
+    assert_int_equal(answer_to(&s, 102, 2).kind, GP_TAKEN);
+    assert_int_equal(e.taken[0], 0);
+    ask_as(&s, 102, 3, 31);
+    assert_int_equal(answer_to(&s, 102, 3).sequence, 0);
     const gp_message left = {.kind = GP_BYE, .flags = GP_FLAG_LAST, .worker = GP_ANY_WORKER};
-    lead_hears(&s, 103, 2, &left);
-    assert_true(gp_lead_tasks_own(s.lead, 103, &own) && own == 1);
+    lead_hears(&s, 103, 3, &left);
+    assert_true(gp_lead_tasks_own(s.lead, 103, &own) && own == 0);
     close_scene(&s);
 }
 

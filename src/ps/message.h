@@ -42,7 +42,7 @@
 //     kind        from            when, and what counts                                  the answer
 //     ASK         worker, server  it has no work. Token: new for each question           JOB, TASK, BYE LAST; none:
 //                                                                                        wait
-//     ASK FAILED  worker          it could not do the task: the lead does it itself      as to ASK
+//     ASK FAILED  worker          it could not do the task, and is given no more of them  as to ASK
 //     JOB         lead            to an ASK, when there is work. Run, text, values       HELLO, or the service
 //     TASK        lead            to an ASK, when there are tasks; again to the same question. Run: of the act;
 //                                 sequence: of the task                                  ASK with what came of it

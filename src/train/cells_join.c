@@ -1,188 +1,149 @@
-// cells_join.c: rows come in pieces; a piece is sorted by cell, and the cells are tasks.
+// cells_join.c: the sums of all cells, by this process or by pieces of work for several; then the posterior.
 #include "train/cells_join.h"
 #include "base/alloc.h"
-#include "data/reader.h"
-#include "linalg/dense.h"
 #include "linalg/interrupt.h"
-#include "run/crew.h"
+#include "train/sums_task.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PIECE_ROWS = 65536, BLOCK_ROWS = 256 };
+// Several processes share the sums where a cell has so many rows that adding them up takes far longer than its sums on
+// their way. Everybody reads all rows: two pieces of work for each are enough to keep all busy.
+enum { SHARED_CELL_ROWS = 1000, PIECES_EACH = 2 };
 
-typedef struct summing {
+typedef struct joining {
     const gp_cells_join_options *o;
     gp_cells *cells;
-    gp_nearness nearness; // of the rows that are being added
-    const double *theta;  // of the global part, once it is known
-    gp_theta_layout layout;
-    double *trust; // [n]: the weight of rows beyond a cell's border; below 0: not known yet
-    gp_arrow *arrow;
     gp_cell_finder *finder;
-    double *distances;             // [n]
-    size_t *which, *order, *first; // of the piece: [piece], [piece], [n + 1]
-    gp_batch piece;
-} summing;
+    gp_arrow *arrow;
+    gp_cells_sums sums;  // of the pass
+    size_t *first_cells; // [pieces + 1], where several processes share it
+} joining;
 
-// The arrays of a block of rows.
-typedef struct block {
-    double *x1, *K, *g, *l, *y;
-} block;
+// ---- by several processes -------------------------------------------------------------------------------------------
 
-static void plan(block *b, const gp_features *global, const gp_features *local, gp_arena *arena)
+static gp_sums_task piece_of(const joining *j, size_t i)
 {
-    const size_t d = global->d, wide = local->n_cols > global->n_cols ? local->n_cols : global->n_cols;
-    b->x1 = gp_arena_doubles(arena, BLOCK_ROWS * (d + 2));
-    b->K = gp_arena_doubles(arena, BLOCK_ROWS * wide);
-    b->g = gp_arena_doubles(arena, BLOCK_ROWS * global->M);
-    b->l = gp_arena_doubles(arena, BLOCK_ROWS * local->M);
-    b->y = gp_arena_doubles(arena, BLOCK_ROWS);
+    return (gp_sums_task){.spec = j->o->spec,
+                          .theta = j->o->theta,
+                          .sums = j->sums,
+                          .first = j->first_cells[i],
+                          .n = j->first_cells[i + 1] - j->first_cells[i],
+                          .fingerprint = gp_cluster_fingerprint(j->o->cluster)};
 }
 
-static void features_of(const gp_features *f, const block *b, size_t B, double *out)
+static advgp_status pack_piece(void *ctx, size_t i, gp_parcel *out, advgp_error *err)
 {
-    const gp_mat X1 = gp_mat_of(b->x1, B, f->d + 2), K = gp_mat_of(b->K, B, f->n_cols), phi = gp_mat_of(out, B, f->M);
-    gp_features_columns(f, X1, K, NULL);
-    gp_features_right(f, gp_ro(K), phi);
+    const gp_sums_task task = piece_of(ctx, i);
+    return gp_sums_task_pack(&task, out, err);
 }
 
-static void scale(size_t n, double by, double *x)
+static int is_interrupted(void *ctx)
 {
-    for (size_t i = 0; i < n; i++) x[i] *= by;
+    (void)ctx;
+    return gp_interrupted();
 }
 
-// Rows order[0] .. order[B - 1] of the piece: inputs, targets and both features.
-static void take_block(const summing *s, const gp_features *local, const size_t *order, size_t B, const block *b)
+// As another process does it, but with all threads.
+static advgp_status sum_piece(void *ctx, size_t i, double *result, size_t *n, advgp_error *err)
 {
-    const size_t d = local->d;
-    for (size_t i = 0; i < B; i++) {
-        double *x1 = b->x1 + i * (d + 2);
-        x1[0] = 1;
-        memcpy(x1 + 1, s->piece.X.p + order[i] * s->piece.X.ld, d * sizeof *x1);
-        b->y[i] = s->piece.y[order[i]];
+    const joining *j = ctx;
+    const gp_sums_rows rows = {.shards = j->o->shards,
+                               .fingerprint = gp_cluster_fingerprint(j->o->cluster),
+                               .threads = j->o->threads,
+                               .stop = is_interrupted};
+    gp_parcel parcel = {0};
+    double *sums = NULL;
+    advgp_status st = pack_piece(ctx, i, &parcel, err);
+    if (st == ADVGP_OK) st = gp_sums_task_do(&rows, &parcel, &sums, n, err);
+    if (st == ADVGP_OK) memcpy(result, sums, *n * sizeof *result);
+    gp_free(sums);
+    gp_parcel_fini(&parcel);
+    return gp_interrupt_status(st, "the sums of cells", err);
+}
+
+static bool take_piece(void *ctx, size_t i, const double *result, size_t n)
+{
+    const gp_sums_task task = piece_of(ctx, i);
+    return gp_sums_task_take(&task, result, n);
+}
+
+// Cells in pieces of about equal size, whose sums fit into a message. 0: a single cell's do not; SIZE_MAX: no memory.
+static size_t cut(joining *j, size_t *largest)
+{
+    const size_t n = j->cells->shape.n, wanted = PIECES_EACH * (gp_cluster_workers(j->o->cluster) + 1);
+    size_t pieces = 0, values = 0, all = 0;
+    j->first_cells = gp_alloc(n + 1, sizeof *j->first_cells);
+    if (!j->first_cells) return SIZE_MAX;
+    for (size_t c = 0; c < n; c++) all += gp_sums_values(j->cells, c);
+    const size_t share = (all + wanted - 1) / wanted, most = share < GP_TASK_VALUES_MAX ? share : GP_TASK_VALUES_MAX;
+    *largest = 0;
+    for (size_t c = 0; c < n; c++) {
+        const size_t mine = gp_sums_values(j->cells, c);
+        if (mine > GP_TASK_VALUES_MAX) return 0;
+        if (values && values + mine > most) j->first_cells[++pieces] = c, values = 0;
+        values += mine;
+        if (values > *largest) *largest = values;
     }
-    features_of(s->o->global, b, B, b->g);
-    features_of(local, b, B, b->l);
+    j->first_cells[++pieces] = n;
+    return pieces;
 }
 
-static double weight_of(const summing *s, size_t row)
+static bool is_shared(const joining *j)
 {
-    return s->piece.w ? s->piece.w[row] : 1;
+    const gp_cells_join_options *o = j->o;
+    return o->cluster && gp_shards_rows(o->shards, GP_TRAIN) >= SHARED_CELL_ROWS * j->cells->shape.n;
 }
 
-static void add_block(const summing *s, const gp_features *local, const size_t *order, size_t B, double trust,
-                      const block *b, gp_arrow_sums *sums)
+static advgp_status pass(joining *j, advgp_error *err)
 {
-    const gp_mat G = gp_mat_of(b->g, B, s->o->global->M), L = gp_mat_of(b->l, B, local->M);
-    take_block(s, local, order, B, b);
-    for (size_t i = 0; i < B; i++) {
-        const double w = trust * weight_of(s, order[i]), root = sqrt(w);
-        if (!s->o->finite) sums->residual += w * gp_features_residual(local, L.p + i * L.ld);
-        if (w == 1) continue;
-        scale(L.cols, root, L.p + i * L.ld);
-        scale(G.cols, root, G.p + i * G.ld);
-        b->y[i] *= root;
+    gp_tasks tasks = {.what = "sums of cells", .compute = sum_piece, .pack = pack_piece, .take = take_piece, .ctx = j};
+    if (is_shared(j)) {
+        gp_free(j->first_cells);
+        tasks.n = cut(j, &tasks.result_max);
+        if (tasks.n == SIZE_MAX) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", j->cells->shape.n);
     }
-    gp_syrk_upper(gp_ro(L), 1, sums->A);
-    gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_ro(L), gp_ro(G), 1, sums->G);
-    gp_gemv(GP_TRANSPOSED, 1, gp_ro(L), b->y, 1, sums->b);
+    if (!tasks.n) return gp_cells_sums_run(&j->sums, err);
+    return gp_cluster_do(j->o->cluster, 1, &tasks, j->o->stop, j->o->stop_ctx, err);
 }
 
-// How far a cell, which has not seen these rows beyond its border, is to be trusted about them: its squared errors are
-// those of the noise and of its own uncertainty, and what they are more is a difference between the two sides. A row
-// that differs counts as one with so much more noise.
-static void add_doubt(const summing *s, size_t c, const size_t *order, size_t B, gp_cmat U, const block *b, double *n,
-                      double *squares)
-{
-    const gp_features *local = s->cells->kept[c];
-    const double *mu = s->cells->mu + s->cells->mu_at[c], *mu_g = s->theta + s->layout.n_rest;
-    const size_t M = local->M, M_g = s->layout.M;
-    take_block(s, local, order, B, b);
-    for (size_t i = 0; i < B; i++) {
-        const double w = weight_of(s, order[i]), *l = b->l + i * M;
-        const double error = b->y[i] - gp_dot(M_g, b->g + i * M_g, mu_g) - gp_dot(M, l, mu);
-        *n += w > 0;
-        *squares += w * (error * error - gp_features_residual(local, l));
-        scale(M, sqrt(w), b->l + i * M);
-    }
-    gp_trmm_right(GP_UPPER, GP_TRANSPOSED, U, gp_mat_of(b->l, B, M));
-    *squares -= gp_dot(B * M, b->l, b->l);
-}
+// ---- the posterior --------------------------------------------------------------------------------------------------
 
-static void learn_trust(const summing *s, size_t c, const size_t *order, size_t rows, gp_mat U, const block *b)
+static advgp_status prepare(joining *j, advgp_error *err)
 {
-    double n = 0, squares = 0;
-    gp_upper_unpack(U.rows, s->cells->U + s->cells->U_at[c], U);
-    for (size_t at = 0; at < rows && !gp_interrupted(); at += BLOCK_ROWS)
-        add_doubt(s, c, order + at, rows - at < BLOCK_ROWS ? rows - at : BLOCK_ROWS, gp_ro(U), b, &n, &squares);
-    const double ln_sigma = fmax(s->theta[0], s->cells->theta[s->cells->theta_at[c]]); // some cells have more than all
-    const double noise = exp(2 * ln_sigma) * n;
-    s->trust[c] = squares > noise ? noise / squares : 1;
-}
-
-static advgp_status sum_cell(void *ctx, size_t c, advgp_error *err)
-{
-    const summing *s = ctx;
-    const gp_features *local = s->cells->kept[c];
-    const size_t *order = s->order + s->first[c], n = s->first[c + 1] - s->first[c], M = local->M;
-    const bool beyond = s->nearness == GP_SECOND_NEAREST;
-    block b;
-    double *U = NULL;
-    gp_arena arena = {0};
-    if (!n) return ADVGP_OK;
-    for (int turn = 0; turn < 2; turn++) {
-        plan(&b, s->o->global, local, &arena);
-        U = gp_arena_doubles(&arena, beyond ? M * M : 0);
-        if (!turn && !gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of a cell");
-    }
-    if (beyond && s->trust[c] < 0) learn_trust(s, c, order, n, gp_mat_of(U, M, M), &b);
-    for (size_t at = 0; at < n && !gp_interrupted(); at += BLOCK_ROWS)
-        add_block(s, local, order + at, n - at < BLOCK_ROWS ? n - at : BLOCK_ROWS, beyond ? s->trust[c] : 1, &b,
-                  gp_arrow_cell(s->arrow, c));
-    gp_free(arena.base);
-    return gp_interrupt_status(ADVGP_OK, "the sums of cells", err);
-}
-
-static advgp_status sum_piece(void *ctx, gp_batch rows, advgp_error *err)
-{
-    summing *s = ctx;
-    s->piece = rows;
-    gp_cell_sort(s->finder, s->nearness, rows.X, s->which, s->order, s->first, s->distances);
-    for (size_t c = 0; s->nearness == GP_NEAREST && c < s->finder->n; c++)
-        s->cells->rows[c] += (double)(s->first[c + 1] - s->first[c]);
-    return gp_crew_do(s->o->threads, s->finder->n, sum_cell, s, s->o->stop, s->o->stop_ctx, err);
-}
-
-static advgp_status prepare(summing *s, size_t piece, advgp_error *err)
-{
-    gp_cells *cells = s->cells;
-    const size_t n = cells->shape.n;
-    s->distances = gp_alloc(2 * n, sizeof *s->distances);
-    s->which = gp_alloc(2 * piece + n + 1, sizeof *s->which);
-    if (!s->distances || !s->which) return gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of cells");
-    s->order = s->which + piece, s->first = s->order + piece;
-    s->trust = s->distances + n;
-    for (size_t c = 0; c < n; c++) s->trust[c] = -1;
-    memset(cells->rows, 0, n * sizeof *cells->rows);
-    advgp_status st = gp_cell_finder_new(n, cells->shape.d, cells->scale, cells->centres, &s->finder, err);
+    const gp_cells_join_options *o = j->o;
+    gp_cells *cells = j->cells;
+    memset(cells->rows, 0, cells->shape.n * sizeof *cells->rows);
+    advgp_status st = gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &j->finder, err);
     if (st == ADVGP_OK) st = gp_cells_keep(cells, err);
-    return st == ADVGP_OK ? gp_arrow_new(cells, &s->arrow, err) : st;
+    if (st == ADVGP_OK) st = gp_arrow_new(cells, &j->arrow, err);
+    j->sums = (gp_cells_sums){.shards = o->shards,
+                              .global = o->global,
+                              .finder = j->finder,
+                              .cells = cells,
+                              .arrow = j->arrow,
+                              .finite = o->finite,
+                              .nearness = GP_NEAREST,
+                              .threads = o->threads,
+                              .stop = o->stop,
+                              .stop_ctx = o->stop_ctx};
+    return st;
 }
 
 // Noise, global part and bound of the rows of the cells; then the cells with rows beyond their borders.
-static advgp_status solve(summing *s, gp_reader *reader, double *theta, double *neg_elbo, advgp_error *err)
+static advgp_status solve(joining *j, gp_theta_layout layout, double *theta, double *neg_elbo, advgp_error *err)
 {
-    double *mu = theta + s->layout.n_rest, *U = theta + s->layout.U;
+    const gp_cells_join_options *o = j->o;
+    double *mu = theta + layout.n_rest, *U = theta + layout.U;
     gp_interrupt scope;
-    gp_interrupt_open(&scope, s->o->stop, s->o->stop_ctx);
-    advgp_status st = gp_arrow_best_noise(s->arrow, s->o->stats, &theta[0], err);
-    if (st == ADVGP_OK) st = gp_arrow_global(s->arrow, s->o->stats, theta[0], mu, U, neg_elbo, err);
-    if (st == ADVGP_OK) st = gp_arrow_cells(s->arrow, theta[0], mu, s->cells, err);
-    s->nearness = GP_SECOND_NEAREST, s->theta = theta;
-    if (st == ADVGP_OK && s->finder->n > 1) {
-        st = gp_reader_visit(reader, GP_TRAIN, 0, sum_piece, s, err);
-        if (st == ADVGP_OK) st = gp_arrow_cells(s->arrow, theta[0], mu, s->cells, err);
+    gp_interrupt_open(&scope, o->stop, o->stop_ctx);
+    advgp_status st = gp_arrow_best_noise(j->arrow, o->stats, &theta[0], err);
+    if (st == ADVGP_OK) st = gp_arrow_global(j->arrow, o->stats, theta[0], mu, U, neg_elbo, err);
+    if (st == ADVGP_OK) st = gp_arrow_cells(j->arrow, theta[0], mu, j->cells, err);
+    j->sums.nearness = GP_SECOND_NEAREST, j->sums.ln_sigma = theta[0], j->sums.mu = mu;
+    if (st == ADVGP_OK && j->finder->n > 1) {
+        st = pass(j, err);
+        if (st == ADVGP_OK) st = gp_arrow_cells(j->arrow, theta[0], mu, j->cells, err);
     }
     st = gp_interrupt_status(st, "the posterior of cells", err);
     (void)gp_interrupt_close(&scope);
@@ -192,17 +153,12 @@ static advgp_status solve(summing *s, gp_reader *reader, double *theta, double *
 advgp_status gp_cells_join(const gp_cells_join_options *o, gp_cells *cells, gp_theta_layout layout, double *theta,
                            double *neg_elbo, advgp_error *err)
 {
-    const size_t all = gp_shards_rows(o->shards, GP_TRAIN), piece = all < PIECE_ROWS ? all : PIECE_ROWS;
-    summing s = {.o = o, .cells = cells, .layout = layout, .nearness = GP_NEAREST};
-    gp_reader reader = {0};
-    advgp_status st = prepare(&s, piece, err);
-    if (st == ADVGP_OK) st = gp_reader_new(o->shards, piece, &reader, err);
-    if (st == ADVGP_OK) st = gp_reader_visit(&reader, GP_TRAIN, 0, sum_piece, &s, err);
-    if (st == ADVGP_OK) st = solve(&s, &reader, theta, neg_elbo, err);
-    gp_reader_fini(&reader);
-    gp_free(s.distances);
-    gp_free(s.which);
-    gp_cell_finder_free(s.finder);
-    gp_arrow_free(s.arrow);
+    joining j = {.o = o, .cells = cells};
+    advgp_status st = prepare(&j, err);
+    if (st == ADVGP_OK) st = pass(&j, err);
+    if (st == ADVGP_OK) st = solve(&j, layout, theta, neg_elbo, err);
+    gp_free(j.first_cells);
+    gp_cell_finder_free(j.finder);
+    gp_arrow_free(j.arrow);
     return st;
 }

@@ -375,6 +375,9 @@ static advgp_status join(const fitting *f, candidate *c, advgp_error *err)
     const gp_learner *l = f->t->learner;
     const gp_cells_join_options o = {.shards = f->t->shards,
                                      .global = gp_predictor_features(f->global),
+                                     .spec = &l->spec,
+                                     .theta = l->theta,
+                                     .cluster = f->t->options->cluster,
                                      .stats = &l->stats,
                                      .threads = f->threads,
                                      .finite = has_few_rows(f, c->cells->shape.n),

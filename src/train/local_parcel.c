@@ -24,9 +24,9 @@ static char *text_of(const gp_local_task *t)
 {
     char seed[20];
     snprintf(seed, sizeof seed, "%016" PRIx64, t->seed);
-    json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "way", ways[t->way], "kernel",
-                          t->kernel->name, "trend", gp_trend_name(t->trend), "d", (json_int_t)t->rows.X.cols, "rows",
-                          (json_int_t)t->rows.X.rows, "inducing", (json_int_t)t->m, "iterations",
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "kind", "fit", "way", ways[t->way],
+                          "kernel", t->kernel->name, "trend", gp_trend_name(t->trend), "d", (json_int_t)t->rows.X.cols,
+                          "rows", (json_int_t)t->rows.X.rows, "inducing", (json_int_t)t->m, "iterations",
                           (json_int_t)t->iterations, "look_at", (json_int_t)t->look_at, "weighted", t->rows.w != NULL,
                           "seed", seed);
     char *dumped = o ? json_dumps(o, JSON_COMPACT) : NULL, *text = dumped ? gp_text_copy(dumped, strlen(dumped)) : NULL;
@@ -123,10 +123,9 @@ advgp_status gp_local_task_unpack(const gp_parcel *p, gp_local_task *t, advgp_er
     return st;
 }
 
-advgp_status gp_local_task_do(void *ctx, const gp_parcel *parcel, double **theta, size_t *n, advgp_error *err)
+advgp_status gp_local_task_do(const gp_parcel *parcel, double **theta, size_t *n, advgp_error *err)
 {
     gp_local_task task;
-    (void)ctx;
     *theta = NULL, *n = 0;
     advgp_status st = gp_local_task_unpack(parcel, &task, err);
     if (st != ADVGP_OK) return st;

@@ -31,8 +31,8 @@ size_t gp_local_task_parameters(const gp_local_task *task); // as cells.h keeps 
 advgp_status gp_local_task_fit(const gp_local_task *task, double *theta, advgp_error *err);
 
 // To another process: a text and values (cluster/cluster.h), read there as hostile, fitted, and the parameters given
-// back. ctx is not looked at.
+// back: *theta, for gp_free.
 advgp_status gp_local_task_pack(const gp_local_task *task, gp_parcel *out, advgp_error *err);
-advgp_status gp_local_task_do(void *ctx, const gp_parcel *parcel, double **theta, size_t *n, advgp_error *err);
+advgp_status gp_local_task_do(const gp_parcel *parcel, double **theta, size_t *n, advgp_error *err);
 // Of a parcel, into whose values it points. EFILE: what is wrong with it.
 advgp_status gp_local_task_unpack(const gp_parcel *parcel, gp_local_task *out, advgp_error *err);

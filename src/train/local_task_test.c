@@ -44,7 +44,7 @@ static void a_task_that_travels_gives_the_same_bits(void **state)
         CHECK_OK(gp_local_task_fit(&p.task, here, &err), "here");
         CHECK(memcmp(here, p.start, sizeof p.start) != 0, "here", "nothing was learned");
         CHECK_OK(gp_local_task_pack(&p.task, &parcel, &err), "packed");
-        CHECK_OK(gp_local_task_do(NULL, &parcel, &there, &n, &err), "there");
+        CHECK_OK(gp_local_task_do(&parcel, &there, &n, &err), "there");
         assert_int_equal(n, sizeof here / sizeof *here);
         CHECK_BITS(n, here, there, i % 2 ? "by the evidence" : "by the bound");
         gp_free(there);
