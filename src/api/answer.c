@@ -175,6 +175,20 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
 
 // ---- opening --------------------------------------------------------------------------------------------------------
 
+// What meant a missing value in training still does, beside what is asked for now. The list is the caller's to free.
+static const char **missing_words(const gp_model *model, const gp_file_options *data, size_t *n)
+{
+    const json_t *trained = json_object_get(model->options, "na");
+    const char **words = gp_alloc(data->n_na + json_array_size(trained), sizeof *words);
+    *n = 0;
+    for (size_t i = 0; words && i < data->n_na; i++) words[(*n)++] = data->na[i];
+    for (size_t i = 0; words && i < json_array_size(trained); i++) {
+        const char *word = json_string_value(json_array_get(trained, i));
+        if (word) words[(*n)++] = word;
+    }
+    return words;
+}
+
 static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_encode_mode mode, advgp_error *err)
 {
     if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
@@ -189,17 +203,19 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     files.stored = true;
     for (size_t i = 0; i < schema->n_inputs; i++) // a model of format 1 does not know how its dates are written
         files.guess_dates |= schema->inputs[i].encoding == GP_ENCODING_TIME && !gp_limits_any(schema->inputs[i].range);
-    const char **needed = gp_alloc(schema->n_inputs, sizeof *needed);
-    if (!needed) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
-    for (size_t i = 0; i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
+    const char **needed = gp_alloc(schema->n_inputs, sizeof *needed), **na = missing_words(a->model, data, &files.n_na);
+    for (size_t i = 0; needed && i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
     files.needed = needed, files.n_needed = schema->n_inputs;
+    files.na = na;
     if (mode == GP_ENCODE_PREDICT) {
         files.unknown = unknown, files.n_unknown = schema->weights ? 2 : 1;
         files.in_order = true;
         a->tell_dropped = a->model->sql != NULL;
     }
-    advgp_status st = gp_source_files_open(&files, &a->notes, &a->source, err);
+    advgp_status st = needed && na ? gp_source_files_open(&files, &a->notes, &a->source, err)
+                                   : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
     gp_free(needed);
+    gp_free(na);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
         (void)gp_wrap(err, st, "the query stored in the model does not fit the data");
         if (err) err->status = ADVGP_EDATA;

@@ -157,9 +157,8 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
     if (!slip || numbers < 9 * others) return ADVGP_OK;
     char shown[64];
     return gp_fail(err, ADVGP_EDATA,
-                   "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty if "
-                   "it is missing, or decide "
-                   "with {encode} %s=onehot|target or {exclude} %s",
+                   "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
+                   "name it with {na} if it is missing, or decide with {encode} %s=onehot|target or {exclude} %s",
                    f->source->label, slip->first_row + 1, column_name(f, c),
                    gp_show_text(shown, sizeof shown, slip->text, slip->n), others, column_name(f, c),
                    column_name(f, c));

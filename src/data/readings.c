@@ -1,4 +1,4 @@
-// readings.c: before the first pass: which columns of text are dates or numbers as people write them, and in which way.
+// readings.c: before the first pass: which columns of text are dates, times or numbers as people write them, and how.
 // The first rows say what a column may be; where something may, all rows are read once for these columns alone, since
 // it is often the 2,000th row that shows whether day or month comes first.
 #include "data/fit.h"
@@ -17,6 +17,7 @@ typedef struct reading {
     const char *format;      // for GP_WRITING_FORMAT
     unsigned possible;       // bit w: gp_writing w
     bool dressed;            // a number that a program would not write
+    bool codes;              // nothing but digits, which a file that keeps them as text may mean as codes
     bool first_varies, second_varies;
     char first[PAIR_BYTES], second[PAIR_BYTES]; // the first two numbers of its first date
     size_t n_read, n_bad, bad_row;
@@ -54,6 +55,13 @@ static bool is_blank(gp_text text)
     return true;
 }
 
+static bool is_digits(gp_text text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!isdigit((unsigned char)text.p[i])) return false;
+    return true;
+}
+
 static void look_at(reading *r, gp_text text, size_t row)
 {
     unsigned fits = 0;
@@ -70,6 +78,7 @@ static void look_at(reading *r, gp_text text, size_t row)
     }
     if (r->n_read == 0) gp_show_text(r->example, sizeof r->example, text.p, text.n);
     if ((fits & either_first) == either_first) watch_order(r, text);
+    r->codes = (r->codes || r->n_read == 0) && is_digits(text);
     if (fits & numbers && !r->dressed && !gp_parse_plain(text, &value)) {
         r->dressed = true;
         gp_show_text(r->example, sizeof r->example, text.p, text.n);
@@ -143,7 +152,8 @@ static gp_writing settle(const reading *r, bool *unsure)
         return strchr(r->example, '/') ? GP_WRITING_MDY : GP_WRITING_DMY;
     }
     if (r->possible & dates) return r->possible >> GP_WRITING_DMY & 1 ? GP_WRITING_DMY : GP_WRITING_MDY;
-    if (!r->dressed) return GP_WRITING_PLAIN; // digits that a file keeps as text may be codes
+    if (r->possible >> GP_WRITING_CLOCK & 1) return GP_WRITING_CLOCK;
+    if (r->codes) return GP_WRITING_PLAIN;
     return r->possible >> GP_WRITING_POINT & 1 ? GP_WRITING_POINT : GP_WRITING_COMMA;
 }
 
@@ -162,6 +172,9 @@ static advgp_status refuse_slips(const gp_fit *f, const reading *r, advgp_error 
 static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool unsure, advgp_error *err)
 {
     const char *name = f->source->columns[r->column].name;
+    if (as == GP_WRITING_CLOCK)
+        return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as times of day",
+                                   "column '%s' is read as times of day, as in '%s'", name, r->example);
     if (!gp_writing_is_date(as))
         return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as numbers",
                                    "column '%s' is read as numbers, as in '%s'", name, r->example);
@@ -241,7 +254,7 @@ static reading start(const gp_fit *f, size_t column, gp_candidate *candidate)
     const char *format = candidate ? format_of(f->options, c->name, &named) : NULL;
     reading r = {.column = column, .candidate = candidate, .format = format};
     if (candidate && candidate->forced) return r;
-    if (c->type == GP_TEXT) r.possible = numbers | dates;
+    if (c->type == GP_TEXT) r.possible = numbers | dates | 1u << GP_WRITING_CLOCK;
     if (format && (c->type == GP_TEXT || named)) r.possible |= 1u << GP_WRITING_FORMAT;
     if (named) r.possible = 1u << GP_WRITING_FORMAT;
     return r;

@@ -68,6 +68,15 @@ long gp_source_find(const gp_source *source, const char *name)
     return GP_NO_COLUMN;
 }
 
+// Why a CSV file may lack a column: what was taken for its header is none, or is not cut where it should be.
+static const char *hint_of(const gp_source *source)
+{
+    if (!source->headed) return "";
+    return source->n_columns > 1 ? " (is the first line a header? {header} no where it is a row)"
+                                 : " (a single column: {delimiter} says what stands between values; several blanks, as "
+                                   "in aligned columns, are none: tr -s ' ' makes one of them)";
+}
+
 static advgp_status fail_without(const gp_source *source, const char *name, const char *role, advgp_error *err)
 {
     const char **names = gp_alloc(source->n_columns, sizeof *names);
@@ -86,7 +95,7 @@ static advgp_status fail_without(const gp_source *source, const char *name, cons
         : near ? gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); did you mean '%s'?", source->label, name, role,
                          near)
                : gp_fail(err, ADVGP_EDATA, "%s has no column '%s' (%s); its columns are %s%s", source->label, name,
-                         role, all, source->headed ? " (is the first line a header?)" : "");
+                         role, all, hint_of(source));
     gp_buffer_fini(&list);
     gp_free(names);
     return st;

@@ -13,7 +13,7 @@ enum { NUMBER_BYTES = 64, DATE_BYTES = 128 };
 
 const char *gp_writing_name(gp_writing as)
 {
-    static const char *const names[] = {"plain", "point", "comma", "ymd", "dmy", "mdy", "format"};
+    static const char *const names[] = {"plain", "point", "comma", "ymd", "dmy", "mdy", "format", "clock"};
     return names[as];
 }
 
@@ -59,6 +59,16 @@ static void drop_units(gp_text *t)
         if (drop_back(t, words[i])) return;
 }
 
+// A minus before or behind it, as typography or accountants write it; a plus says nothing.
+static bool drop_minus(gp_text *t)
+{
+    if (drop_front(t, "-") || drop_front(t, "−") || drop_back(t, "-")) return true;
+    (void)drop_front(t, "+");
+    if (t->n <= 2 || t->p[0] != '(' || t->p[t->n - 1] != ')') return false;
+    *t = trim((gp_text){.p = t->p + 1, .n = t->n - 2});
+    return true;
+}
+
 // The blanks that typography puts between thousands; how many bytes one takes.
 static size_t blank_bytes(gp_text t, size_t i)
 {
@@ -96,12 +106,9 @@ static bool read_number(gp_text t, char point, char thousands, double *value)
 {
     char digits[NUMBER_BYTES + 2];
     size_t n = 0, i = 0;
-    bool negative = drop_front(&t, "-");
-    if (!negative && t.n > 2 && t.p[0] == '(' && t.p[t.n - 1] == ')') // as accountants do
-        negative = true, t = trim((gp_text){.p = t.p + 1, .n = t.n - 2});
+    bool negative = drop_minus(&t);
     drop_units(&t);
-    if (!negative && drop_front(&t, "-")) negative = true;
-    if (!negative) (void)drop_front(&t, "+");
+    if (!negative) negative = drop_minus(&t);
     if (t.n == 0 || t.n >= NUMBER_BYTES) return false;
     if (t.p[0] != point && !copy_groups(t, &i, thousands, digits, &n)) return false;
     if (i < t.n && t.p[i] == point) {
@@ -143,6 +150,16 @@ static bool take_char(cursor *c, const char *any)
 {
     if (c->p >= c->end || !strchr(any, *c->p)) return false;
     c->p++;
+    return true;
+}
+
+// A whole word, in small letters.
+static bool take_word(cursor *c, const char *word)
+{
+    const size_t n = strlen(word);
+    if ((size_t)(c->end - c->p) < n || strncasecmp(c->p, word, n) != 0) return false;
+    if (c->p + n < c->end && isalpha((unsigned char)c->p[n])) return false;
+    c->p += n;
     return true;
 }
 
@@ -194,33 +211,69 @@ static bool is_day(int year, int month, int day)
     return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
+static bool days_until(int year, int month, int day, double *days)
+{
+    if (!is_day(year, month, day)) return false;
+    *days = days_of(year, month, day);
+    return true;
+}
+
 static int whole_year(int year, int digits)
 {
     return digits == 4 ? year : year + (year < 69 ? 2000 : 1900);
 }
 
-// "15-Nov-2020", "15 November 2020", "November 15, 2020": the order is plain to see.
-static bool take_named_date(cursor *c, gp_writing as, int *year, int *month, int *day)
+static bool take_year(cursor *c, int *year)
 {
-    int n = 0, digits = 0;
-    *month = take_month_name(c);
-    if ((*month != 0) != (as == GP_WRITING_MDY) || as == GP_WRITING_YMD) return false;
-    if (*month) skip_blanks(c), (void)take_char(c, "-/");
-    if (!take_digits(c, day, &n) || n > 2) return false;
-    if (!*month) {
-        (void)take_char(c, "-/. ");
-        skip_blanks(c);
-        *month = take_month_name(c);
-        if (!*month) return false;
-    }
-    const bool apart = take_char(c, "-/, ");
-    skip_blanks(c);
-    if (!apart || !take_digits(c, year, &digits) || (digits != 4 && digits != 2)) return false;
+    int digits = 0;
+    if (!take_digits(c, year, &digits) || (digits != 4 && digits != 2)) return false;
     *year = whole_year(*year, digits);
     return true;
 }
 
-static bool take_numeric_date(cursor *c, gp_writing as, int *year, int *month, int *day)
+static bool take_long_year(cursor *c, int *year)
+{
+    int digits = 0;
+    return take_digits(c, year, &digits) && digits == 4;
+}
+
+static bool take_day(cursor *c, int *day) // 8, 08 or 8th
+{
+    static const char *const endings[] = {"st", "nd", "rd", "th"};
+    int n = 0;
+    if (!take_digits(c, day, &n) || n > 2) return false;
+    for (size_t i = 0; i < 4 && !take_word(c, endings[i]); i++) {}
+    return true;
+}
+
+// What stands between the parts of a date with a name in it.
+static bool take_gap(cursor *c)
+{
+    const bool apart = take_char(c, "-/,. ");
+    skip_blanks(c);
+    return apart;
+}
+
+// "15-Nov-2020", "15 November 2020", "November 15th, 2020", "2020-Nov-15": the order is plain to see.
+static bool take_named_date(cursor *c, gp_writing as, double *days)
+{
+    int year = 0, month = 0, day = 0;
+    if (as == GP_WRITING_YMD) {
+        if (!take_long_year(c, &year) || !take_gap(c)) return false;
+        month = take_month_name(c);
+        return month && take_gap(c) && take_day(c, &day) && days_until(year, month, day, days);
+    }
+    if (as == GP_WRITING_DMY) {
+        if (!take_day(c, &day)) return false;
+        (void)take_gap(c); // 15Nov2020
+    }
+    month = take_month_name(c);
+    (void)take_gap(c);
+    if (!month || (as == GP_WRITING_MDY && (!take_day(c, &day) || !take_gap(c)))) return false;
+    return take_year(c, &year) && days_until(year, month, day, days);
+}
+
+static bool take_numeric_date(cursor *c, gp_writing as, double *days)
 {
     int value[3], digits[3];
     if (!take_digits(c, &value[0], &digits[0]) || c->p >= c->end || !strchr("-/.", *c->p)) return false;
@@ -231,11 +284,77 @@ static bool take_numeric_date(cursor *c, gp_writing as, int *year, int *month, i
     const int d = 3 - y - m;
     if (digits[m] > 2 || digits[d] > 2 || (digits[y] != 4 && (digits[y] != 2 || as == GP_WRITING_YMD))) return false;
     if (*separator == '.' && digits[y] == 2 && digits[m] + digits[d] != 4) return false; // 1.12.10 is a version
-    *year = whole_year(value[y], digits[y]), *month = value[m], *day = value[d];
+    return days_until(whole_year(value[y], digits[y]), value[m], value[d], days);
+}
+
+// "20201115", before a time: without one it is a number.
+static bool take_compact_date(cursor *c, gp_writing as, double *days)
+{
+    int value = 0, n = 0;
+    for (; c->p < c->end && isdigit((unsigned char)*c->p) && n < 8; c->p++, n++) value = 10 * value + (*c->p - '0');
+    return as == GP_WRITING_YMD && n == 8 && c->p < c->end && strchr("Tt ", *c->p) &&
+           days_until(value / 10000, value / 100 % 100, value % 100, days);
+}
+
+// "2020-W46", "2020-W46-7" (ISO 8601): weeks begin on Mondays, and the first one has January 4 in it.
+static bool take_week(cursor *c, gp_writing as, double *days)
+{
+    int year = 0, week = 0, day = 1, n = 0;
+    if (as != GP_WRITING_YMD || !take_long_year(c, &year)) return false;
+    (void)take_char(c, "-");
+    if (!take_char(c, "Ww") || !take_digits(c, &week, &n) || n != 2 || week < 1 || week > 53) return false;
+    if (take_char(c, "-") && (!take_digits(c, &day, &n) || day < 1 || day > 7)) return false;
+    const double fourth = days_of(year, 1, 4),
+                 weekday = fourth + 5 - 7 * floor((fourth + 5) / 7); // 2000-01-01: Saturday
+    *days = fourth - weekday + 7 * (week - 1) + day - 1;
     return true;
 }
 
-// "14:00", "14:00:05.25", "2 PM", "2:00 p.m.", then Z or an offset. Nothing at all is midnight.
+static int take_quarter(cursor *c) // its first month, or 0
+{
+    int quarter = 0, n = 0;
+    const bool is = take_char(c, "Qq") && take_digits(c, &quarter, &n) && n == 1 && quarter >= 1 && quarter <= 4;
+    return is ? 3 * quarter - 2 : 0;
+}
+
+static int take_month(cursor *c)
+{
+    int month = 0, n = 0;
+    return take_digits(c, &month, &n) && n <= 2 ? month : 0;
+}
+
+// "2020-11", "2020-Q4", "2020Q4", "11/2020", "Nov 2020", "Q4 2020": the first day of it.
+static bool take_period(cursor *c, gp_writing as, double *days)
+{
+    int year = 0, month = 0;
+    if (as == GP_WRITING_YMD) {
+        if (!take_long_year(c, &year)) return false;
+        const bool apart = take_char(c, "-/");
+        month = c->p < c->end && !isdigit((unsigned char)*c->p) ? take_quarter(c) : apart ? take_month(c) : 0;
+        return days_until(year, month, 1, days);
+    }
+    if (as != GP_WRITING_MDY || c->p >= c->end) return false;
+    if (isdigit((unsigned char)*c->p))
+        month = take_month(c);
+    else if (!(month = take_month_name(c)))
+        month = take_quarter(c);
+    return take_gap(c) && take_long_year(c, &year) && days_until(year, month, 1, days);
+}
+
+static bool take_compact_time(cursor *c, int *hour, int *minute, double *second)
+{
+    int value = 0;
+    if (c->end - c->p < 6) return false;
+    for (int i = 0; i < 6; i++) {
+        if (!isdigit((unsigned char)c->p[i])) return false;
+        value = 10 * value + (c->p[i] - '0');
+    }
+    c->p += 6;
+    *hour = value / 10000, *minute = value / 100 % 100, *second = value % 100;
+    return true;
+}
+
+// "14:00", "14:00:05.25", "140005", "2 PM", "2:00 p.m.", then Z, UTC, GMT or an offset. Nothing at all is midnight.
 static bool take_time(cursor *c, double *seconds)
 {
     int hour = 0, minute = 0, n = 0;
@@ -244,10 +363,12 @@ static bool take_time(cursor *c, double *seconds)
     if (c->p == c->end) return true;
     if (!take_char(c, "Tt")) (void)take_char(c, ",");
     skip_blanks(c);
-    if (!take_digits(c, &hour, &n) || n > 2) return false;
-    const bool minutes = take_char(c, ":");
-    if (minutes && (!take_digits(c, &minute, &n) || n != 2)) return false;
-    if (minutes && take_char(c, ":")) {
+    if (take_word(c, "at")) skip_blanks(c);
+    const bool compact = take_compact_time(c, &hour, &minute, &second);
+    if (!compact && (!take_digits(c, &hour, &n) || n > 2)) return false;
+    const bool minutes = compact || take_char(c, ":");
+    if (minutes && !compact && (!take_digits(c, &minute, &n) || n != 2)) return false;
+    if (minutes && !compact && take_char(c, ":")) {
         int whole;
         if (!take_digits(c, &whole, &n) || n != 2) return false;
         second = whole;
@@ -270,7 +391,7 @@ static bool take_time(cursor *c, double *seconds)
     if (hour > 24 || minute > 59 || second >= 61 || (hour == 24 && (minute || second > 0))) return false;
     *seconds = 3600.0 * hour + 60.0 * minute + second;
     skip_blanks(c);
-    if (take_char(c, "Zz") || c->p == c->end) return c->p == c->end;
+    if (take_word(c, "z") || take_word(c, "utc") || take_word(c, "gmt") || c->p == c->end) return c->p == c->end;
     const bool ahead = *c->p == '+';
     int off = 0, off_minutes = 0;
     if (!take_char(c, "+-") || !take_digits(c, &off, &n)) return false;
@@ -282,20 +403,45 @@ static bool take_time(cursor *c, double *seconds)
     return c->p == c->end && off <= 15 && off_minutes <= 59;
 }
 
+// "Mon Apr 8 20:11:00 UTC 2019", as programs of old write it: the year behind the time.
+static bool read_late_year(cursor c, gp_writing as, double *value)
+{
+    int year = 0, day = 0;
+    double days, seconds;
+    const int month = as == GP_WRITING_MDY ? take_month_name(&c) : 0;
+    if (!month || !take_gap(&c) || !take_day(&c, &day)) return false;
+    cursor time = c;
+    while (time.end > time.p && !isspace((unsigned char)time.end[-1])) time.end--;
+    c.p = time.end;
+    while (time.end > time.p && isspace((unsigned char)time.end[-1])) time.end--;
+    if (time.p == time.end || !take_long_year(&c, &year) || c.p != c.end) return false;
+    if (!days_until(year, month, day, &days) || !take_time(&time, &seconds)) return false;
+    *value = 86400 * days + seconds;
+    return true;
+}
+
 static bool read_date(gp_text t, gp_writing as, double *value)
 {
-    cursor c = {.p = t.p, .end = t.p + t.n};
-    int year, month, day;
-    double seconds;
-    skip_weekday(&c);
-    const cursor start = c;
-    if (!take_numeric_date(&c, as, &year, &month, &day)) {
-        c = start;
-        if (!take_named_date(&c, as, &year, &month, &day)) return false;
+    static bool (*const takes[])(cursor *, gp_writing, double *) = {take_numeric_date, take_named_date,
+                                                                    take_compact_date, take_week, take_period};
+    cursor start = {.p = t.p, .end = t.p + t.n};
+    skip_weekday(&start);
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) {
+        cursor c = start;
+        double days, seconds;
+        if (!takes[i](&c, as, &days) || !take_time(&c, &seconds)) continue;
+        *value = 86400 * days + seconds;
+        return true;
     }
-    if (!is_day(year, month, day) || !take_time(&c, &seconds)) return false;
-    *value = 86400 * days_of(year, month, day) + seconds;
-    return true;
+    return read_late_year(start, as, value);
+}
+
+// "2:15 PM": seconds since midnight. "10:00-12:00" is no time with an offset.
+static bool read_clock(gp_text t, double *value)
+{
+    cursor c = {.p = t.p, .end = t.p + t.n};
+    const bool zone = memchr(t.p, '-', t.n) || memchr(t.p, '+', t.n);
+    return isdigit((unsigned char)*t.p) && !zone && take_time(&c, value);
 }
 
 static bool read_format(gp_text t, const char *format, double *value)
@@ -329,6 +475,8 @@ bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *va
         return t.n < DATE_BYTES && read_date(t, as, value);
     case GP_WRITING_FORMAT:
         return read_format(t, format, value);
+    case GP_WRITING_CLOCK:
+        return t.n < DATE_BYTES && read_clock(t, value);
     case GP_WRITING_KINDS:
         break;
     }

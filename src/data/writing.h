@@ -1,5 +1,5 @@
 // writing.h: numbers and dates as people write them: 1,200.50 and 1.200,50, $1,200, 5.1 %; 31.12.2020 14:00,
-// 12/31/2020 2:00 PM, 15-Nov-2020, November 15, 2020. A column is written in one way; which one is settled by all its
+// 12/31/2020 2:00 PM, 15-Nov-2020, November 15, 2020, 2020-W46, Nov 2020; 2:15 PM. A column is written in one way; which one is settled by all its
 // values (readings.c) and kept in the schema, since 01/02/2020 alone does not tell.
 #pragma once
 #include "data/source.h"
@@ -12,6 +12,7 @@ typedef enum gp_writing {
     GP_WRITING_DMY,    // day first
     GP_WRITING_MDY,    // month first
     GP_WRITING_FORMAT, // a date; by a format of strptime
+    GP_WRITING_CLOCK,  // a number; a time of day
     GP_WRITING_KINDS
 } gp_writing;
 
@@ -20,6 +21,7 @@ bool gp_writing_is_date(gp_writing as);
 
 // The whole text, blanks around it allowed. A number may have a sign, a currency sign before or behind it, a percent
 // sign (which is dropped) and groups of three digits set apart by a comma, a blank or an apostrophe. A date may have a
-// time behind it, with seconds, AM or PM, Z or an offset from UTC; its value is in seconds since 2000-01-01 00:00.
-// Months have names or numbers, years four digits or two (69 to 99 are in the last century).
+// time behind it, with seconds, AM or PM, Z, UTC, GMT or an offset; its value is in seconds since 2000-01-01 00:00.
+// Months have names or numbers, years four digits or two (69 to 99 are in the last century); of a month, a quarter or
+// an ISO week it is the first day. A time of day is in seconds since midnight.
 bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *value);

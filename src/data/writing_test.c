@@ -26,6 +26,15 @@ static void numbers_are_read_as_people_write_them(void **state)
         {"-$1,200.50", GP_WRITING_POINT, -1200.5},
         {"$-12", GP_WRITING_POINT, -12},
         {"(1,200)", GP_WRITING_POINT, -1200},
+        {"$(1,200)", GP_WRITING_POINT, -1200},
+        {"(5 %)", GP_WRITING_POINT, -5},
+        {"1,200-", GP_WRITING_POINT, -1200},
+        {"\xe2\x88\x92"
+         "12.5",
+         GP_WRITING_POINT, -12.5},
+        {"+$3", GP_WRITING_POINT, 3},
+        {"2:15 PM", GP_WRITING_CLOCK, 14 * 3600 + 900},
+        {"12:05:30 am", GP_WRITING_CLOCK, 330},
         {"5.1 %", GP_WRITING_POINT, 5.1},
         {"5%", GP_WRITING_POINT, 5},
         {"12 €", GP_WRITING_POINT, 12},
@@ -87,6 +96,24 @@ static void dates_are_read_as_people_write_them(void **state)
         {"2000-02-29", GP_WRITING_YMD, 59, 0},
         {"01/01/1970", GP_WRITING_DMY, -10957, 0},
         {"01/01/70", GP_WRITING_DMY, -10957, 0},
+        {"November 15th, 2020 at 8:00 AM", GP_WRITING_MDY, 7624, 8 * 3600},
+        {"15NOV2020", GP_WRITING_DMY, 7624, 0},
+        {"2020-Nov-15 08:00", GP_WRITING_YMD, 7624, 8 * 3600},
+        {"20201115T080005Z", GP_WRITING_YMD, 7624, 8 * 3600 + 5},
+        {"Sun, 15 Nov 2020 08:00:00 GMT", GP_WRITING_DMY, 7624, 8 * 3600},
+        {"Sun Nov 15 08:00:00 UTC 2020", GP_WRITING_MDY, 7624, 8 * 3600},
+        {"Sun Nov  1 08:00:00 2020", GP_WRITING_MDY, 7610, 8 * 3600},
+        {"2020-W46", GP_WRITING_YMD, 7618, 0},
+        {"2020-W46-7", GP_WRITING_YMD, 7624, 0},
+        {"2021W01", GP_WRITING_YMD, 7674, 0},
+        {"1999-W52-6", GP_WRITING_YMD, 0, 0},
+        {"2020-11", GP_WRITING_YMD, 7610, 0},
+        {"11/2020", GP_WRITING_MDY, 7610, 0},
+        {"Nov 2020", GP_WRITING_MDY, 7610, 0},
+        {"November, 2020", GP_WRITING_MDY, 7610, 0},
+        {"2020Q4", GP_WRITING_YMD, 7579, 0},
+        {"2020-Q4", GP_WRITING_YMD, 7579, 0},
+        {"Q4 2020", GP_WRITING_MDY, 7579, 0},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double value = NAN;
@@ -113,6 +140,19 @@ static void dates_are_read_as_people_write_them(void **state)
         {"12", GP_WRITING_DMY},
         {"", GP_WRITING_YMD},
         {"-", GP_WRITING_YMD},
+        {"2020", GP_WRITING_YMD},
+        {"2020-13", GP_WRITING_YMD},
+        {"2020-00", GP_WRITING_YMD},
+        {"2020Q5", GP_WRITING_YMD},
+        {"202011", GP_WRITING_YMD},
+        {"2020-W54", GP_WRITING_YMD},
+        {"2020-W46-8", GP_WRITING_YMD},
+        {"Nov 15", GP_WRITING_MDY},
+        {"15 Nov", GP_WRITING_DMY},
+        {"Sun Nov 15 2020 2020", GP_WRITING_MDY},
+        {"10:00-12:00", GP_WRITING_CLOCK},
+        {"PM", GP_WRITING_CLOCK},
+        {"12", GP_WRITING_CLOCK},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double value = NAN;
@@ -258,6 +298,16 @@ static void money_is_a_number_and_codes_are_not(void **state)
     assert_true(schema->inputs[0].indicator && schema->inputs[0].range.hi == 1990);
     gp_schema_free(schema);
     gp_source_free(source);
+    static const char *const padded[] = {"%8zu ", "+%zu", "%zu.5"}; // what a reader of files leaves as text
+    for (size_t way = 0; way < 3; way++) {
+        for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], i % 2 ? "-%zu" : padded[way], i % 1000);
+        source = table("change", true);
+        schema = fit(source, &options, NULL);
+        assert_int_equal(schema->n_inputs, 2);
+        assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_NUMBER);
+        gp_schema_free(schema);
+        gp_source_free(source);
+    }
     for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], "%05zu", i % 20);
     source = table("zip", true);
     schema = fit(source, &options, NULL);
