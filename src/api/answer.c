@@ -201,6 +201,7 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     gp_file_options files = *data;
     files.sql = a->model->sql;
     files.stored = true;
+    files.like = schema;
     for (size_t i = 0; i < schema->n_inputs; i++) // a model of format 1 does not know how its dates are written
         files.guess_dates |= schema->inputs[i].encoding == GP_ENCODING_TIME && !gp_limits_any(schema->inputs[i].range);
     const char **needed = gp_alloc(schema->n_inputs, sizeof *needed), **na = missing_words(a->model, data, &files.n_na);

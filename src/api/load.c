@@ -109,8 +109,9 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
 {
     *out = (opened){.source = table, .borrowed = table != NULL};
     gp_schema_options options;
-    const gp_file_options files = gp_load_files(o, host, o->operands, o->n_operands, gp_options_text(o, "sql"));
+    gp_file_options files = gp_load_files(o, host, o->operands, o->n_operands, gp_options_text(o, "sql"));
     advgp_status st = schema_options(o, &options, err);
+    files.encode = options.encode, files.n_encode = options.n_encode;
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
     // The exact process says of every row what the others say of it: it needs none held out. What a cache keeps is for
@@ -165,7 +166,8 @@ static advgp_status add_validation_file(const gp_options *o, const opened *x, gp
 {
     gp_source *source = NULL;
     halves h = {.builder = builder, .seed = x->split.seed};
-    const gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
+    gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
+    files.like = x->schema;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = encode_into(source, x->schema, GP_ENCODE_EVALUATE, NULL, add_halves, &h, host, notes, err);
     gp_free(h.part);
@@ -237,7 +239,8 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 {
     const char *cache = gp_options_text(o, "cache");
     gp_source *held_out = NULL;
-    const gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
+    gp_file_options files = gp_load_files(o, host, &x->split.name, 1, NULL);
+    files.like = x->schema;
     advgp_status st = ADVGP_OK;
     if (x->split.kind == GP_SPLIT_FILE) st = gp_source_files_open(&files, &out->notes, &held_out, err);
     const bool made = st == ADVGP_OK && mkdir(cache, 0777) == 0;
@@ -348,6 +351,7 @@ advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t
     gp_memory_builder *builder = NULL;
     gp_file_options files = gp_load_files(o, host, paths, n_paths, sql);
     files.stored = true;
+    files.like = schema;
     *out = NULL;
     advgp_status st = gp_source_files_open(&files, notes, &source, err);
     if (st == ADVGP_OK) st = gp_memory_builder_new(schema->d, 1, schema->weights != NULL, true, 0, &builder, err);

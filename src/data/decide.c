@@ -295,6 +295,26 @@ static advgp_status leave_out_identifiers(const gp_fit *f, size_t *used, size_t 
     return st;
 }
 
+// 20201231 is a number to a reader of files, and a date to people: no other number keeps to months and days.
+static advgp_status note_compact_dates(const gp_fit *f, const gp_candidate *c, advgp_error *err)
+{
+    if (!c->sampled || !(c->moments[0].least >= 19000101 && c->moments[0].most <= 21001231)) return ADVGP_OK;
+    for (size_t i = 0; i < f->sample.n; i++) {
+        char digits[GP_DECIMAL_BYTES];
+        double ignored;
+        if (!isfinite(c->sampled[i])) continue;
+        (void)gp_decimal_write(c->sampled[i], digits);
+        const gp_text text = {.p = digits, .n = strlen(digits)};
+        if (!gp_writing_read(text, GP_WRITING_FORMAT, "%Y%m%d", &ignored)) return ADVGP_OK;
+    }
+    const char *name = column_name(f, c);
+    return gp_notes_add(
+        f->notes, err, 1,
+        "column '%s' holds numbers that look like dates, from %.0f to %.0f: {date-format} '%s=%s' reads "
+        "them as such",
+        name, c->moments[0].least, c->moments[0].most, name, "%Y%m%d");
+}
+
 static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
 {
     *use = false;
@@ -316,6 +336,7 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
                                  "have missing values, which are replaced and marked",
                                  "column '%s' is missing in %zu rows: replaced by %s, and marked", name, c->n_missing,
                                  text ? "no category" : "its mean");
+    if (st == ADVGP_OK && *use) st = note_compact_dates(f, c, err);
     return st == ADVGP_OK && *use ? clip_outliers(f, c, err) : st;
 }
 

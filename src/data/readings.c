@@ -17,7 +17,7 @@ typedef struct reading {
     const char *format;      // for GP_WRITING_FORMAT
     unsigned possible;       // bit w: gp_writing w
     bool dressed;            // a number that a program would not write
-    bool codes;              // nothing but digits, which a file that keeps them as text may mean as codes
+    bool digits, zeros;      // nothing but digits; with a 0 before others
     bool first_varies, second_varies;
     char first[PAIR_BYTES], second[PAIR_BYTES]; // the first two numbers of its first date
     size_t n_read, n_bad, bad_row;
@@ -78,7 +78,8 @@ static void look_at(reading *r, gp_text text, size_t row)
     }
     if (r->n_read == 0) gp_show_text(r->example, sizeof r->example, text.p, text.n);
     if ((fits & either_first) == either_first) watch_order(r, text);
-    r->codes = (r->codes || r->n_read == 0) && is_digits(text);
+    r->digits = (r->digits || r->n_read == 0) && is_digits(text);
+    r->zeros |= text.n > 1 && *text.p == '0';
     if (fits & numbers && !r->dressed && !gp_parse_plain(text, &value)) {
         r->dressed = true;
         gp_show_text(r->example, sizeof r->example, text.p, text.n);
@@ -140,7 +141,14 @@ static advgp_status look_at_all(const gp_fit *f, reading *list, size_t n, gp_pro
 }
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
-static gp_writing settle(const reading *r, bool *unsure)
+// Digits that a file keeps as text may be codes. CSV has nothing but text: there a 0 before others tells; without one
+// it was the first rows that told nothing, such as missing values.
+static bool are_codes(const gp_fit *f, const reading *r)
+{
+    return r->digits && (r->zeros || !f->source->headed);
+}
+
+static gp_writing settle(const gp_fit *f, const reading *r, bool *unsure)
 {
     *unsure = false;
     if (r->n_read == 0 || r->n_bad) return GP_WRITING_PLAIN;
@@ -153,7 +161,7 @@ static gp_writing settle(const reading *r, bool *unsure)
     }
     if (r->possible & dates) return r->possible >> GP_WRITING_DMY & 1 ? GP_WRITING_DMY : GP_WRITING_MDY;
     if (r->possible >> GP_WRITING_CLOCK & 1) return GP_WRITING_CLOCK;
-    if (r->codes) return GP_WRITING_PLAIN;
+    if (are_codes(f, r)) return GP_WRITING_PLAIN;
     return r->possible >> GP_WRITING_POINT & 1 ? GP_WRITING_POINT : GP_WRITING_COMMA;
 }
 
@@ -193,7 +201,7 @@ static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)
 {
     bool unsure;
     advgp_status st = refuse_slips(f, r, err);
-    const gp_writing as = settle(r, &unsure);
+    const gp_writing as = settle(f, r, &unsure);
     if (st != ADVGP_OK || as == GP_WRITING_PLAIN) return st;
     const bool date = gp_writing_is_date(as);
     if (!r->candidate && date)

@@ -1,6 +1,6 @@
 // writing.h: numbers and dates as people write them: 1,200.50 and 1.200,50, $1,200, 5.1 %; 31.12.2020 14:00,
-// 12/31/2020 2:00 PM, 15-Nov-2020, November 15, 2020, 2020-W46, Nov 2020; 2:15 PM. A column is written in one way; which one is settled by all its
-// values (readings.c) and kept in the schema, since 01/02/2020 alone does not tell.
+// 12/31/2020 2:00 PM, 15-Nov-2020, November 15, 2020, 2020-W46, Nov 2020; 2:15 PM. A column is written in one way;
+// which one is settled by all its values (readings.c) and kept in the schema, since 01/02/2020 alone does not tell.
 #pragma once
 #include "data/source.h"
 

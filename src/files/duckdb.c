@@ -1,6 +1,7 @@
 // duckdb.c: CSV, Parquet, JSON lines and SQL as a source. Each column is cast by
 // the query to DOUBLE or VARCHAR, so that two kinds of vectors are read here and DuckDB's vectorised casts do the rest.
 #include "base/alloc.h"
+#include "data/coerce.h"
 #include "data/notes.h"
 #include "data/strings.h"
 #include "files/duckdb_query.h"
@@ -27,6 +28,9 @@ typedef struct file_source {
     char **exact;  // names of columns to be read as text too
     bool *as_text; // n_exact: the query reads them as text, which becomes a number only here
     size_t n_exact;
+    char **texts_named; // columns to be read as text
+    size_t n_texts_named;
+    bool *stumbled;           // n_columns: a value is none of its kind for DuckDB, but it is for us: read as text
     char *sql;                // the user's, or NULL
     bool stored, in_order;    // as in gp_file_options
     char **unknown, **needed; // the same
@@ -250,6 +254,16 @@ static size_t find_exact(const file_source *s, const char *name)
     return i;
 }
 
+// Is the column to be read as text? A user's query expects what the files show.
+static bool is_text(const file_source *s, const char *name)
+{
+    if (s->sql) return false;
+    for (size_t i = 0; i < s->n_texts_named; i++)
+        if (strcmp(s->texts_named[i], name) == 0) return true;
+    const long i = s->stumbled ? gp_source_find(&s->base, name) : GP_NO_COLUMN;
+    return i != GP_NO_COLUMN && s->stumbled[i];
+}
+
 // Does a folder on the way to the file give the column? Its type is not for us to say.
 static bool is_of_folder(const gp_input_file *file, const char *name)
 {
@@ -276,7 +290,8 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffe
     if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     gp_forced_types forced = {.names = names, .types = types};
     for (size_t i = 0; st == ADVGP_OK && i < all->n; i++) {
-        bool text = strcmp(all->types[i], "VARCHAR") == 0, number = gp_file_type_is_numeric(all->types[i]);
+        const bool text = strcmp(all->types[i], "VARCHAR") == 0 || is_text(s, all->names[i]);
+        const bool number = !text && gp_file_type_is_numeric(all->types[i]);
         if ((!number && !text) || is_of_folder(&files[0], all->names[i])) continue;
         // A user's query expects numbers, and a decimal comma is known to the CSV reader alone.
         const size_t k = number && !s->sql && !files[0].decimal_comma ? find_exact(s, all->names[i]) : s->n_exact;
@@ -510,13 +525,51 @@ static advgp_status start_pass(file_source *s, const char **refused, advgp_error
     return st;
 }
 
-// A byte that is no UTF-8 in the middle of a CSV file starts the pass again as Latin-1, in a new database, since some
-// errors leave the old one unusable. Any other message is the end.
+// One value of a column that DuckDB takes for numbers, truths or dates, as people may write it.
+static bool read_value(gp_text text, gp_column_type type, double *value)
+{
+    static const char *const words[][2] = {{"false", "true"}, {"f", "t"}, {"no", "yes"}, {"n", "y"}, {"0", "1"}};
+    if (gp_is_missing_word(text)) return *value = NAN, true;
+    if (type == GP_TIME) return gp_writing_read(text, GP_WRITING_YMD, NULL, value);
+    if (type == GP_NUMBER) return gp_parse_number(text, value) || gp_writing_read(text, GP_WRITING_CLOCK, NULL, value);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int truth = 0; truth < 2; truth++)
+            if (text.n == strlen(words[i][truth]) && strncasecmp(text.p, words[i][truth], text.n) == 0)
+                return *value = truth, true;
+    return false;
+}
+
+// DuckDB settles what a column holds by some first rows, and stumbles where a later one has $1,200 or 12:00+02:00.
+static advgp_status mark_stumbled(file_source *s, const char *message, bool *again, advgp_error *err)
+{
+    char name[GP_PIECE_BYTES], value[GP_PIECE_BYTES];
+    double ignored;
+    if (s->sql || !s->stumbled || !gp_file_stumbled(message, name, value)) return ADVGP_OK;
+    const long i = gp_source_find(&s->base, name);
+    if (i == GP_NO_COLUMN || s->stumbled[i] || s->base.columns[i].type == GP_TEXT) return ADVGP_OK;
+    if (!read_value((gp_text){.p = value, .n = strlen(value)}, s->base.columns[i].type, &ignored)) return ADVGP_OK;
+    char *cast = gp_file_cast("CAST(%s AS VARCHAR)", name);
+    gp_text *texts = s->texts[i] ? s->texts[i] : gp_alloc(s->vector_rows, sizeof *texts);
+    s->texts[i] = texts;
+    if (!cast || !texts) {
+        gp_free(cast);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a column");
+    }
+    gp_free(s->casts[i]);
+    s->casts[i] = cast;
+    s->stumbled[i] = *again = true;
+    return ADVGP_OK;
+}
+
+// A byte that is no UTF-8 in the middle of a CSV file starts the pass again as Latin-1, and a value that is written
+// otherwise than those before with its column as text; in a new database, since some errors leave the old one unusable.
+// Any other message is the end.
 static advgp_status start_over(file_source *s, const char *message, advgp_error *err)
 {
     bool again;
     const size_t row = s->row;
     advgp_status st = mark_latin1(s, message, &again, err);
+    if (st == ADVGP_OK && !again) st = mark_stumbled(s, message, &again, err);
     if (st == ADVGP_OK && !again) st = gp_file_error(&s->inputs, s->user_sql, message, err);
     if (st != ADVGP_OK) return st;
     end_pass(s);
@@ -575,6 +628,24 @@ static const gp_text *read_texts(duckdb_vector vector, size_t n, gp_text *texts)
     return texts;
 }
 
+static advgp_status read_stumbled(file_source *s, size_t column, const gp_text *texts, size_t n, advgp_error *err)
+{
+    static const char *const kinds[] = {[GP_NUMBER] = "number", [GP_BOOLEAN] = "yes or no", [GP_TIME] = "date"};
+    const gp_column *c = &s->base.columns[column];
+    for (size_t i = 0; i < n; i++) {
+        char shown[GP_PIECE_BYTES];
+        s->numbers[column][i] = NAN;
+        if (!texts[i].p || read_value(texts[i], c->type, &s->numbers[column][i])) continue;
+        return gp_fail(err, ADVGP_EDATA,
+                       "%s, row %zu: column '%s' holds '%s', which is no %s as in other rows; correct it, leave it "
+                       "empty or name it with {na} if it is missing, read all as text ({encode} %s=onehot), or "
+                       "leave the column out ({exclude} %s)",
+                       s->base.label, s->row + i - s->offset + 1, c->name,
+                       gp_show_text(shown, sizeof shown, texts[i].p, texts[i].n), kinds[c->type], c->name, c->name);
+    }
+    return ADVGP_OK;
+}
+
 static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
 {
     file_source *s = (file_source *)source;
@@ -587,7 +658,11 @@ static advgp_status file_next(gp_source *source, const gp_chunk **chunk, advgp_e
         s->values[i] = (gp_values){0};
         if (!source->wanted[i]) continue;
         duckdb_vector vector = duckdb_data_chunk_get_vector(s->vectors, column++);
-        if (source->columns[i].type == GP_TEXT)
+        if (s->stumbled[i]) {
+            st = read_stumbled(s, i, read_texts(vector, n, s->texts[i]), n, err);
+            if (st != ADVGP_OK) return st;
+            s->values[i].number = s->numbers[i] + s->offset;
+        } else if (source->columns[i].type == GP_TEXT)
             s->values[i].text = read_texts(vector, n, s->texts[i]) + s->offset;
         else
             s->values[i].number = read_numbers(vector, n, s->numbers[i]) + s->offset;
@@ -632,10 +707,12 @@ static void file_free(gp_source *source)
         if (s->texts) gp_free(s->texts[i]);
     }
     free_list(s->exact, s->n_exact);
+    free_list(s->texts_named, s->n_texts_named);
     free_list(s->unknown, s->n_unknown);
     free_list(s->needed, s->n_needed);
     gp_free(s->written);
     gp_free(s->as_text);
+    gp_free(s->stumbled);
     gp_free(s->casts);
     gp_free(s->numbers);
     gp_free(s->texts);
@@ -681,7 +758,8 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     s->values = gp_alloc(n, sizeof *s->values);
     s->numbers = gp_alloc(n, sizeof *s->numbers);
     s->texts = gp_alloc(n, sizeof *s->texts);
-    bool ok = types && s->casts && s->values && s->numbers && s->texts;
+    s->stumbled = gp_alloc(n, sizeof *s->stumbled);
+    bool ok = types && s->casts && s->values && s->numbers && s->texts && s->stumbled;
     if (st == ADVGP_OK) st = make_label(s, &label, err);
     for (size_t i = 0; st == ADVGP_OK && ok && i < n; i++) {
         const char *cast = NULL;
@@ -708,6 +786,30 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     return st;
 }
 
+// The columns that options want as text, by name.
+static bool keep_texts(file_source *s, const gp_file_options *options)
+{
+    const gp_schema *like = options->like;
+    const size_t n_like = like ? like->n_inputs : 0;
+    s->texts_named = gp_alloc(options->n_encode + n_like + 1, sizeof *s->texts_named);
+    if (!s->texts_named) return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < options->n_encode; i++) {
+        const char *spec = options->encode[i], *equals = strrchr(spec, '=');
+        if (!equals || strcmp(equals, "=number") == 0) continue;
+        char *name = s->texts_named[s->n_texts_named] = gp_text_copy(spec, (size_t)(equals - spec));
+        s->n_texts_named += ok = name != NULL;
+    }
+    for (size_t i = 0; ok && i <= n_like && like; i++) { // the target is the last
+        const gp_input *in = i < n_like ? &like->inputs[i] : NULL;
+        const bool coded = in && in->type == GP_TEXT && in->categories.n;
+        if (!coded && (in ? in->written : like->target_written) != GP_WRITING_COMMA) continue;
+        char *name = s->texts_named[s->n_texts_named] = gp_copy_text(in ? in->name : like->target);
+        s->n_texts_named += ok = name != NULL;
+    }
+    return ok;
+}
+
 static advgp_status keep_options(file_source *s, const gp_file_options *options, advgp_error *err)
 {
     s->memory_bytes = options->memory_bytes;
@@ -718,6 +820,7 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
     s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);
     s->stored = options->stored, s->in_order = options->in_order;
     bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->as_text;
+    ok = ok && keep_texts(s, options);
     ok = ok && copy_list(options->exact, options->n_exact, &s->exact, &s->n_exact);
     ok = ok && copy_list(options->unknown, options->n_unknown, &s->unknown, &s->n_unknown);
     ok = ok && copy_list(options->needed, options->n_needed, &s->needed, &s->n_needed);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 160, LINE_BYTES_MAX = 2000000 }; // the latter is DuckDB's max_line_size
+enum { PIECE_BYTES = GP_PIECE_BYTES, LINE_BYTES_MAX = 2000000 }; // the latter is DuckDB's max_line_size
 
 // Copies what stands between `after` and `before` in the message; empty if it is not there.
 static const char *between(char *out, const char *message, const char *after, const char *before)
@@ -96,11 +96,32 @@ static advgp_status line_too_long(const char *shown, const char *line, advgp_err
                    "%s, line %s: a line of more than 2,000,000 bytes; is this a table with line ends?", shown, line);
 }
 
+bool gp_file_stumbled(const char *message, char column[GP_PIECE_BYTES], char value[GP_PIECE_BYTES])
+{
+    between(column, message, "Error when converting column \"", "\"");
+    between(value, message, "Could not convert string \"", "\" to");
+    return *column && *value;
+}
+
+// DuckDB's word for the kind of a column, as people say it.
+static const char *kind_of(const char *type)
+{
+    if (strcmp(type, "DOUBLE") == 0) return "number";
+    if (strcmp(type, "BOOLEAN") == 0) return "yes or no";
+    return strcmp(type, "TIME") == 0 ? "time of day" : "date";
+}
+
 static advgp_status csv_error(const char *shown, const char *message, advgp_error *err)
 {
     char line[PIECE_BYTES], a[PIECE_BYTES], b[PIECE_BYTES], c[PIECE_BYTES];
     between(line, message, "CSV Error on Line: ", "\n");
     between(a, message, "Expected Number of Columns: ", " ");
+    if (strcmp(a, "1") == 0)
+        return gp_fail(
+            err, ADVGP_EDATA,
+            "%s, line %s: several values, where the first line has one; is that the header? Delete the lines "
+            "before it, or let them begin with #",
+            shown, line);
     if (*a)
         return gp_fail(err, ADVGP_EDATA,
                        "%s, line %s: %s values where the header has %s; correct the line (is a delimiter unquoted?)",
@@ -108,11 +129,11 @@ static advgp_status csv_error(const char *shown, const char *message, advgp_erro
     between(a, message, "Error when converting column \"", "\"");
     if (*a)
         return gp_fail(err, ADVGP_EDATA,
-                       "%s, line %s: column '%s' holds '%s', which is no %s as in the rows before; correct it, leave "
-                       "it empty if it is "
-                       "missing, or leave the column out ({exclude} %s)",
+                       "%s, line %s: column '%s' holds '%s', which is no %s as in other rows; correct it, leave it "
+                       "empty or name it with {na} if it is missing, read all as text ({encode} %s=onehot), or leave "
+                       "the column out ({exclude} %s)",
                        shown, line, a, between(b, message, "Could not convert string \"", "\" to"),
-                       strcmp(between(c, message, "\" to '", "'"), "DOUBLE") == 0 ? "number" : c, a);
+                       kind_of(between(c, message, "\" to '", "'")), a, a);
     if (strstr(message, "Maximum line size")) return line_too_long(shown, line, err);
     if (strstr(message, "unterminated quote"))
         return gp_fail(err, ADVGP_EDATA, "%s, line %s: a quote is opened and never closed; close or double it", shown,

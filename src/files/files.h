@@ -2,6 +2,7 @@
 // reads and writes all of it, and is known to duckdb*.c alone.
 #pragma once
 #include "data/notes.h"
+#include "data/schema.h"
 #include "data/source.h"
 
 extern const gp_source_ops gp_source_duckdb;
@@ -27,6 +28,11 @@ typedef struct gp_file_options {
     bool in_order; // rows in the order of the first table, as far as the query does not sort: joins are done as written
     const char *const *exact; // number columns to be read as text too, since a double keeps 15 digits
     size_t n_exact;
+    // Columns of CSV files that are read as text, whatever their values look like: a file that has "yes" and "no" of
+    // training's "yes", "no" and "maybe" is no file of booleans.
+    const gp_schema *like;     // NULL: none. What was text in training, and numbers written with a comma
+    const char *const *encode; // "COLUMN=onehot" and "COLUMN=target"
+    size_t n_encode;
     // Of CSV files, where they do not speak for themselves.
     gp_header header;
     char delimiter;        // 0: what the first lines show

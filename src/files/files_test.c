@@ -335,6 +335,44 @@ static void whole_numbers_may_turn_into_fractions_after_the_sample(void **state)
     expect_row(path, NULL, 30000, "x", 0.5, NULL);
 }
 
+// Each of these is known when the first rows are long gone.
+static void values_may_be_written_otherwise_after_the_sample(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *later;
+        double value;
+    } cases[] = {{"7", "\"$1,200\"", 1200},
+                 {"7", "n/a", NAN},
+                 {"2000-01-02", "2000-01-03 12:00:00+06:00", 2.25 * 86400},
+                 {"2000-01-02 00:00:00", "2000-01-03", 2 * 86400},
+                 {"10:00", "1:30 PM", 13.5 * 3600}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const char *path = in_folder("late.csv");
+        FILE *f = fopen(path, "wb");
+        fputs("x,y\n", f);
+        for (int i = 0; i < 30000; i++) fprintf(f, "%s,%d\n", cases[k].first, i);
+        fprintf(f, "%s,1\n", cases[k].later);
+        fclose(f);
+        expect_row(path, NULL, 30000, "x", cases[k].value, NULL);
+        expect_row(path, NULL, 29999, "y", 29999, NULL);
+    }
+    gp_source *source = NULL;
+    const gp_chunk *chunk = NULL;
+    FILE *f = fopen(in_folder("late.csv"), "wb");
+    fputs("x,y\n", f);
+    for (int i = 0; i < 30000; i++) fprintf(f, "%s,%d\n", i < 25000 ? "7" : "$8", i);
+    fputs("plenty,1\n", f);
+    fclose(f);
+    ASSERT_OK(open_one(in_folder("late.csv"), NULL, NULL, &source, err));
+    advgp_error said = {0};
+    advgp_status st = gp_source_next(source, &chunk, &said);
+    while (st == ADVGP_OK && chunk) st = gp_source_next(source, &chunk, &said);
+    assert_int_equal(st, ADVGP_EDATA);
+    assert_non_null(strstr(said.text, "row 30001: column 'x' holds 'plenty', which is no number"));
+    gp_source_free(source);
+}
+
 static void parquet_json_and_gzip_are_read(void **state)
 {
     (void)state;
@@ -536,6 +574,7 @@ int main(void)
         cmocka_unit_test(folders_named_by_a_column_keep_it),
         cmocka_unit_test(foreign_kinds_are_refused_with_a_way_out),
         cmocka_unit_test(whole_numbers_may_turn_into_fractions_after_the_sample),
+        cmocka_unit_test(values_may_be_written_otherwise_after_the_sample),
         cmocka_unit_test(parquet_json_and_gzip_are_read),
         cmocka_unit_test(folders_and_globs_are_one_table),
         cmocka_unit_test(sql_joins_files_by_their_stems),

@@ -24,9 +24,9 @@ typedef struct gp_input_file {
     int spool;               // descriptor of the unlinked copy, or -1
     // CSV only
     bool latin1;        // else UTF-8; UTF-16 was spooled as UTF-8
-    bool plain_quotes;  // no quote in sight: say so, lest an apostrophe is taken for one
+    bool plain_quotes;  // " it is, doubled inside: say so, lest an apostrophe is taken for one, or the first for text
     bool decimal_comma; // 1,5 between semicolons
-    bool infinities;    // a field of its first lines is one of gp_infinities
+    bool rare_missing;  // a field of its first lines is one of gp_rare_missing
     char delimiter;     // 0: not seen yet (compressed)
     bool no_header;     // its first line is a row of numbers; columns are called c1, c2, ...
     size_t n_header;    // names in the header line, or cells of that row; 0: not seen yet
@@ -89,8 +89,9 @@ advgp_status gp_compressed_check(int fd, const char *compression, const char *sh
 enum { GP_HEAD_BYTES = 1 << 18 };
 typedef enum gp_utf16 { GP_NOT_UTF16, GP_UTF16_LE, GP_UTF16_BE } gp_utf16;
 gp_utf16 gp_sniff_utf16(const unsigned char *head, size_t n);
-extern const char *const gp_infinities[]; // how programs write infinity; without the sign
-extern const size_t gp_infinities_size;
+extern const char *const gp_rare_missing[]; // texts that seldom stand for a missing value, infinities among them
+extern const size_t gp_rare_missing_size;
+bool gp_is_missing_word(gp_text text); // one of them
 // EDATA: two columns have names that are the same, but perhaps for capitals.
 advgp_status gp_refuse_twins(const char *shown, size_t column, const char *name, size_t other_column, const char *other,
                              const char *way_out, advgp_error *err);
@@ -119,6 +120,9 @@ void gp_sql_head(gp_buffer *sql, const gp_input_file *csv); // first lines of a 
 // ---- file_error.c ---------------------------------------------------------------------------------------------------
 // Turns DuckDB's message (several lines, addressed to SQL authors) into one sentence for the owner of the file.
 advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *message, advgp_error *err);
+// Is the message that a value does not fit the kind of its column? Then both are told.
+enum { GP_PIECE_BYTES = 160 };
+bool gp_file_stumbled(const char *message, char column[GP_PIECE_BYTES], char value[GP_PIECE_BYTES]);
 // Do some lines end with LF and others with CR LF? The same.
 bool gp_file_mixes_ends(const gp_input_file *file);
 // Is the CSV file, read as UTF-8 so far, none in its middle? Reads all of it; for when reading has failed.

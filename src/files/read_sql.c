@@ -22,7 +22,7 @@ static bool same_dialect(const gp_input_file *a, const gp_input_file *b)
 {
     return a->kind == b->kind && strcmp(a->compression, b->compression) == 0 && a->latin1 == b->latin1 &&
            a->delimiter == b->delimiter && a->plain_quotes == b->plain_quotes && a->decimal_comma == b->decimal_comma &&
-           a->infinities == b->infinities && a->no_header == b->no_header && a->skip == b->skip &&
+           a->rare_missing == b->rare_missing && a->no_header == b->no_header && a->skip == b->skip &&
            a->comments == b->comments && a->mixed_ends == b->mixed_ends && a->hive == b->hive;
 }
 
@@ -37,8 +37,8 @@ static void add_delimiter(gp_buffer *sql, char delimiter)
 static void add_csv_options(gp_buffer *sql, const gp_input_file *file, gp_forced_types forced)
 {
     // What stands for "missing" in files people have. In a text column nothing is lost: missing is a value of its own
-    // there. Infinities join them where there are any, since DuckDB takes a column of nothing else for one of dates;
-    // everywhere they would make reading slower by half.
+    // there. Rare ones join them where there are any, infinities too, since DuckDB takes a column of nothing else for
+    // one of dates; everywhere they would make reading slower by half.
     gp_buffer_add(sql, ", header=%s", file->no_header ? "false, names=[" : "true");
     for (size_t i = 1; file->no_header && i <= file->n_header; i++)
         gp_buffer_add(sql, "'c%zu'%s", i, i < file->n_header ? ", " : "]");
@@ -50,8 +50,8 @@ static void add_csv_options(gp_buffer *sql, const gp_input_file *file, gp_forced
         gp_buffer_add(sql, ",");
         gp_buffer_quoted(sql, file->na->items[i], '\'');
     }
-    for (size_t i = 0; file->infinities && i < gp_infinities_size; i++)
-        gp_buffer_add(sql, ",'%s','-%s'", gp_infinities[i], gp_infinities[i]);
+    for (size_t i = 0; file->rare_missing && i < gp_rare_missing_size; i++)
+        gp_buffer_add(sql, ",'%s','-%s'", gp_rare_missing[i], gp_rare_missing[i]);
     gp_buffer_add(sql, "]");
     gp_buffer_add(sql, ", compression='%s'", file->compression);
     if (file->latin1) gp_buffer_add(sql, ", encoding='latin-1'");

@@ -136,15 +136,23 @@ static const unsigned char *next_field(const unsigned char *head, size_t n, char
     return field;
 }
 
-const char *const gp_infinities[] = {"inf", "Inf", "INF", "infinity", "Infinity"};
-const size_t gp_infinities_size = sizeof gp_infinities / sizeof *gp_infinities;
+const char *const gp_rare_missing[] = {"inf",  "Inf", "INF",     "infinity", "Infinity", "n/a",   "NAN",
+                                       "<NA>", "#NA", "#DIV/0!", "#VALUE!",  "#REF!",    "#NUM!", "#NAME?"};
+const size_t gp_rare_missing_size = sizeof gp_rare_missing / sizeof *gp_rare_missing;
 
-static bool sees_infinities(const unsigned char *head, size_t n, char delimiter)
+bool gp_is_missing_word(gp_text text)
+{
+    if (text.n && *text.p == '-') text.p++, text.n--;
+    for (size_t i = 0; text.n && strchr("iInN<#", *text.p) && i < gp_rare_missing_size; i++)
+        if (strlen(gp_rare_missing[i]) == text.n && memcmp(text.p, gp_rare_missing[i], text.n) == 0) return true;
+    return false;
+}
+
+static bool sees_rare_missing(const unsigned char *head, size_t n, char delimiter)
 {
     size_t from = 0, length;
     for (const unsigned char *field; (field = next_field(head, n, delimiter, &from, &length));)
-        for (size_t i = 0; (*field == 'i' || *field == 'I') && i < gp_infinities_size; i++)
-            if (strlen(gp_infinities[i]) == length && memcmp(field, gp_infinities[i], length) == 0) return true;
+        if (gp_is_missing_word((gp_text){.p = (const char *)field, .n = length})) return true;
     return false;
 }
 
@@ -285,6 +293,14 @@ static bool sees_comments(const unsigned char *rows, size_t n)
     return lines;
 }
 
+// Before a quote: whether it escapes it or ends a folder's name, the reader may find out.
+static bool sees_backslash(const unsigned char *head, size_t n)
+{
+    for (const unsigned char *p = head; (p = memchr(p, '\\', n - (size_t)(p - head))); p++)
+        if (p + 1 < head + n && p[1] == '"') return true;
+    return false;
+}
+
 advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (memchr(head, 0, n))
@@ -307,9 +323,9 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
     file->comments = second < n && sees_comments(head + second, n - second);
     if (file->comments && *header != '#') file->skip = 0; // the reader leaves out all of them
     file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
-    file->plain_quotes = !memchr(head, '"', n) && (n == 0 || *header != '\'');
+    file->plain_quotes = *header != '\'' && !sees_backslash(head, n);
     file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);
-    file->infinities = sees_infinities(head, n, file->delimiter);
+    file->rare_missing = sees_rare_missing(head, n, file->delimiter);
     file->no_header = file->header == GP_HEADER_NO ||
                       (file->header == GP_HEADER_AUTO && is_row(header, length, file->delimiter));
     if (!file->no_header) return refuse_duplicates(file, header, length, err);

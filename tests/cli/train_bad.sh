@@ -49,6 +49,9 @@ printf 'PAR1 is all there is of it' >in/short.parquet
 { printf '\037\213'; head -c 500 /dev/urandom; } >in/junk.csv.gz
 table 5000 | gzip | head -c 30000 >in/cut.csv.gz
 table 60 | tail -n +2 >in/bare.csv
+sed 's/^/a/' in/bare.csv >in/rows.csv
+{ printf 'what was measured\n\n'; table 60; } >in/title.csv
+table 60 | awk -F, '{ printf "%20s %20s %20s\n", $1, $2, $3 }' >in/aligned.txt
 printf '{"x1": 1, "y": \n' >in/broken.jsonl
 { table 30; head -c 5000000 /dev/zero | tr '\0' x; echo ',1,2'; } >in/line.csv
 { echo x1,x2,y; head -c 5000000 /dev/zero | tr '\0' 7; } >in/endless.csv
@@ -131,7 +134,10 @@ t 'a row too long'           3 'in/ragged.csv' '31' -- train in/ragged.csv "${y[
 t 'a row too short'          3 'in/short.csv' '31' -- train in/short.csv "${y[@]}"
 t 'an open quote'            3 'in/quote.csv' -- train in/quote.csv "${y[@]}"
 t 'text in the target'       3 'in/text.csv' "'y'" "'plenty'" '30' -- train in/text.csv "${y[@]}"
-t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--encode' -- train in/textx.csv "${y[@]}"
+t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--na' '--encode' -- train in/textx.csv "${y[@]}"
+t 'a title above the header' 3 'in/title.csv, line 3' 'begin with #' -- train in/title.csv "${y[@]}"
+t 'columns that are aligned' 3 'in/aligned.txt' '--delimiter' "tr -s ' '" -- train in/aligned.txt "${y[@]}"
+t 'no header, with text'     3 'in/rows.csv' '--header no' -- train in/rows.csv --target c3
 for size in e-200 e160 e307; do
   t "a target of $size"      3 "'y'" 'double precision' '--sql' '--log-target' -- train "in/target$size.csv" "${y[@]}"
   t "an input of $size"      3 "'x1'" 'double precision' '--exclude x1' -- train "in/input$size.csv" "${y[@]}"
