@@ -1,6 +1,7 @@
 // evaluate.c: a table's rows through a model into an assessment.
 #include "api/evaluate.h"
 #include "api/answer.h"
+#include "api/cell_place.h"
 #include "base/alloc.h"
 #include "store/runlog.h"
 
@@ -20,8 +21,10 @@ static advgp_status begin_cells(counting *c, const gp_cells *cells, advgp_error 
     if (!cells) return ADVGP_OK;
     c->out->n_cells = cells->shape.n;
     c->out->cells = gp_alloc(cells->shape.n, sizeof *c->out->cells);
+    c->out->judged = gp_alloc(cells->shape.n, sizeof *c->out->judged);
     c->distances = gp_alloc(cells->shape.n, sizeof *c->distances);
-    if (!c->out->cells || !c->distances) return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows by cell");
+    if (!c->out->cells || !c->out->judged || !c->distances)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows by cell");
     return gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &c->finder, err);
 }
 
@@ -36,6 +39,17 @@ static advgp_status add_block(counting *c, const gp_answer_block *b, advgp_error
         if (c->finder) gp_group_add(&c->out->cells[gp_cell_of(c->finder, x, c->distances)], w, &f);
     }
     return st;
+}
+
+static void judge_cells(gp_evaluation *e)
+{
+    for (size_t i = 0; i < e->n_cells; i++) {
+        if (e->cells[i].rows < GP_CELL_ROWS_MIN || !(e->cells[i].n > 0)) continue;
+        size_t at = e->n_judged++; // insertion, so that equals stay in their order
+        for (; at && gp_group_rmse(&e->cells[e->judged[at - 1]]) < gp_group_rmse(&e->cells[i]); at--)
+            e->judged[at] = e->judged[at - 1];
+        e->judged[at] = i;
+    }
 }
 
 static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, advgp_error *err)
@@ -79,6 +93,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *
         gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
     out->all.scored = GP_SCORED_TEST;
+    judge_cells(out);
     gp_groups_end(&out->groups);
     gp_tally_fini(&c.tally);
     gp_cell_finder_free(c.finder);
@@ -92,6 +107,7 @@ void gp_evaluation_fini(gp_evaluation *evaluation)
 {
     gp_groups_fini(&evaluation->groups);
     gp_free(evaluation->cells);
+    gp_free(evaluation->judged);
 }
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
@@ -99,7 +115,7 @@ void gp_evaluation_fini(gp_evaluation *evaluation)
 static json_t *group_json(const gp_group *g, const char *key, json_t *value)
 {
     return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", key, value, "rows", (json_int_t)g->rows, "rmse",
-                     gp_json_real(sqrt(g->squares / g->n)), "crps", gp_json_real(g->crps / g->n), "winkler",
+                     gp_json_real(gp_group_rmse(g)), "crps", gp_json_real(g->crps / g->n), "winkler",
                      gp_json_real(g->winkler / g->n), "coverage", gp_json_real(g->inside / g->n), "width",
                      gp_json_real(g->width / g->n));
 }
@@ -120,12 +136,16 @@ static json_t *groups_json(const gp_groups *groups)
 }
 
 // Cells by their number, as the list of `inspect` has them; those without a row are left out.
-static json_t *cells_json(const gp_evaluation *e)
+static json_t *cells_json(const gp_model *model, const gp_evaluation *e)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < e->n_cells; i++)
-        if (e->cells[i].rows)
-            json_array_append_new(list, group_json(&e->cells[i], "cell", json_integer((json_int_t)i + 1)));
+    for (size_t i = 0; i < e->n_cells; i++) {
+        if (!e->cells[i].rows) continue;
+        json_t *o = group_json(&e->cells[i], "cell", json_integer((json_int_t)i + 1));
+        json_object_set_new(o, "training_rows", gp_json_real(model->cells->rows[i]));
+        json_object_set_new(o, "around", gp_cell_place_json(model, i));
+        json_array_append_new(list, o);
+    }
     return list;
 }
 
@@ -141,6 +161,6 @@ json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
     json_object_update(o, figures);
     json_decref(figures);
     if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));
-    if (e->n_cells) json_object_set_new(o, "cells", cells_json(e));
+    if (e->n_cells) json_object_set_new(o, "cells", cells_json(model, e));
     return o;
 }

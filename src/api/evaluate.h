@@ -7,11 +7,15 @@
 
 #include <jansson.h>
 
+enum { GP_CELL_ROWS_MIN = 10 }; // fewer say nothing about a cell
+
 typedef struct gp_evaluation {
     gp_assessment all;
     gp_groups groups; // by the column of `by`, if there is one
     gp_group *cells;  // [n_cells]: by the cell of the model that a row lies in; values are NULL
     size_t n_cells;
+    size_t *judged; // [n_judged]: cells with GP_CELL_ROWS_MIN rows and more, the one with the largest RMSE first
+    size_t n_judged;
 } gp_evaluation;
 
 // By the options of `evaluate`: which rows, unless a table is given, which is borrowed; beside it the mean and linear

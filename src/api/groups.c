@@ -68,6 +68,11 @@ void gp_group_add(gp_group *group, double w, const gp_row_figures *f)
     group->inside += w * f->inside;
 }
 
+double gp_group_rmse(const gp_group *group)
+{
+    return sqrt(group->squares / group->n);
+}
+
 advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t row, double w, const gp_row_figures *f,
                            advgp_error *err)
 {

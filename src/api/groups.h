@@ -11,6 +11,7 @@ typedef struct gp_group {
     double n, squares, crps, winkler, width, inside; // sums over rows, weighted; of the interval at gp_judged_level
 } gp_group;
 void gp_group_add(gp_group *group, double w, const gp_row_figures *figures); // a row
+double gp_group_rmse(const gp_group *group);
 
 typedef struct gp_groups {
     char *column; // NULL: none, and nothing is counted

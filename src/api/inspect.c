@@ -1,5 +1,6 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
+#include "api/cell_place.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/width.h"
@@ -108,20 +109,69 @@ static json_t *components_json(const view *v)
     return list;
 }
 
-// What people ask of cells: how many, how large, how far they see. Length-scales are medians, in the columns' own
-// units.
-static double cells_length(const view *v, size_t k)
+// What people ask of cells: how many, how large, how far they see, where they are.
+typedef struct extent {
+    double least, median, most;
+} extent;
+
+static extent extent_of(double *values, size_t n)
 {
-    const gp_cells *c = v->model->cells;
-    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = c->theta[c->theta_at[i] + 2 + k];
-    gp_sort(v->of_cells, c->shape.n);
-    return v->model->schema->x_scale[k] * exp(-0.5 * v->of_cells[c->shape.n / 2]);
+    gp_sort(values, n);
+    return (extent){.least = values[0], .median = values[n / 2], .most = values[n - 1]};
 }
 
-static double cells_amplitude(const view *v, size_t i)
+static json_t *extent_json(extent e)
+{
+    return json_pack("{s:o, s:o, s:o}", "least", gp_json_real(e.least), "median", gp_json_real(e.median), "most",
+                     gp_json_real(e.most));
+}
+
+// In the column's own units.
+static double cell_length(const view *v, size_t i, size_t k)
+{
+    const gp_cells *c = v->model->cells;
+    return v->model->schema->x_scale[k] * exp(-0.5 * c->theta[c->theta_at[i] + 2 + k]);
+}
+
+static double cell_amplitude(const view *v, size_t i)
 {
     const gp_cells *c = v->model->cells;
     return exp(c->theta[c->theta_at[i] + 1]) * v->model->schema->y_scale;
+}
+
+static extent cells_lengths(const view *v, size_t k)
+{
+    const size_t n = v->model->cells->shape.n;
+    for (size_t i = 0; i < n; i++) v->of_cells[i] = cell_length(v, i, k);
+    return extent_of(v->of_cells, n);
+}
+
+static extent cells_rows(const view *v)
+{
+    const gp_cells *c = v->model->cells;
+    memcpy(v->of_cells, c->rows, c->shape.n * sizeof *v->of_cells);
+    return extent_of(v->of_cells, c->shape.n);
+}
+
+static extent cells_amplitudes(const view *v)
+{
+    const size_t n = v->model->cells->shape.n;
+    for (size_t i = 0; i < n; i++) v->of_cells[i] = cell_amplitude(v, i);
+    return extent_of(v->of_cells, n);
+}
+
+static json_t *cell_json(const view *v, size_t i)
+{
+    const gp_cells *c = v->model->cells;
+    json_t *centre = json_object(), *lengths = json_object();
+    for (size_t k = 0; k < c->shape.d; k++) {
+        const char *name = v->model->schema->x_names[k];
+        json_object_set_new(centre, name, gp_json_real(gp_cell_centre(v->model, i, k)));
+        json_object_set_new(lengths, name, gp_json_real(cell_length(v, i, k)));
+    }
+    return json_pack("{s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "cell", (json_int_t)i + 1, "inducing", (json_int_t)c->m[i],
+                     "rows", c->rows[i], "amplitude", gp_json_real(cell_amplitude(v, i)), "around",
+                     gp_cell_place_json(v->model, i), "centre", centre, "length_scales", lengths);
 }
 
 static json_t *cells_json(const view *v)
@@ -129,19 +179,12 @@ static json_t *cells_json(const view *v)
     const gp_cells *c = v->model->cells;
     if (!c) return json_null();
     json_t *list = json_array(), *lengths = json_object();
-    for (size_t i = 0; i < c->shape.n; i++) {
-        json_t *centre = json_array();
-        for (size_t k = 0; k < c->shape.d; k++)
-            json_array_append_new(centre,
-                                  gp_json_real(gp_schema_input(v->model->schema, k, c->centres[i * c->shape.d + k])));
-        json_array_append_new(list, json_pack("{s:I, s:I, s:f, s:o, s:o}", "cell", (json_int_t)i + 1, "inducing",
-                                              (json_int_t)c->m[i], "rows", c->rows[i], "amplitude",
-                                              gp_json_real(cells_amplitude(v, i)), "centre", centre));
-    }
+    for (size_t i = 0; i < c->shape.n; i++) json_array_append_new(list, cell_json(v, i));
     for (size_t k = 0; k < c->shape.d; k++)
-        json_object_set_new(lengths, v->model->schema->x_names[k], gp_json_real(cells_length(v, k)));
-    return json_pack("{s:I, s:s, s:I, s:o, s:o}", "cells", (json_int_t)c->shape.n, "kernel", c->shape.kernel->name,
-                     "inducing", (json_int_t)c->n_z, "median_length_scales", lengths, "list", list);
+        json_object_set_new(lengths, v->model->schema->x_names[k], extent_json(cells_lengths(v, k)));
+    return json_pack("{s:I, s:s, s:I, s:o, s:o, s:o, s:o}", "cells", (json_int_t)c->shape.n, "kernel",
+                     c->shape.kernel->name, "inducing", (json_int_t)c->n_z, "rows", extent_json(cells_rows(v)),
+                     "amplitude", extent_json(cells_amplitudes(v)), "length_scales", lengths, "list", list);
 }
 
 static json_t *calibration_json(const gp_model *m)
@@ -265,36 +308,55 @@ static void add_components(const view *v, gp_buffer *out)
     }
 }
 
+enum { NONE = -1 };
+
+// From the largest local process to the smallest, one after the other: the cell behind `before`, or the first.
+static long next_cell(const view *v, long before)
+{
+    long best = NONE;
+    for (long i = 0; i < (long)v->model->cells->shape.n; i++) {
+        const double a = cell_amplitude(v, (size_t)i);
+        const double limit = before == NONE ? INFINITY : cell_amplitude(v, (size_t)before);
+        if (a > limit || (a == limit && i <= before)) continue;
+        if (best == NONE || a > cell_amplitude(v, (size_t)best)) best = i;
+    }
+    return best;
+}
+
 static void add_cells(const view *v, gp_buffer *out)
 {
     const gp_cells *c = v->model->cells;
     if (!c) return;
-    memcpy(v->of_cells, c->rows, c->shape.n * sizeof *v->of_cells);
-    gp_sort(v->of_cells, c->shape.n);
+    const extent rows = cells_rows(v), amplitudes = cells_amplitudes(v);
+    const size_t shown = c->shape.n < v->page.cells ? c->shape.n : v->page.cells;
     gp_buffer_add(out,
                   "\n%zu cells beside them: %s, %zu inducing inputs in all, %.0f to %.0f training rows each (median "
                   "%.0f)\n",
-                  c->shape.n, c->shape.kernel->name, c->n_z, v->of_cells[0], v->of_cells[c->shape.n - 1],
-                  v->of_cells[c->shape.n / 2]);
-    for (size_t i = 0; i < c->shape.n; i++) v->of_cells[i] = cells_amplitude(v, i);
-    gp_sort(v->of_cells, c->shape.n);
-    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g\n", v->of_cells[0], v->of_cells[c->shape.n - 1],
-                  v->of_cells[c->shape.n / 2]);
+                  c->shape.n, c->shape.kernel->name, c->n_z, rows.least, rows.most, rows.median);
+    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g; the largest:\n", amplitudes.least, amplitudes.most,
+                  amplitudes.median);
+    long i = NONE;
+    for (size_t n = 0; n < shown && (i = next_cell(v, i)) != NONE; n++) {
+        gp_buffer_add(out, "  %8.4g in cell %ld, %.0f rows\n", cell_amplitude(v, (size_t)i), i + 1, c->rows[i]);
+        gp_cell_place_text(v->model, (size_t)i, v->page.columns, out);
+    }
+    if (shown < c->shape.n) gp_buffer_add(out, "  and %zu smaller ones\n", c->shape.n - shown);
 }
 
-enum { COLUMN_NAME = 28, COLUMN_NAME_LEAST = 12, LENGTH = 10, OF_CELLS = 12 };
+enum { COLUMN_NAME = 28, COLUMN_NAME_LEAST = 12, LENGTH = 10, OF_CELLS = 12, OF_CELLS_ALL = 32 };
 
 // What a line of the table has room for: length-scales of so many components, and the name.
 typedef struct columns_layout {
     size_t name, lengths;
     bool moments; // mean, scale and slope
+    bool extents; // of the length-scales of cells; else their median alone
 } columns_layout;
 
 static columns_layout layout_of(const view *v)
 {
     const size_t wanted = v->n_kernels < COMPONENTS_SHOWN ? v->n_kernels : COMPONENTS_SHOWN;
     const size_t cells = v->model->cells ? OF_CELLS : 0, room = v->page.columns;
-    columns_layout l = {.name = COLUMN_NAME, .lengths = wanted, .moments = true};
+    columns_layout l = {.name = COLUMN_NAME, .lengths = wanted, .moments = true, .extents = true};
     if (!room) return l;
     const size_t relevance = 13, moments = 33; // with the blanks before them
     l.moments = relevance + COLUMN_NAME_LEAST + moments + cells + (wanted ? LENGTH : 0) + 1 <= room;
@@ -304,6 +366,7 @@ static columns_layout layout_of(const view *v)
     l.name = used + COLUMN_NAME <= room         ? COLUMN_NAME
              : used + COLUMN_NAME_LEAST <= room ? room - used
                                                 : COLUMN_NAME_LEAST;
+    l.extents = used + l.name + OF_CELLS_ALL - OF_CELLS <= room;
     return l;
 }
 
@@ -314,7 +377,9 @@ static void add_columns(const view *v, gp_buffer *out)
     const size_t shown = shown_of(v, s->d);
     gp_buffer_add(out, "\nby relevance, and the length-scale of each component%s%s:\n  ",
                   l.lengths < v->n_kernels ? " (the first ones)" : "",
-                  v->model->cells ? "; | median of the cells" : "");
+                  !v->model->cells ? ""
+                  : l.extents      ? "; | least, median and most of the cells"
+                                   : "; | median of the cells");
     gp_buffer_cell(out, "column", l.name, GP_LEFT);
     gp_buffer_add(out, " %9s", "relevance");
     if (l.moments) gp_buffer_add(out, " %10s %10s %10s", "mean", "scale", "slope");
@@ -330,7 +395,11 @@ static void add_columns(const view *v, gp_buffer *out)
         gp_buffer_add(out, " %9.3g", v->relevance[k]);
         if (l.moments) gp_buffer_add(out, " %10.4g %10.4g %10.3g", s->x_mean[k], s->x_scale[k], v->slope[k]);
         for (size_t b = 0; b < l.lengths; b++) gp_buffer_add(out, "%s %9.3g", b ? "" : " ", length_scale(v, b, k));
-        if (v->model->cells) gp_buffer_add(out, " | %9.3g", cells_length(v, k));
+        const extent e = v->model->cells ? cells_lengths(v, k) : (extent){0};
+        if (v->model->cells && l.extents)
+            gp_buffer_add(out, " | %9.3g %9.3g %9.3g", e.least, e.median, e.most);
+        else if (v->model->cells)
+            gp_buffer_add(out, " | %9.3g", e.median);
         gp_buffer_add(out, "\n");
     }
     if (shown < s->d) gp_buffer_add(out, "  and %zu less relevant ones\n", s->d - shown);

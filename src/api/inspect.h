@@ -7,9 +7,10 @@
 
 // path: where the model is; NULL: in memory.
 advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **out, advgp_error *err);
-// As text for lines of so many columns (0: any), with so many columns of the table, the most relevant first.
+// As text for lines of so many columns (0: any), with so many columns of the table, the most relevant first, and so
+// many cells, those with the largest process first.
 typedef struct gp_inspect_page {
-    size_t columns, shown;
+    size_t columns, shown, cells;
 } gp_inspect_page;
 advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect_page page, gp_buffer *out,
                              advgp_error *err);

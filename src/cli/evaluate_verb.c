@@ -1,5 +1,6 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
+#include "api/cell_place.h"
 #include "api/evaluate.h"
 #include "base/width.h"
 #include "cli/cli.h"
@@ -11,6 +12,7 @@
 
 static void add_number(gp_buffer *out, int width, double value)
 {
+    if (!width) gp_buffer_add(out, " ");
     if (isfinite(value))
         gp_buffer_add(out, "%*.5g", width, value);
     else
@@ -66,7 +68,7 @@ static void add_group(gp_buffer *out, const gp_group *g, const char *value)
     const groups_layout l = groups_layout_of();
     gp_buffer_cell(out, value, l.value, GP_LEFT);
     gp_buffer_add(out, " %9zu %9.2f %%", g->rows, 100 * g->inside / g->n);
-    const double figures[] = {sqrt(g->squares / g->n), g->crps / g->n, g->width / g->n, g->winkler / g->n};
+    const double figures[] = {gp_group_rmse(g), g->crps / g->n, g->width / g->n, g->winkler / g->n};
     for (size_t i = 0; i + 1 < l.figures; i++) add_number(out, 12, figures[i]);
     gp_buffer_add(out, "\n");
 }
@@ -84,28 +86,24 @@ static void add_groups(gp_buffer *out, const gp_groups *groups)
     if (shown < groups->n) gp_buffer_add(out, "and %zu further values: --json has all\n", groups->n - shown);
 }
 
-enum { CELLS_SHOWN = 5, CELL_ROWS_MIN = 10 }; // fewer rows say nothing about a cell
-
-// The cells in which the model is worst, of those with rows enough.
-static void add_cells(gp_buffer *out, const gp_evaluation *e)
+// How the error differs between the cells, and those in which the model is worst.
+static void add_cells(gp_buffer *out, const gp_model *model, const gp_evaluation *e)
 {
-    size_t worst[CELLS_SHOWN] = {0}, n = 0, judged = 0;
-    for (size_t i = 0; i < e->n_cells; i++) {
-        const gp_group *g = &e->cells[i];
-        if (g->rows < CELL_ROWS_MIN || !(g->n > 0)) continue;
-        judged++;
-        size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN; // insertion, the worst first
-        for (; at && e->cells[worst[at - 1]].squares / e->cells[worst[at - 1]].n < g->squares / g->n; at--)
-            if (at < CELLS_SHOWN) worst[at] = worst[at - 1];
-        if (at < CELLS_SHOWN) worst[at] = i;
-    }
-    if (!judged) return;
-    gp_buffer_add(out, "\nthe worst of %zu cells with %d rows and more\n", judged, CELL_ROWS_MIN);
+    enum { CELLS_SHOWN = 5 };
+    if (!e->n_judged) return;
+    gp_buffer_add(out, "\nby cell: RMSE from");
+    add_number(out, 0, gp_group_rmse(&e->cells[e->judged[e->n_judged - 1]]));
+    gp_buffer_add(out, " to");
+    add_number(out, 0, gp_group_rmse(&e->cells[e->judged[0]]));
+    gp_buffer_add(out, ", median");
+    add_number(out, 0, gp_group_rmse(&e->cells[e->judged[e->n_judged / 2]]));
+    gp_buffer_add(out, "; the worst of %zu cells with %d rows and more\n", e->n_judged, GP_CELL_ROWS_MIN);
     add_groups_head(out);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < e->n_judged && i < CELLS_SHOWN; i++) {
         char name[32];
-        snprintf(name, sizeof name, "cell %zu", worst[i] + 1);
-        add_group(out, &e->cells[worst[i]], name);
+        snprintf(name, sizeof name, "cell %zu", e->judged[i] + 1);
+        add_group(out, &e->cells[e->judged[i]], name);
+        gp_cell_place_text(model, e->judged[i], gp_cli_columns(), out);
     }
 }
 
@@ -153,7 +151,7 @@ static advgp_status show(const gp_options *options, const gp_model *model, const
     gp_buffer text = {0};
     result_text(model, &e->all, &text);
     if (e->groups.column) add_groups(&text, &e->groups);
-    if (e->n_cells) add_cells(&text, e);
+    add_cells(&text, model, e);
     return gp_cli_print_take(&text, err);
 }
 

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "linalg/blas.h"
 
-enum { COLUMNS_SHOWN = 20 };
+enum { COLUMNS_SHOWN = 20, CELLS_SHOWN = 5 };
 
 static advgp_status show(const gp_model *model, const gp_options *options, advgp_error *err)
 {
@@ -15,7 +15,9 @@ static advgp_status show(const gp_model *model, const gp_options *options, advgp
     }
     gp_buffer text = {0};
     const bool all = gp_options_flag(options, "all") || model->schema->d <= COLUMNS_SHOWN;
-    const gp_inspect_page page = {.columns = gp_cli_columns(), .shown = all ? SIZE_MAX : COLUMNS_SHOWN};
+    const gp_inspect_page page = {.columns = gp_cli_columns(),
+                                  .shown = all ? SIZE_MAX : COLUMNS_SHOWN,
+                                  .cells = gp_options_flag(options, "all") ? SIZE_MAX : CELLS_SHOWN};
     const advgp_status st = gp_inspect_text(model, path, page, &text, err);
     if (!all)
         gp_buffer_add(&text, "\n%zu of %zu columns are shown: --all shows the others\n", page.shown, model->schema->d);

@@ -71,7 +71,8 @@ advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_e
 {
     gp_buffer b = {0};
     *text = NULL;
-    advgp_status st = gp_inspect_text(model->model, NULL, (gp_inspect_page){.shown = SIZE_MAX}, &b, err);
+    advgp_status st = gp_inspect_text(model->model, NULL, (gp_inspect_page){.shown = SIZE_MAX, .cells = SIZE_MAX}, &b,
+                                      err);
     if (st == ADVGP_OK && !b.failed) *text = gp_text_copy(b.p, b.n);
     gp_buffer_fini(&b);
     if (st == ADVGP_OK && !*text) st = gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");

@@ -219,6 +219,25 @@ awk -F, -v OFS=, 'NR == 1 { print "y", "x2", "x1"; next } { print $3, $2, $1 }' 
 good 'from a model' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/first.safetensors
 close_to 'from a model' "$(number rmse)" "$shuffled" 0.1
 good 'its shape is kept' 'inducing: 20' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
+# Cells: how large, how far they see, where they are; their errors add up to that of all rows, and the worst are where it is.
+awk -F, -v OFS=, 'NR > 1 && $1 > 0.75 { $3 += 20 * (NR * 7919 % 1000 / 1000 - 0.5) } 1' in/two.csv >in/rough.csv
+good 'cells' -- train in/rough.csv "${y[@]}" --method advgp -m 10 --components 1 --epochs 2 --cells 6 --noise constant -o out/cells.safetensors
+good 'inspect cells' '' -- inspect out/cells.safetensors
+grep -q '6 cells beside them' said.out && grep -q 'rows$' said.out && grep -q 'around x' said.out || tell "inspect shows no cells: $(cat said.out)"
+good 'cells in JSON' -- inspect out/cells.safetensors --json
+cp said.out out/cells.json
+good 'evaluate by cell' -- evaluate out/cells.safetensors in/rough.csv
+grep -A 2 'the worst of 6 cells' said.out | grep -q '^cell' && grep -q ' around x' said.out || tell "evaluate shows no cells: $(cat said.out)"
+good 'evaluate by cell in JSON' -- evaluate out/cells.safetensors in/rough.csv --json
+perl -MJSON::PP -e 'local $/; my ($m, $e) = map { open my $f, "<", $_; decode_json(<$f>) } @ARGV; my ($rows, $squares, $worst) = (0, 0);
+  for my $c (@{$e->{cells}}) { $rows += $c->{rows}; $squares += $c->{rows} * $c->{rmse} ** 2; $worst = $c if !$worst || $c->{rmse} > $worst->{rmse} }
+  $rows == $e->{rows} or die "cells have $rows rows of $e->{rows}\n";
+  abs(sqrt($squares / $rows) / $e->{rmse} - 1) < 1e-9 or die "cells have an RMSE of ", sqrt($squares / $rows), ", all rows $e->{rmse}\n";
+  my $cells = $m->{cells}; my $in = $cells->{list}[$worst->{cell} - 1];
+  $in->{centre}{x1} > 0.7 && $worst->{around}{x1} == $in->{centre}{x1} or die "the worst cell is around x1 = $in->{centre}{x1}\n";
+  $worst->{training_rows} == $in->{rows} or die "training rows differ\n";
+  $_->{rows} >= $cells->{rows}{least} && $_->{rows} <= $cells->{rows}{most} && $_->{length_scales}{x1} >= $cells->{length_scales}{x1}{least}
+    or die "cell $_->{cell} is beyond what all have\n" for @{$cells->{list}};' out/cells.json said.out 2>said.err || tell "cells: $(cat said.err)"
 good 'pack' -- pack in/two.csv "${y[@]}" --values float64 -o out/packed
 good 'train what was packed' -- train out/packed "${full[@]:2}"
 close_to 'packed against direct' "$(number rmse)" "$shuffled" 1e-6
