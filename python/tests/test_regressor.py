@@ -69,6 +69,26 @@ class Answers(unittest.TestCase):
         figures = self.model.model_.evaluate({"x0": self.X[:, 0], "x1": self.X[:, 1], "y": self.y})
         self.assertIn("rmse", figures)
 
+    def test_answers_of_a_logarithm_within_bounds_agree(self):
+        y = np.clip(np.exp(self.y) - 0.6, 0, 3)
+        model = ADVGPRegressor(method="linear", options={"log-target": True, "bounds": "0:3"}).fit(self.X, y)
+        levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+        quantiles = model.predict_quantiles(self.X, levels)
+        self.assertTrue((np.diff(quantiles, axis=1) >= 0).all() and quantiles.min() >= 0 and quantiles.max() <= 3)
+        np.testing.assert_array_equal(np.stack(model.predict_interval(self.X, 0.9), axis=1), quantiles[:, [0, 4]])
+        np.testing.assert_array_equal(np.stack(model.predict_interval(self.X, 0.5), axis=1), quantiles[:, [1, 3]])
+        answer = model.model_.answer(self.X, interval=[0.5, 0.9], exceeds=[0, 1], draws=200)
+        for threshold, above in ((0, answer["p_exceeds_0"]), (1, answer["p_exceeds_1"])):
+            for u, q in zip(levels, quantiles.T):
+                self.assertTrue((above[q > threshold] >= 1 - u - 1e-6).all())
+                self.assertTrue((above[q < threshold] <= 1 - u + 1e-6).all())
+            draws = np.stack([answer[f"draw_{k}"] for k in range(1, 201)])
+            self.assertLess(abs((draws > threshold).mean() - above.mean()), 4 * 0.5 / np.sqrt(draws.size))
+        figures = model.model_.evaluate({"x0": self.X[:, 0], "x1": self.X[:, 1], "y": y, "kind": self.X[:, 0] > 0},
+                                        by="kind")
+        self.assertEqual(sum(value["rows"] for value in figures["by"]["values"]), 80)
+        self.assertTrue({"mnlp", "mnlp_calibrated", "crps", "winkler"} <= set(figures))
+
     def test_rows_in_any_layout_give_the_same_numbers(self):
         expected = self.model.predict(self.X)
         tall = np.zeros((160, 5))

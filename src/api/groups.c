@@ -2,6 +2,7 @@
 #include "api/groups.h"
 #include "base/alloc.h"
 #include "base/text.h"
+#include "report/decode.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { SLOTS = 4 * 1024, NUMBER_BYTES = 32 }; // at most a quarter of them is taken
+enum { SLOTS = 4 * 1024 }; // at most a quarter of them is taken
 
 advgp_status gp_groups_init(gp_groups *g, gp_source *source, const char *column, advgp_error *err)
 {
@@ -73,19 +74,28 @@ double gp_group_rmse(const gp_group *group)
     return sqrt(group->squares / group->n);
 }
 
+static gp_text text_of(double number, gp_column_type type, char shown[GP_TIME_TEXT_BYTES])
+{
+    if (type == GP_TIME)
+        (void)gp_time_text(number, shown);
+    else if (type == GP_BOOLEAN)
+        strcpy(shown, number != 0 ? "true" : "false");
+    else
+        snprintf(shown, GP_TIME_TEXT_BYTES, "%.15g", number);
+    return (gp_text){.p = shown, .n = strlen(shown)};
+}
+
 advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t row, double w, const gp_row_figures *f,
                            advgp_error *err)
 {
     if (!g->column) return ADVGP_OK;
     const gp_values *v = &chunk->columns[g->at];
-    char number[NUMBER_BYTES];
+    char shown[GP_TIME_TEXT_BYTES];
     gp_text value = {0};
-    if (g->type == GP_TEXT) {
+    if (g->type == GP_TEXT)
         value = v->text[row];
-    } else if (isfinite(v->number[row])) {
-        value.n = (size_t)snprintf(number, sizeof number, "%.15g", v->number[row]);
-        value.p = number;
-    }
+    else if (isfinite(v->number[row]))
+        value = text_of(v->number[row], g->type, shown);
     gp_group *group = &g->missing;
     const advgp_status st = value.p ? find(g, value, &group, err) : ADVGP_OK;
     if (st == ADVGP_OK) gp_group_add(group, w, f);

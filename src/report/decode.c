@@ -37,6 +37,16 @@ bool gp_input_is_discrete(const gp_input *input)
     return input->type == GP_BOOLEAN || input->encoding == GP_ENCODING_ONEHOT || input->encoding == GP_ENCODING_TARGET;
 }
 
+const char *gp_time_text(double seconds, char out[GP_TIME_TEXT_BYTES])
+{
+    const time_t since_1970 = (time_t)seconds + 946684800;
+    const char *format = fmod(seconds, 86400) == 0 ? "%Y-%m-%d" : "%Y-%m-%d %H:%M";
+    struct tm parts;
+    *out = 0;
+    if (gmtime_r(&since_1970, &parts)) (void)strftime(out, GP_TIME_TEXT_BYTES, format, &parts);
+    return out;
+}
+
 void gp_decode_text(const gp_input *input, double value, gp_buffer *out)
 {
     if (!isfinite(value)) {
@@ -45,12 +55,8 @@ void gp_decode_text(const gp_input *input, double value, gp_buffer *out)
         const gp_category *c = &input->categories.items[(size_t)value];
         gp_buffer_bytes(out, c->text, c->n);
     } else if (input->encoding == GP_ENCODING_TIME) {
-        const time_t seconds = (time_t)value + 946684800; // 2000-01-01
-        struct tm parts;
-        char text[40] = "";
-        if (gmtime_r(&seconds, &parts))
-            (void)strftime(text, sizeof text, fmod(value, 86400) == 0 ? "%Y-%m-%d" : "%Y-%m-%d %H:%M", &parts);
-        gp_buffer_add(out, "%s", text);
+        char text[GP_TIME_TEXT_BYTES];
+        gp_buffer_add(out, "%s", gp_time_text(value, text));
     } else if (input->type == GP_BOOLEAN) {
         gp_buffer_add(out, value != 0 ? "true" : "false");
     } else {

@@ -9,4 +9,6 @@
 double gp_decode(const gp_schema *schema, const gp_input *input, const double *x);
 // The same for people: 12.5, true, 2008-03-14 17:30, AA; a dash where it was missing.
 void gp_decode_text(const gp_input *input, double value, gp_buffer *out);
+enum { GP_TIME_TEXT_BYTES = 40 };
+const char *gp_time_text(double seconds, char out[GP_TIME_TEXT_BYTES]); // since 2000-01-01: 2008-03-14, with 17:30
 bool gp_input_is_discrete(const gp_input *input); // categories and truths: no line leads from one to the next

@@ -180,8 +180,14 @@ static void the_probability_of_a_threshold_agrees_with_quantiles(void **state)
         gp_model model;
         const gp_scores s = k < CASES ? scores_of(k, &model) : symmetric_scores(&model);
         const char *name = k < CASES ? cases[k].name : "format 1";
-        for (int logarithm = 0; logarithm < 2; logarithm++) {
-            const gp_schema schema = {.y_mean = 1, .y_scale = 0.5, .log_target = logarithm};
+        for (int kind = 0; kind < 4; kind++) { // a logarithm, with an offset where there are bounds, too
+            const bool logarithm = kind % 2, bounded = kind / 2;
+            const gp_schema schema = {.y_mean = 1,
+                                      .y_scale = 0.5,
+                                      .log_target = logarithm,
+                                      .log_offset = logarithm && bounded ? 0.5 : 0,
+                                      .bounded = bounded,
+                                      .bounds = {.lo = 0.8, .hi = 3}};
             const gp_distribution d = {&s, &schema, 0.3, 0.7};
             for (double u = 2e-5; u < 1; u += 0.00731) {
                 const double t = gp_distribution_quantile(&d, u), slack = 1e-9 * (1 + fabs(t));

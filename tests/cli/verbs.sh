@@ -158,6 +158,10 @@ near "the mean as a baseline" "$(sed 's/.*"baseline": //' <<<"$json" | field mea
 quietly evaluate m.safetensors t.csv --by color > text.txt
 check "by color, every row once" "$(sed -n "/^by 'color'/,\$p" text.txt | awk 'NR > 2 { n += $2 } END { print n }')" 400
 check "by color as JSON" "$(quietly evaluate m.safetensors t.csv --by color --json | grep -o '"value": "[a-z]*", "rows"' | wc -l)" 3
+check "by a day" "$(quietly evaluate m.safetensors t.csv --by when --json | grep -oE '"value": "2024-[0-9]{2}-[0-9]{2}"' | sort -u | wc -l)" 84
+awk -F, -v OFS=, '{ $7 = NR == 1 ? "new" : NR % 3 ? "yes" : "no" } 1' t.csv > tmp/truths.csv
+check "by a truth" "$(quietly evaluate m.safetensors tmp/truths.csv --by new --json | grep -oE '"value": "(true|false)"' | wc -l)" 2
+rm tmp/truths.csv
 "$advgp" evaluate m.safetensors t.csv --by colour 2> tmp/err.txt; check "by a column that is not there" "$?" 3
 quietly evaluate m.safetensors t.csv > text.txt
 grep -q '^RMSE' text.txt && grep -q '^    90 %' text.txt || miss "evaluate: $(cat text.txt)"
