@@ -11,7 +11,7 @@ enum { COLUMNS = 3 };
 
 double gp_cell_centre(const gp_model *model, size_t cell, size_t column)
 {
-    return gp_schema_input(model->schema, column, model->cells->centres[cell * model->cells->shape.d + column]);
+    return gp_schema_shown(model->schema, column, model->cells->centres[cell * model->cells->shape.d + column]);
 }
 
 static const gp_input *input_of(const gp_schema *s, size_t column)

@@ -181,7 +181,7 @@ static json_t *inputs_json(const gp_explainer *e, const double *x)
     const gp_schema *s = e->model->schema;
     json_t *o = json_object();
     for (size_t i = 0; i < s->d; i++)
-        json_object_set_new(o, s->x_names[e->order[i]], gp_json_real(gp_schema_input(s, e->order[i], x[e->order[i]])));
+        json_object_set_new(o, s->x_names[e->order[i]], gp_json_real(gp_schema_shown(s, e->order[i], x[e->order[i]])));
     return o;
 }
 

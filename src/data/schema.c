@@ -206,3 +206,9 @@ double gp_schema_input(const gp_schema *schema, size_t j, double standardised)
 {
     return schema->x_mean[j] + schema->x_scale[j] * standardised;
 }
+
+double gp_schema_shown(const gp_schema *schema, size_t j, double standardised)
+{
+    const double grain = schema->x_scale[j] * 0x1p-32;
+    return round(gp_schema_input(schema, j, standardised) / grain) * grain + 0.0; // and not -0
+}

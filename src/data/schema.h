@@ -116,6 +116,8 @@ double gp_schema_cut(const gp_schema *schema, double answer); // an answer in th
 // "auto", "none" or "LO:HI", of which one may be empty.
 advgp_status gp_bounds_parse(const char *text, gp_bounds_are *are, gp_limits *bounds, advgp_error *err);
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
+// The same for people, without the rounding of there and back: 0 is 0.
+double gp_schema_shown(const gp_schema *schema, size_t j, double standardised);
 
 double gp_schema_weight_factor(const gp_schema *schema); // from a weight in the table to that of the row
 // Can a scale be squared, summed and divided by, in double precision? What it scales cannot be computed with if not.

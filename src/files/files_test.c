@@ -149,6 +149,8 @@ static void foreign_kinds_are_refused_with_a_way_out(void **state)
                                      10),
                           NULL, NULL, err),
                  ADVGP_EDATA, "xzcat");
+    ASSERT_FAILS(read_all(write_file("w.arrow", "ARROW1\0\0", 8), NULL, NULL, err), ADVGP_EDATA, "Parquet");
+    expect_row(write_text("w.csv", "ARROW1,y\n1,3\n2,4\n"), NULL, 1, "ARROW1", 2, NULL); // a name that begins so
 }
 
 static void encodings_are_recognised_with_a_note(void **state)

@@ -29,7 +29,7 @@ advgp_status gp_refuse_foreign(const char *shown, const unsigned char *head, siz
 {
     static const struct {
         const char *magic;
-        size_t length;
+        size_t length; // with the 0 behind it, where a name of a column could begin so
         const char *what, *way_out;
     } kinds[] = {
         {"BZh", 3, "compressed by bzip2", "pipe it: bzcat FILE | advgp ... -"},
@@ -38,6 +38,13 @@ advgp_status gp_refuse_foreign(const char *shown, const unsigned char *head, siz
          6, "compressed by xz", "pipe it: xzcat FILE | advgp ... -"},
         {"PK\x03\x04", 4, "a workbook (.xlsx, .ods) or a zip archive",
          "save its sheet as CSV (LibreOffice does so too), or unpack it"},
+        {"ARROW1", 7, "an Arrow file (Feather)", "write it as Parquet, or hand its table to the Python package"},
+        {"SQLite format 3", 16, "a database of SQLite",
+         "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"},
+        {"\x89HDF\r\n", 6, "an HDF5 file", "write the table as Parquet or CSV"},
+        {"\x93NUMPY", 6, "an array of numpy", "write it as CSV, or hand it to the Python package"},
+        {"Obj\x01", 4, "an Avro file", "write it as Parquet"},
+        {"%PDF-", 5, "a PDF", "get the table itself, as CSV"},
         {"\xd0\xcf\x11\xe0\xa1\xb1", 6, "a workbook of old (.xls)", "save its sheet as CSV (LibreOffice does so too)"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

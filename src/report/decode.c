@@ -25,10 +25,7 @@ double gp_decode(const gp_schema *s, const gp_input *input, const double *x)
     if (input->encoding == GP_ENCODING_ONEHOT || input->encoding == GP_ENCODING_TARGET) return category_of(s, input, x);
     const double first = gp_schema_input(s, input->first, x[input->first]);
     if (input->type == GP_BOOLEAN) return round(first);
-    if (input->encoding != GP_ENCODING_TIME) { // without the rounding of there and back: 0 is 0
-        const double grain = s->x_scale[input->first] * 0x1p-32;
-        return round(first / grain) * grain + 0.0; // and not -0
-    }
+    if (input->encoding != GP_ENCODING_TIME) return gp_schema_shown(s, input->first, x[input->first]);
     return input->time_parts & 1U << GP_TIME_DAYS ? round(first * 86400) : NAN;
 }
 
