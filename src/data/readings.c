@@ -15,6 +15,7 @@ typedef struct reading {
     size_t column;
     gp_candidate *candidate; // NULL: the target
     const char *format;      // for GP_WRITING_FORMAT
+    bool named;              // a format was asked for this column: all its values must be dates of it
     unsigned possible;       // bit w: gp_writing w
     bool dressed;            // a number that a program would not write
     bool digits, zeros;      // nothing but digits; with a 0 before others
@@ -177,6 +178,15 @@ static advgp_status refuse_slips(const gp_fit *f, const reading *r, advgp_error 
         f->source->label, r->bad_row + 1, name, r->bad, r->n_bad, name);
 }
 
+static advgp_status refuse_format(const gp_fit *f, const reading *r, advgp_error *err)
+{
+    const char *name = f->source->columns[r->column].name;
+    if (!r->named || !r->n_bad) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EDATA,
+                   "{date-format} %s=%s: %s, row %zu: column '%s' holds '%s', which is no date of this format", name,
+                   r->format, f->source->label, r->bad_row + 1, name, r->bad);
+}
+
 static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool unsure, advgp_error *err)
 {
     const char *name = f->source->columns[r->column].name;
@@ -200,7 +210,8 @@ static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool 
 static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)
 {
     bool unsure;
-    advgp_status st = refuse_slips(f, r, err);
+    advgp_status st = refuse_format(f, r, err);
+    if (st == ADVGP_OK) st = refuse_slips(f, r, err);
     const gp_writing as = settle(f, r, &unsure);
     if (st != ADVGP_OK || as == GP_WRITING_PLAIN) return st;
     const bool date = gp_writing_is_date(as);
@@ -260,7 +271,7 @@ static reading start(const gp_fit *f, size_t column, gp_candidate *candidate)
     const gp_column *c = &f->source->columns[column];
     bool named = false;
     const char *format = candidate ? format_of(f->options, c->name, &named) : NULL;
-    reading r = {.column = column, .candidate = candidate, .format = format};
+    reading r = {.column = column, .candidate = candidate, .format = format, .named = named};
     if (candidate && candidate->forced) return r;
     if (c->type == GP_TEXT) r.possible = numbers | dates | 1u << GP_WRITING_CLOCK;
     if (format && (c->type == GP_TEXT || named)) r.possible |= 1u << GP_WRITING_FORMAT;

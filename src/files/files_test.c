@@ -63,6 +63,9 @@ static void any_delimiter_and_quoting_is_read(void **state)
     expect_row(write_text("e.csv", "name,y\nO'Brien,3\n'tis,4\n"), NULL, 1, "name", 0, "'tis");
     expect_row(write_text("f.csv", "name,y\r\n\"two\nlines\",3\r\nb,4\r\n"), NULL, 0, "name", 0, "two\nlines");
     expect_row(write_text("g.csv", "x, y \n1,3\n2,4\n"), NULL, 1, "y", 4, NULL);
+    expect_row(write_text("h.csv", "sep=;\r\nx;y\r\n1;3\r\n2;4\r\n"), NULL, 1, "y", 4, NULL); // Excel's
+    expect_row(write_text("h.csv", "sep=,\n# made\nx,y\n1,3\n2,4\n"), NULL, 1, "y", 4, NULL);
+    expect_row(write_text("h.csv", "sep=,\nx,y\n1,3\n# half\n2,4\n"), NULL, 1, "y", 4, NULL);
 }
 
 static void lines_may_end_in_two_ways(void **state)

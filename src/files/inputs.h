@@ -30,7 +30,7 @@ typedef struct gp_input_file {
     char delimiter;     // 0: not seen yet (compressed)
     bool no_header;     // its first line is a row of numbers; columns are called c1, c2, ...
     size_t n_header;    // names in the header line, or cells of that row; 0: not seen yet
-    size_t skip;        // lines before the header: comments that begin with #
+    size_t skip;        // lines before the header: comments that begin with #, and sep= of Excel
     bool comments;      // there are such lines between the rows too
     bool mixed_ends;    // some lines end with CR LF, others with LF
     bool own_dates;     // the reader may guess how dates are written (SQL counts on it); else only ISO is a date

@@ -268,7 +268,7 @@ static bool is_numbers(const unsigned char *line, size_t n, char delimiter)
 // name for each number of the line below is the header itself: "#CHROM POS ID".
 static size_t skip_comments(const unsigned char *head, size_t n, size_t start, size_t *skip)
 {
-    size_t before = start, lines = 0;
+    size_t before = start, lines = *skip;
     while (start < n && (head[start] == '#' || head[start] == '\n' || head[start] == '\r')) {
         size_t end = start; // a quote in a comment means nothing
         while (end < n && head[end] != '\n' && head[end] != '\r') end++;
@@ -308,6 +308,14 @@ static bool sees_backslash(const unsigned char *head, size_t n)
     return false;
 }
 
+// "sep=;", as Excel has it in the first line: where the second one begins, and the delimiter; 0: there is no such line.
+static size_t skip_separator(gp_input_file *file, const unsigned char *head, size_t n)
+{
+    if (n < 6 || memcmp(head, "sep=", 4) != 0 || (head[5] != '\n' && head[5] != '\r')) return 0;
+    if (!file->asked_delimiter) file->asked_delimiter = (char)head[4];
+    return head[5] == '\r' && n > 6 && head[6] == '\n' ? 7 : 6;
+}
+
 advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (memchr(head, 0, n))
@@ -315,7 +323,9 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
                        "%s holds binary bytes and is no table of text; CSV, Parquet and JSON lines are read",
                        file->shown);
     if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) head += 3, n -= 3;
-    size_t start = n && *head == '#' ? skip_comments(head, n, 0, &file->skip) : 0;
+    const size_t excel = skip_separator(file, head, n);
+    file->skip = excel > 0;
+    size_t start = n > excel && head[excel] == '#' ? skip_comments(head, n, excel, &file->skip) : excel;
     size_t end = line_end(head, n, start);
     while (end == start && end < n) start = end + 1, end = line_end(head, n, start); // blank lines before the header
     size_t second = end;
@@ -328,7 +338,7 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
     file->delimiter = file->asked_delimiter ? file->asked_delimiter
                                             : choose_delimiter(header, length, head + second, second_end - second);
     file->comments = second < n && sees_comments(head + second, n - second);
-    if (file->comments && *header != '#') file->skip = 0; // the reader leaves out all of them
+    if (file->comments && *header != '#') file->skip = excel > 0; // the reader leaves out all of them
     file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
     file->plain_quotes = *header != '\'' && !sees_backslash(head, n);
     file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);

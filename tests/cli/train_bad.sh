@@ -127,6 +127,7 @@ t 'xz'                       3 'in/a.csv.xz' 'xz' 'xzcat' -- train in/a.csv.xz "
 t 'a workbook'               3 'in/a.xlsx' 'workbook' 'as CSV' -- train in/a.xlsx "${y[@]}"
 t 'one column'               3 'in/column.csv' "'y'" -- train in/column.csv "${y[@]}"
 t 'only free text'           3 'free text' '--encode' -- train in/names.csv "${y[@]}"
+t 'a format that fits nothing' 3 '--date-format x1=%Y' 'in/good.csv, row 1' -- train in/good.csv "${y[@]}" --date-format x1=%Y
 t 'dates as target'          3 "'y'" 'dates' -- train in/dates.csv "${y[@]}"
 
 # ---- values -----------------------------------------------------------------------------------------------------------
