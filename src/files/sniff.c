@@ -300,12 +300,24 @@ static bool sees_comments(const unsigned char *rows, size_t n)
     return lines;
 }
 
-// Before a quote: whether it escapes it or ends a folder's name, the reader may find out.
-static bool sees_backslash(const unsigned char *head, size_t n)
+// Are all quotes in sight, if there are any, around whole values and doubled inside? Of others the reader may find out
+// what they mean.
+static bool are_plain_quotes(const unsigned char *head, size_t n, char delimiter)
 {
-    for (const unsigned char *p = head; (p = memchr(p, '\\', n - (size_t)(p - head))); p++)
-        if (p + 1 < head + n && p[1] == '"') return true;
-    return false;
+    bool quoted = false, fresh = true; // fresh: at the beginning of a value
+    for (size_t i = 0; i < n; i++) {
+        const bool ends = head[i] == (unsigned char)delimiter || head[i] == '\n' || head[i] == '\r';
+        if (head[i] != '"') {
+            if (!quoted && !fresh && i && head[i - 1] == '"' && !ends) return false;
+            fresh = !quoted && ends;
+        } else if (quoted && i + 1 < n && head[i + 1] == '"') {
+            i++;
+        } else {
+            if (!quoted && !fresh) return false;
+            quoted = !quoted, fresh = false;
+        }
+    }
+    return true;
 }
 
 // "sep=;", as Excel has it in the first line: where the second one begins, and the delimiter; 0: there is no such line.
@@ -340,7 +352,7 @@ advgp_status gp_sniff_csv(gp_input_file *file, const unsigned char *head, size_t
     file->comments = second < n && sees_comments(head + second, n - second);
     if (file->comments && *header != '#') file->skip = excel > 0; // the reader leaves out all of them
     file->n_header = count_outside_quotes(header, length, file->delimiter) + 1;
-    file->plain_quotes = *header != '\'' && !sees_backslash(head, n);
+    file->plain_quotes = *header != '\'' && are_plain_quotes(header, n - start, file->delimiter);
     file->decimal_comma = sees_decimal_comma(head, n, file->delimiter);
     file->rare_missing = sees_rare_missing(head, n, file->delimiter);
     file->no_header = file->header == GP_HEADER_NO ||
