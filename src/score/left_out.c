@@ -27,6 +27,19 @@ static double leverage(double weight, double spread, double noise)
     return fmin(weight * spread / noise, 1 - 1e-6);
 }
 
+static bool is_line(const gp_predictor *predictor)
+{
+    const gp_features *f = gp_predictor_features(predictor);
+    return f && f->n_components == 0;
+}
+
+// Of a line a row may have the leverage 1: as the only one of its direction, such as the one row of a category, it
+// leaves no residual whatever it is, and the others know nothing of it but the mean.
+static double mean_of_line(double y, double mean, double h)
+{
+    return h < 1 - 1e-9 ? y - (y - mean) / (1 - h) : 0;
+}
+
 static void leave_out(leaving *l, gp_batch rows, size_t i)
 {
     const size_t k = l->done;
@@ -34,8 +47,9 @@ static void leave_out(leaving *l, gp_batch rows, size_t i)
         l->mean[k] = rows.y[i] - l->deviation[k], l->var[k] = l->variance[k];
     } else {
         const double noise = gp_predictor_noise(l->predictor);
-        const double h = leverage(rows.w ? rows.w[i] : 1, l->spread[i], noise);
-        l->mean[k] = rows.y[i] - (rows.y[i] - l->block_mean[i]) / (1 - h);
+        const double w = rows.w ? rows.w[i] : 1, h = leverage(w, l->spread[i], noise);
+        l->mean[k] = is_line(l->predictor) ? mean_of_line(rows.y[i], l->block_mean[i], w * l->spread[i] / noise)
+                                           : rows.y[i] - (rows.y[i] - l->block_mean[i]) / (1 - h);
         l->var[k] = l->spread[i] / (1 - h) + l->residual[i] + noise;
     }
 }

@@ -70,6 +70,11 @@ done
 bad 'workers of svigp' 2 '--workers' 'svigp' -- train in/good.csv "${y[@]}" --method svigp --workers 2 "${o[@]}"
 bad 'optimizer of distgp' 2 '--optimizer' 'distgp-gd' -- train in/good.csv "${y[@]}" --method distgp-gd --optimizer prox "${o[@]}"
 good 'linear: collinear columns are noted' 'coefficients follow from the others' -- train in/kinds.csv "${y[@]}" --method linear -o out/m.safetensors
+# The one row of a category is off by all it is, for the method as for the baseline beside it.
+table 60 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "sort" : NR == 31 ? "odd" : NR % 2 ? "a" : "b" } NR == 31 { $3 += 50 } 1' >in/alone.csv
+good 'linear: a row that is alone' -- train in/alone.csv "${y[@]}" --method linear --json -o out/m.safetensors
+close_to 'linear: a row that is alone' "$(number rmse)" "$(number baseline/linear)" 1e-6
+awk "BEGIN { exit !($(number rmse) > 5) }" || tell "linear: a row that is alone is said to be known: RMSE $(number rmse)"
 good 'exact: kernel, trend and time' -- train in/good.csv "${y[@]}" --method exact --kernel matern52 --trend none --time 30 -o out/m.safetensors
 good 'pack for a method' -- pack in/good.csv "${y[@]}" -o out/packed
 good 'a packed folder' -- train out/packed --method linear -o out/m.safetensors
