@@ -214,6 +214,18 @@ static bool is_hive(const char *path, const char *named)
     return equals && strchr(equals, '/');
 }
 
+// Does a folder on the way give an input of the model? Then it counts above the one that was named, too.
+static bool gives_input(const char *path, const gp_schema *like)
+{
+    for (size_t i = 0; like && i < like->n_inputs; i++) {
+        const char *name = like->inputs[i].name;
+        const size_t n = strlen(name);
+        for (const char *p = path; (p = strstr(p, name)); p++)
+            if (p[n] == '=' && (p == path || p[-1] == '/') && strchr(p, '/')) return true;
+    }
+    return false;
+}
+
 static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
 {
     const taking *t = ctx;
@@ -225,7 +237,7 @@ static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
     file->header = t->options->header;
     file->asked_delimiter = t->options->delimiter;
     file->own_dates = t->options->sql != NULL || t->options->guess_dates;
-    file->hive = is_hive(path, t->named);
+    file->hive = is_hive(path, t->named) || gives_input(path, t->options->like);
     file->na = t->inputs->na;
     return open_file(file, t->options, t->notes, err);
 }
