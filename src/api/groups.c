@@ -79,7 +79,7 @@ static gp_text text_of(double number, gp_column_type type, char shown[GP_TIME_TE
     if (type == GP_TIME)
         (void)gp_time_text(number, shown);
     else if (type == GP_BOOLEAN)
-        strcpy(shown, number != 0 ? "true" : "false");
+        snprintf(shown, GP_TIME_TEXT_BYTES, "%s", number != 0 ? "true" : "false");
     else
         snprintf(shown, GP_TIME_TEXT_BYTES, "%.15g", number);
     return (gp_text){.p = shown, .n = strlen(shown)};
