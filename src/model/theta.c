@@ -35,6 +35,12 @@ void gp_theta_start_q(gp_theta_layout layout, double *theta)
     for (size_t i = 0; i < layout.M; i++) theta[layout.U + gp_packed_index(layout.M, i, i)] = 1;
 }
 
+double gp_theta_slope(gp_theta_layout l, const gp_feature_spec *spec, const double *theta, size_t k)
+{
+    if (spec->trend != GP_TREND_LINEAR) return 0;
+    return exp(theta[l.n_rest - 1]) * theta[l.n_rest + l.M - spec->d + k];
+}
+
 double gp_theta_kl(gp_theta_layout layout, const double *theta, double *grad)
 {
     const size_t M = layout.M, n = layout.size - layout.n_rest; // mu and U together: both add their squares

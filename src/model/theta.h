@@ -25,5 +25,8 @@ void gp_upper_pack(gp_cmat U, double *packed);
 // The start of q(w): mu = 0, U = I.
 void gp_theta_start_q(gp_theta_layout layout, double *theta);
 
+// The slope of the trend along input k, standardised: s_l mu_k; 0 without a linear trend.
+double gp_theta_slope(gp_theta_layout layout, const gp_feature_spec *spec, const double *theta, size_t k);
+
 // h = KL(q(w) || N(0, I)) and, if grad is not NULL, adds its gradient to the q part of grad (full length).
 double gp_theta_kl(gp_theta_layout layout, const double *theta, double *grad);

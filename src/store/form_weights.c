@@ -239,9 +239,7 @@ static gp_kernel_view kernel(const gp_model *model, size_t b)
 
 static double slope(const gp_model *model, size_t k)
 {
-    const gp_theta_layout *l = &model->layout;
-    if (model->spec.trend != GP_TREND_LINEAR) return 0;
-    return exp(model->theta[l->n_rest - 1]) * model->theta[l->n_rest + l->M - model->spec.d + k]; // s_l mu
+    return gp_theta_slope(model->layout, &model->spec, model->theta, k);
 }
 
 const gp_model_form gp_form_weights = {

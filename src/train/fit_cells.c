@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "base/sort.h"
 #include "cluster/cluster.h"
 #include "linalg/dense.h"
 #include "run/crew.h"
@@ -15,6 +14,7 @@
 #include "train/conductor.h"
 #include "train/inducing.h"
 #include "train/local_task.h"
+#include "train/pooled_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,11 +25,11 @@
 enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, AUTO_NOISY_CELL_ROWS = 2000, CELL_ROWS_MIN = 100 };
 static const double mostly_noise = 0.5; // of the target's variance
 // Cells of few rows, on average: by the evidence, with two inducing inputs for three rows. What these leave of the
-// process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). A few
-// cells begin at the global length-scales, far from their own, and teach the others where to begin: 4 iterations are
-// then as good as 20, more where there are many length-scales to find.
+// process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). Global
+// length-scales are far from theirs: what a few cells together say is where each begins (docs/tables.md), and 4
+// iterations are then enough, more where there are many length-scales to find.
 enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_ROWS = 400 };
-enum { TEACHERS = 8, TEACHER_ITERATIONS = 40, PUPIL_ITERATIONS = 4, PUPIL_COLUMNS = 3 };
+enum { POOLED_CELLS = 8, POOLED_ITERATIONS = 40, OWN_ITERATIONS = 4, OWN_COLUMNS = 3 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
 _Static_assert((int)FIT_ROWS <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
@@ -50,9 +50,8 @@ typedef struct fitting {
     double *residual; // [rows]
     double *distances;
     size_t *which, *order, *first; // [rows], [rows], [cells + 1]: rows by cell
-    size_t *wave;                  // [cells]: those that are fitted now
     gp_cells *cells;               // that are being fitted
-    double *start;                 // [2 + d]: where pupils begin, in units of their residuals; NULL: nobody has taught
+    double *start;                 // [2 + d]: where cells begin, in units of their residuals; NULL: as the global part
 } fitting;
 
 // Cells with all that a model needs of them.
@@ -69,7 +68,8 @@ static advgp_status crew(fitting *f, size_t n, gp_task task, advgp_error *err)
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-// The root of the sum over components of a0^2 eta: how much an input matters to the global part.
+// How much an input matters to the global part: the slope of the trend and the prior slopes of the kernels, as
+// score/relevance.h has it of a model but for a factor of the kernel.
 static void set_relevance(const gp_learner *l, double *scale)
 {
     for (size_t k = 0; k < l->spec.d; k++) {
@@ -78,6 +78,8 @@ static void set_relevance(const gp_learner *l, double *scale)
             const double *p = l->theta + l->f->components[b].param;
             sum += exp(2 * p[0] + p[1 + k]);
         }
+        const double slope = gp_theta_slope(l->layout, &l->spec, l->theta, k);
+        sum += slope * slope;
         scale[k] = sqrt(sum);
     }
 }
@@ -117,11 +119,11 @@ static advgp_status take_sample(fitting *f, size_t n_cells, advgp_error *err)
     if (st != ADVGP_OK) return st;
     f->residual = gp_alloc(n, sizeof(double));
     f->scale = gp_alloc(d + n_cells, sizeof(double));
-    f->which = gp_alloc(2 * n + 2 * n_cells + 1, sizeof *f->which);
+    f->which = gp_alloc(2 * n + n_cells + 1, sizeof *f->which);
     if (!f->residual || !f->scale || !f->which)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %zu cells", n_cells);
     f->distances = f->scale + d;
-    f->order = f->which + n, f->first = f->order + n, f->wave = f->first + n_cells + 1;
+    f->order = f->which + n, f->first = f->order + n;
     set_relevance(t->learner, f->scale);
     st = gp_reader_ring(&f->sample, (gp_ring){0}, 0, n, &f->rows, err);
     if (st == ADVGP_OK) st = gp_predictor_new(&t->learner->spec, t->learner->theta, &f->global, err);
@@ -216,55 +218,60 @@ static double ln_spread(const fitting *f, size_t c)
     return 0.5 * log(1e-12 + sum / (double)(f->first[c + 1] - f->first[c]));
 }
 
-// As the teachers say; before them half of the residuals' variance is signal, and length-scales are those of the global
-// part, by amplitude. start: [2 + d].
-static void start_cell(const fitting *f, size_t c, double *start)
+// As several cells say together; before them half of the residuals' variance is signal, and length-scales are those of
+// the global part, by amplitude. start: [2 + d], in units of the residuals.
+static void begin_at(const fitting *f, double *start)
 {
     const gp_learner *l = f->t->learner;
-    const double spread = ln_spread(f, c);
     double amplitude = 0;
     for (size_t b = 0; b < l->f->n_components; b++) amplitude += exp(2 * l->theta[l->f->components[b].param]);
-    for (size_t i = 0; i < 2; i++) start[i] = spread + (f->start ? f->start[i] : 0.5 * log(0.5));
+    for (size_t i = 0; i < 2; i++) start[i] = f->start ? f->start[i] : 0.5 * log(0.5);
     for (size_t k = 0; k < l->spec.d; k++) {
         const double ln_eta = f->start ? f->start[2 + k] : 2 * log(f->scale[k]) - log(amplitude);
         start[2 + k] = fmin(fmax(ln_eta, -farthest_start), farthest_start);
     }
 }
 
-static bool is_teacher(const fitting *f, size_t c)
+static size_t own_iterations(size_t d)
 {
-    const size_t n = f->cells->shape.n, step = n > TEACHERS ? n / TEACHERS : 1;
-    return c % step == 0;
+    return d / OWN_COLUMNS > OWN_ITERATIONS ? d / OWN_COLUMNS : OWN_ITERATIONS;
 }
 
-static size_t pupil_iterations(size_t d)
+// The first rows of cell c, at most so many. *block, which holds them and `more` doubles, is the caller's to free.
+static advgp_status take_rows(const fitting *f, size_t c, size_t most, size_t more, gp_batch *out, double **block,
+                              advgp_error *err)
 {
-    return d / PUPIL_COLUMNS > PUPIL_ITERATIONS ? d / PUPIL_COLUMNS : PUPIL_ITERATIONS;
+    const size_t d = f->rows.X.cols, all = f->first[c + 1] - f->first[c], n = all < most ? all : most;
+    const size_t *order = f->order + f->first[c];
+    double *X = *block = gp_alloc(n * (d + 2) + more, sizeof *X);
+    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", n);
+    double *y = X + n * d, *w = y + n;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(X + i * d, f->rows.X.p + order[i] * f->rows.X.ld, d * sizeof *X);
+        y[i] = f->rows.y[order[i]];
+        w[i] = f->rows.w ? f->rows.w[order[i]] : 1;
+    }
+    *out = (gp_batch){gp_cmat_of(X, n, d), y, f->rows.w ? w : NULL};
+    return ADVGP_OK;
 }
 
 // The task of cell c. *block, which holds its rows, is the caller's to free.
 static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, double **block, advgp_error *err)
 {
     const bool few = has_few_rows(f, f->cells->shape.n);
-    const size_t d = f->rows.X.cols, all = f->first[c + 1] - f->first[c], n = all < FIT_ROWS ? all : FIT_ROWS;
-    const size_t *order = f->order + f->first[c];
-    double *X = *block = gp_alloc(n * (d + 2) + 2 + d, sizeof *X);
-    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", n);
-    double *y = X + n * d, *w = y + n, *start = w + n;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(X + i * d, f->rows.X.p + order[i] * f->rows.X.ld, d * sizeof *X);
-        y[i] = f->rows.y[order[i]];
-        w[i] = f->rows.w ? f->rows.w[order[i]] : 1;
-    }
-    start_cell(f, c, start);
+    const size_t d = f->rows.X.cols;
+    gp_batch rows;
+    const advgp_status st = take_rows(f, c, FIT_ROWS, 2 + d, &rows, block, err);
+    if (st != ADVGP_OK) return st;
+    double *start = *block + rows.X.rows * (d + 2);
+    begin_at(f, start);
+    for (size_t i = 0; i < 2; i++) start[i] += ln_spread(f, c);
     *task = (gp_local_task){.kernel = f->cells->shape.kernel,
                             .trend = f->cells->shape.trend,
                             .m = f->cells->m[c],
-                            .rows = {gp_cmat_of(X, n, d), y, f->rows.w ? w : NULL},
+                            .rows = rows,
                             .way = few ? GP_LOCAL_EVIDENCE : GP_LOCAL_BOUND,
-                            .iterations = !few       ? ITERATIONS
-                                          : f->start ? pupil_iterations(d)
-                                                     : TEACHER_ITERATIONS,
+                            .iterations = few ? own_iterations(d) : ITERATIONS,
                             .start = start,
                             .scale = f->scale,
                             .look_at = EVIDENCE_ROWS,
@@ -277,86 +284,75 @@ static size_t parameters_of(const gp_cells *cells, size_t c)
     return cells->theta_at[c + 1] - cells->theta_at[c];
 }
 
-static advgp_status fit_cell(void *ctx, size_t i, double *theta, size_t *n, advgp_error *err)
+static advgp_status fit_cell(void *ctx, size_t c, double *theta, size_t *n, advgp_error *err)
 {
     const fitting *f = ctx;
     gp_local_task task;
     double *block;
-    advgp_status st = make_task(f, f->wave[i], &task, &block, err);
+    advgp_status st = make_task(f, c, &task, &block, err);
     if (st == ADVGP_OK) st = gp_local_task_fit(&task, theta, err);
     gp_free(block);
-    *n = parameters_of(f->cells, f->wave[i]);
+    *n = parameters_of(f->cells, c);
     return st;
 }
 
-static advgp_status pack_cell(void *ctx, size_t i, gp_parcel *out, advgp_error *err)
+static advgp_status pack_cell(void *ctx, size_t c, gp_parcel *out, advgp_error *err)
 {
     const fitting *f = ctx;
     gp_local_task task;
     double *block;
-    advgp_status st = make_task(f, f->wave[i], &task, &block, err);
+    advgp_status st = make_task(f, c, &task, &block, err);
     if (st == ADVGP_OK) st = gp_local_task_pack(&task, out, err);
     gp_free(block);
     return st;
 }
 
-static bool take_cell(void *ctx, size_t i, const double *theta, size_t n)
+static bool take_cell(void *ctx, size_t c, const double *theta, size_t n)
 {
     const fitting *f = ctx;
-    const size_t c = f->wave[i];
     if (n != parameters_of(f->cells, c) || !gp_all_finite(n, theta)) return false;
     memcpy(f->cells->theta + f->cells->theta_at[c], theta, n * sizeof *theta);
     atomic_fetch_add(f->t->cells_done, 1);
     return true;
 }
 
-// What the teachers have learned, at the median.
-static advgp_status teach(fitting *f, advgp_error *err)
-{
-    const gp_cells *cells = f->cells;
-    const size_t n = 2 + cells->shape.d;
-    double *values = gp_alloc(cells->shape.n, sizeof *values);
-    f->start = gp_alloc(n, sizeof *f->start);
-    if (!values || !f->start) {
-        gp_free(values);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the start of %zu cells", cells->shape.n);
-    }
-    for (size_t i = 0; i < n; i++) {
-        size_t teachers = 0;
-        for (size_t c = 0; c < cells->shape.n; c++)
-            if (is_teacher(f, c))
-                values[teachers++] = cells->theta[cells->theta_at[c] + i] - (i < 2 ? ln_spread(f, c) : 0);
-        gp_sort(values, teachers);
-        f->start[i] = values[teachers / 2];
-    }
-    gp_free(values);
-    return ADVGP_OK;
-}
-
-enum { TEACHING = 1, LEARNING = 2 };
-
-// Cells that teach, learn, or both: by threads, and by the workers of other processes.
-static advgp_status fit_wave(fitting *f, unsigned which, advgp_error *err)
+// By threads, and by the workers of other processes.
+static advgp_status fit_cells(fitting *f, advgp_error *err)
 {
     const gp_training *t = f->t;
-    gp_tasks tasks = {.what = "the fit of a cell", .compute = fit_cell, .pack = pack_cell, .take = take_cell, .ctx = f};
-    for (size_t c = 0; c < f->cells->shape.n; c++) {
-        if (!(which & (is_teacher(f, c) ? TEACHING : LEARNING))) continue;
-        f->wave[tasks.n++] = c;
+    gp_tasks tasks = {.n = f->cells->shape.n,
+                      .what = "the fit of a cell",
+                      .compute = fit_cell,
+                      .pack = pack_cell,
+                      .take = take_cell,
+                      .ctx = f};
+    for (size_t c = 0; c < tasks.n; c++)
         if (parameters_of(f->cells, c) > tasks.result_max) tasks.result_max = parameters_of(f->cells, c);
-    }
     return gp_cluster_do(t->options->cluster, f->threads, &tasks, t->conductor->stop, f->t, err);
 }
 
-// All of them; those of few rows in two waves.
-static advgp_status fit_cells(fitting *f, advgp_error *err)
+// Where cells of few rows begin: what some of them, spread over all, say together.
+static advgp_status pool_cells(fitting *f, advgp_error *err)
 {
-    if (!has_few_rows(f, f->cells->shape.n)) return fit_wave(f, TEACHING | LEARNING, err);
-    advgp_status st = fit_wave(f, TEACHING, err);
-    if (st == ADVGP_OK) st = teach(f, err);
-    if (st == ADVGP_OK) st = fit_wave(f, LEARNING, err);
-    gp_free(f->start);
-    f->start = NULL;
+    const size_t n = f->cells->shape.n, pooled = n < POOLED_CELLS ? n : POOLED_CELLS;
+    const gp_pooled_options o = {.kernel = f->cells->shape.kernel,
+                                 .iterations = POOLED_ITERATIONS,
+                                 .threads = f->threads,
+                                 .stop = f->t->conductor->stop,
+                                 .stop_ctx = f->t};
+    gp_pooled_cell cells[POOLED_CELLS];
+    double *blocks[POOLED_CELLS] = {0}, *start = gp_alloc(2 + f->rows.X.cols, sizeof *start);
+    advgp_status st = start ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the start of %zu cells", n);
+    for (size_t i = 0; st == ADVGP_OK && i < pooled; i++) {
+        cells[i].ln_spread = ln_spread(f, i * n / pooled);
+        st = take_rows(f, i * n / pooled, EVIDENCE_ROWS, 0, &cells[i].rows, &blocks[i], err);
+    }
+    if (st == ADVGP_OK) {
+        begin_at(f, start);
+        st = gp_pooled_fit(&o, pooled, cells, start, err);
+    }
+    for (size_t i = 0; i < pooled; i++) gp_free(blocks[i]);
+    f->start = start;
     return st;
 }
 
@@ -404,6 +400,10 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     if (!c->theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", l->layout.size);
     memcpy(c->theta, l->theta, l->layout.size * sizeof(double));
     advgp_status st = place_cells(f, n, err);
+    if (st == ADVGP_OK && has_few_rows(f, f->cells->shape.n)) {
+        gp_training_phase(f->t, "cells: what they have in common", (gp_act){0});
+        st = pool_cells(f, err);
+    }
     if (st == ADVGP_OK) {
         snprintf(said, sizeof said, "cells: %zu local processes", f->cells->shape.n);
         const size_t before = atomic_load(f->t->cells_done);
@@ -411,6 +411,8 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
                           (gp_act){.count = f->t->cells_done, .first = before, .last = before + f->cells->shape.n});
         st = fit_cells(f, err);
     }
+    gp_free(f->start);
+    f->start = NULL;
     c->cells = f->cells, f->cells = NULL;
     if (st == ADVGP_OK) {
         gp_training_phase(f->t, "cells: one posterior of all", (gp_act){0});

@@ -85,14 +85,20 @@ typedef struct evidence_fit {
     double n_rows;
 } evidence_fit;
 
-static advgp_status evidence(void *ctx, const double *x, size_t n, double *value, double *gradient, advgp_error *err)
+advgp_status gp_local_check(const double *x, size_t n, advgp_error *err)
 {
-    const evidence_fit *e = ctx;
     if (gp_interrupted()) return gp_interrupt_status(ADVGP_OK, "the fit of a cell", err);
     for (size_t i = 0; i < n; i++)
         if (!(fabs(x[i]) <= farthest)) return gp_fail(err, ADVGP_ENUMERIC, "a parameter of a cell is extreme");
     if (x[0] < x[1] + log(least_noise)) return gp_fail(err, ADVGP_ENUMERIC, "a cell without noise");
-    const advgp_status st = gp_exact_evidence(e->exact, x, value, gradient, NULL, err);
+    return ADVGP_OK;
+}
+
+static advgp_status evidence(void *ctx, const double *x, size_t n, double *value, double *gradient, advgp_error *err)
+{
+    const evidence_fit *e = ctx;
+    advgp_status st = gp_local_check(x, n, err);
+    if (st == ADVGP_OK) st = gp_exact_evidence(e->exact, x, value, gradient, NULL, err);
     if (st != ADVGP_OK) return st;
     *value /= e->n_rows;
     for (size_t i = 0; i < n; i++) gradient[i] /= e->n_rows;

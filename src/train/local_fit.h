@@ -19,3 +19,6 @@ typedef struct gp_local_evidence {
 } gp_local_evidence;
 advgp_status gp_local_fit_evidence(gp_cells *cells, size_t cell, gp_batch rows, const gp_local_evidence *options,
                                    advgp_error *err);
+
+// Can an evidence be asked for at x (ln sigma, ln a0, ln eta, n in all)? ENUMERIC: a line search goes back from there.
+advgp_status gp_local_check(const double *x, size_t n, advgp_error *err);
