@@ -111,7 +111,7 @@ static advgp_status fit(gp_model *model, gp_reader *reader, const gp_train_optio
     advgp_status st = sample_rows(s, model, reader, err);
     if (st == ADVGP_OK && s->scale.n >= ROWS_MIN)
         st = gp_scale_fit(&how, &s->scale, &model->noise, model->noise_range, err);
-    if (st == ADVGP_OK && model->noise && !held_out) st = gp_scale_cross_fit(&how, &s->scale, err);
+    if (st == ADVGP_OK && model->noise && !held_out) st = gp_scale_cross_fit(&how, model->noise, &s->scale, err);
     return st == ADVGP_OK && model->noise ? set_shift(model, reader, held_out, &s->scale, err) : st;
 }
 

@@ -4,14 +4,18 @@
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/left_out.h"
+#include "train/scale_search.h"
 #include "train/training.h"
 
 #include <math.h>
 #include <string.h>
 
 // Small beside the model of the mean: a scale needs less detail.
-enum { INDUCING = 50, ROWS_EACH = 10, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3, FOLDS = 5 };
+enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3, FOLDS = 5 };
 enum { BATCH_MIN = 512, BATCH_NUMBERS = 1 << 18 }; // of wide tables a batch has fewer rows: its time goes with both
+// Of few rows inducing inputs are not learned and may be more: one for five rows. A line takes ten a column.
+enum { INDUCING_FEW = 100, ROWS_EACH = 5, ROWS_A_COLUMN = 10 };
+enum { ITERATIONS = 40, FOLD_ITERATIONS = 20 }; // folds begin where all rows ended
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
@@ -72,26 +76,38 @@ static advgp_status shards_of(const gp_scale_rows *s, bool weighted, uint64_t se
 
 // ---- the model of it ------------------------------------------------------------------------------------------------
 
-// A short training, in this process whatever the model's was, synchronous, so that the same rows give the same bits.
-static advgp_status train_scale(const gp_scale_fitting *how, const gp_shards *shards, gp_model **out, advgp_error *err)
+static size_t least(size_t a, size_t b)
 {
-    const size_t workers = how->workers;
-    const size_t few = gp_shards_rows(shards, GP_TRAIN) / ROWS_EACH; // parameters that so many rows can tell
-    const size_t wide = BATCH_NUMBERS / shards->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
-    const size_t batch = fits < BATCH ? fits : BATCH;
-    const gp_train_options o = {.m = few < INDUCING ? few : INDUCING,
-                                .components = 1,
-                                .kernel = how->options->kernel,
-                                .map = &gp_map_cholesky,
-                                .trend = shards->d <= few ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
-                                .steps = STEPS,
-                                .batch = batch,
-                                .seed = how->options->seed,
-                                .workers = workers < 1             ? 1
-                                           : workers < WORKERS_MAX ? workers
-                                                                   : WORKERS_MAX,
-                                .quorum = -1,
-                                .noise = GP_NOISE_CONSTANT};
+    return a < b ? a : b;
+}
+
+static bool is_few(const gp_scale_rows *s)
+{
+    return s->n <= GP_SCALE_SEARCH_ROWS;
+}
+
+// What a scale of these rows is.
+static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_rows *s)
+{
+    return (gp_train_options){.m = is_few(s) ? least(s->n / ROWS_EACH, INDUCING_FEW) : INDUCING,
+                              .components = 1,
+                              .kernel = how->options->kernel,
+                              .map = &gp_map_cholesky,
+                              .trend = s->d <= s->n / ROWS_A_COLUMN ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
+                              .seed = how->options->seed};
+}
+
+// A short training, in this process whatever the model's was, synchronous, so that the same rows give the same bits.
+static advgp_status train_scale(const gp_scale_fitting *how, const gp_scale_rows *s, const gp_shards *shards,
+                                gp_model **out, advgp_error *err)
+{
+    const size_t wide = BATCH_NUMBERS / shards->d, workers = least(how->workers, WORKERS_MAX);
+    gp_train_options o = shape_of(how, s);
+    o.steps = STEPS;
+    o.batch = least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
+    o.workers = workers ? workers : 1;
+    o.quorum = -1;
+    o.noise = GP_NOISE_CONSTANT;
     const gp_train_request request = {.shards = shards, .schema = how->model->schema, .options = &o};
     gp_train_result result;
     gp_training t;
@@ -100,6 +116,32 @@ static advgp_status train_scale(const gp_scale_fitting *how, const gp_shards *sh
     if (st == ADVGP_OK) st = gp_model_new_noise(&t.learner->spec, out, err);
     if (st == ADVGP_OK) gp_learner_copy(t.learner, *out);
     gp_training_fini(&t);
+    return st;
+}
+
+// Of few rows, where the search begins: k-means centres, and length-scales at which any two rows have to do with each
+// other. (Shorter ones die: what is left is the line, on energy with twice the rest of the gain.)
+static advgp_status begin_scale(const gp_scale_fitting *how, const gp_scale_rows *s, const gp_shards *shards,
+                                gp_model **out, advgp_error *err)
+{
+    const gp_train_options shape = shape_of(how, s);
+    gp_learner_options o = {.d = s->d,
+                            .components = 1,
+                            .kernel = shape.kernel,
+                            .map = shape.map,
+                            .trend = shape.trend,
+                            .length_scale = sqrt((double)s->d),
+                            .seed = shape.seed};
+    gp_learner *learner = NULL;
+    double *centres = NULL;
+    advgp_status st = gp_inducing_choose(shards, shape.m, 0, GP_START_KMEANS, o.kernel, o.length_scale, &centres, &o.m,
+                                         err);
+    o.inducing = gp_cmat_of(centres, o.m, s->d);
+    if (st == ADVGP_OK) st = gp_learner_new(&o, &learner, err);
+    if (st == ADVGP_OK) st = gp_model_new_noise(&learner->spec, out, err);
+    if (st == ADVGP_OK) gp_learner_copy(learner, *out);
+    gp_learner_free(learner);
+    gp_free(centres);
     return st;
 }
 
@@ -160,17 +202,28 @@ advgp_status gp_scale_sharpen(gp_model *noise, double range[2], gp_scale_rows *s
     return st;
 }
 
+// Hyper-parameters from where they are, then q(w).
+static advgp_status search(gp_model *noise, size_t iterations, double range[2], gp_scale_rows *s, advgp_error *err)
+{
+    const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
+    advgp_status st = gp_scale_search(noise, rows, iterations, err);
+    if (st == ADVGP_OK) st = refit(noise, s, err);
+    noise->schema->y_mean = s->centre, noise->schema->y_scale = s->spread;
+    return st == ADVGP_OK ? gp_scale_sharpen(noise, range, s, err) : st;
+}
+
 advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_model **noise, double range[2],
                           advgp_error *err)
 {
     gp_shards *shards = NULL;
     if (!take_logarithms(s)) return ADVGP_OK;
     advgp_status st = shards_of(s, how->weighted, how->options->seed, &shards, err);
-    if (st == ADVGP_OK) st = train_scale(how, shards, noise, err);
-    if (st == ADVGP_OK) (*noise)->schema->y_mean = s->centre, (*noise)->schema->y_scale = s->spread;
-    if (st == ADVGP_OK) st = gp_scale_sharpen(*noise, range, s, err);
+    if (st == ADVGP_OK) st = (is_few(s) ? begin_scale : train_scale)(how, s, shards, noise, err);
     gp_shards_free(shards);
-    return st;
+    if (st == ADVGP_OK && is_few(s)) return search(*noise, ITERATIONS, range, s, err);
+    if (st != ADVGP_OK) return st;
+    (*noise)->schema->y_mean = s->centre, (*noise)->schema->y_scale = s->spread;
+    return gp_scale_sharpen(*noise, range, s, err);
 }
 
 // ---- rows that the scale has not seen -------------------------------------------------------------------------------
@@ -187,7 +240,20 @@ static void take_fold(const gp_scale_rows *s, size_t fold, bool of_fold, gp_scal
     }
 }
 
-advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, gp_scale_rows *s, advgp_error *err)
+// A scale of these rows: of few ones from that of all rows on, whose inducing inputs know no score; else anew. Stays
+// NULL where scores hardly differ.
+static advgp_status fit_fold(const gp_scale_fitting *how, const gp_model *all, gp_scale_rows *part, gp_model **noise,
+                             double range[2], advgp_error *err)
+{
+    if (!is_few(part)) return gp_scale_fit(how, part, noise, range, err);
+    if (!take_logarithms(part)) return ADVGP_OK;
+    const advgp_status st = gp_model_new_noise(&all->spec, noise, err);
+    if (st != ADVGP_OK) return st;
+    memcpy((*noise)->theta, all->theta, all->layout.size * sizeof *all->theta);
+    return search(*noise, FOLD_ITERATIONS, range, part, err);
+}
+
+advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, const gp_model *all, gp_scale_rows *s, advgp_error *err)
 {
     gp_scale_rows part;
     advgp_status st = gp_scale_rows_init(&part, s->n, s->d, err);
@@ -195,7 +261,7 @@ advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, gp_scale_rows *s, a
         gp_model *noise = NULL;
         double range[2];
         take_fold(s, k, false, &part);
-        st = gp_scale_fit(how, &part, &noise, range, err);
+        st = fit_fold(how, all, &part, &noise, range, err);
         take_fold(s, k, true, &part);
         if (st == ADVGP_OK && noise) st = scale_at(noise, inputs_of(&part), part.ln_g, err);
         for (size_t i = k, at = 0; st == ADVGP_OK && i < s->n; i += FOLDS, at++)
