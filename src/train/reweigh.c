@@ -4,6 +4,7 @@
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "run/crew.h"
+#include "score/paired.h"
 #include "score/score.h"
 #include "store/form.h"
 #include "train/cells_join.h"
@@ -215,53 +216,28 @@ static void take_statistics(gp_model *model, const gp_stats *sums)
 
 enum { JUDGED_ROWS = 200000 };
 
-// Squared errors in the target's own units, as RMSE has them: noted the first time, compared the second.
+// Squared errors in the target's own units, as RMSE has them.
 typedef struct judging {
     const gp_schema *schema;
-    double *error; // [rows]
-    size_t at;
-    double w, errors, sum, squares; // what was noted; and of the differences
+    gp_paired errors;
 } judging;
 
-static double squared_error(const judging *j, double y, double mean, double var_y)
-{
-    const double off = gp_schema_target(j->schema, y) - gp_predicted_mean(j->schema, mean, var_y);
-    return off * off;
-}
-
-static void note_error(void *ctx, double w, const double *x, double y, double mean, double var_y)
-{
-    (void)w, (void)x;
-    judging *j = ctx;
-    j->error[j->at++] = squared_error(j, y, mean, var_y);
-}
-
-static void compare_error(void *ctx, double w, const double *x, double y, double mean, double var_y)
+static void judge_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
 {
     (void)x;
     judging *j = ctx;
-    const double fall = j->error[j->at++] - squared_error(j, y, mean, var_y);
-    j->w += w, j->errors += w * j->error[j->at - 1], j->sum += w * fall, j->squares += w * fall * fall;
+    const double off = gp_schema_target(j->schema, y) - gp_predicted_mean(j->schema, mean, var_y);
+    gp_paired_add(&j->errors, w, off * off);
 }
 
-static advgp_status ask(const gp_model *model, const candidate *c, gp_reader *reader, gp_predicted_row each, judging *j,
-                        advgp_error *err)
+static advgp_status ask(const gp_model *model, const candidate *c, gp_reader *reader, judging *j, advgp_error *err)
 {
     gp_predictor *p = NULL;
-    j->at = 0;
     advgp_status st = c->cells ? gp_cells_predictor_new(&model->spec, c->theta, c->cells, &p, err)
                                : gp_predictor_new(&model->spec, c->theta, &p, err);
-    if (st == ADVGP_OK) st = gp_predict_rows(p, reader, GP_STOP, JUDGED_ROWS, each, j, err);
+    if (st == ADVGP_OK) st = gp_predict_rows(p, reader, GP_STOP, JUDGED_ROWS, judge_row, j, err);
     gp_predictor_free(p);
     return st;
-}
-
-// The mean difference over its standard error: tails of the target make a few rows rule a plain comparison. What only
-// rounding has changed is no gain.
-static double gain_of(const judging *j)
-{
-    const double mean = j->sum / j->w, variance = j->squares / j->w - mean * mean, rounding = 1e-8 * j->errors / j->w;
-    return variance > rounding * rounding ? mean / sqrt(variance / (double)j->at) : 0;
 }
 
 // By how much `to` is better than `from`, in standard errors.
@@ -269,12 +245,13 @@ static advgp_status compare(const gp_model *model, const candidate *from, const 
                             double *gain, advgp_error *err)
 {
     const size_t n = gp_shards_rows(reader->shards, GP_STOP);
-    judging j = {.schema = model->schema, .error = gp_alloc(n < JUDGED_ROWS ? n : JUDGED_ROWS, sizeof *j.error)};
-    advgp_status st = j.error ? ask(model, from, reader, note_error, &j, err)
-                              : gp_fail(err, ADVGP_ENOMEM, "no memory for the errors of %zu rows", n);
-    if (st == ADVGP_OK) st = ask(model, to, reader, compare_error, &j, err);
-    *gain = st == ADVGP_OK ? gain_of(&j) : 0;
-    gp_free(j.error);
+    judging j = {.schema = model->schema};
+    advgp_status st = gp_paired_init(&j.errors, n < JUDGED_ROWS ? n : JUDGED_ROWS, err);
+    if (st == ADVGP_OK) st = ask(model, from, reader, &j, err);
+    gp_paired_turn(&j.errors);
+    if (st == ADVGP_OK) st = ask(model, to, reader, &j, err);
+    *gain = st == ADVGP_OK ? gp_paired_gain(&j.errors) : 0;
+    gp_paired_fini(&j.errors);
     return st;
 }
 
