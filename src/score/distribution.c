@@ -54,23 +54,28 @@ double gp_mean_excess(const double *sorted, size_t n, bool upper)
     return fmax(sum / (double)k, excess_least);
 }
 
-// Of rank (n + 1) i / 1000 from 1 to n, on the straight line between two where that is no whole number.
-static double at_rank(const double *sorted, size_t n, size_t i)
+// From the outermost inwards: that of rank r = (n + 1) i / 1000, i <= 500, counted from the lower end or the upper, and
+// where r is no whole number a point between the two at hand. Where the density is level, as of shares, what lies
+// beyond falls in a straight line; where it falls as e^-x, a point has r / (n + 1) beyond it on average if it is, of
+// the way from rank k to k + 1, at (k + 1)(r - k) / r. False where r < 1.
+static bool at_rank(const double *sorted, size_t n, size_t i, bool upper, bool level, double *out)
 {
-    const size_t rank = (n + 1) * i / LAST, rest = (n + 1) * i % LAST;
-    return rest ? sorted[rank - 1] + (double)rest / LAST * (sorted[rank] - sorted[rank - 1]) : sorted[rank - 1];
+    const size_t k = (n + 1) * i / LAST, rest = (n + 1) * i % LAST;
+    if (k < 1) return false;
+    const double outer = upper ? sorted[n - k] : sorted[k - 1];
+    const double part = (double)rest / LAST, way = level ? part : (double)(k + 1) * part / ((double)k + part);
+    *out = rest ? outer + way * ((upper ? sorted[n - k - 1] : sorted[k]) - outer) : outer;
+    return true;
 }
 
-void gp_fill_quantiles(double *table, const double *sorted, size_t n, double (*beyond)(double u))
+void gp_fill_quantiles(double *table, const double *sorted, size_t n, bool level, double (*beyond)(double u))
 {
     table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : beyond(0.5);
     for (size_t i = MIDDLE; i-- > 1;) {
-        const size_t rank = (n + 1) * i / LAST;
-        table[i] = rank >= 1 ? at_rank(sorted, n, i) : fmin(table[i + 1], beyond((double)i / LAST));
-    }
-    for (size_t i = MIDDLE + 1; i < LAST; i++) {
-        const size_t rank = ((n + 1) * i + LAST - 1) / LAST; // ceil((n + 1) i / 1000), without rounding
-        table[i] = rank <= n ? at_rank(sorted, n, i) : fmax(table[i - 1], beyond((double)i / LAST));
+        const double u = (double)i / LAST;
+        double *lower = &table[i], *upper = &table[LAST - i];
+        if (!at_rank(sorted, n, i, false, level, lower)) *lower = fmin(table[i + 1], beyond(u));
+        if (!at_rank(sorted, n, i, true, level, upper)) *upper = fmax(table[LAST - i - 1], beyond(1 - u));
     }
     table[0] = table[1], table[LAST] = table[LAST - 1];
 }
@@ -83,7 +88,7 @@ advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp
     double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
     if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
     gp_sort(scores, n);
-    gp_fill_quantiles(table, scores, n, gp_gaussian_quantile);
+    gp_fill_quantiles(table, scores, n, false, gp_gaussian_quantile);
     gp_free(model->calibration);
     model->calibration = table;
     model->n_calibration = n;
@@ -162,7 +167,7 @@ void gp_scores_init(gp_scores *s, const gp_model *model)
 {
     *s = (gp_scores){.rows = model->calibration ? model->n_calibration : 0, .groups = model->groups};
     if (!s->rows) {
-        gp_fill_quantiles(s->q, NULL, 0, gp_gaussian_quantile);
+        gp_fill_quantiles(s->q, NULL, 0, false, gp_gaussian_quantile);
         s->tail[0] = s->tail[1] = gp_mean_excess(NULL, 0, true);
     } else if (model->signed_scores) {
         memcpy(s->q, model->calibration, sizeof s->q);

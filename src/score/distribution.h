@@ -26,7 +26,7 @@ typedef struct gp_scores {
 } gp_scores;
 
 // Sets the model's calibration from n scores (y - mean) / sd_y of rows that training did not see; sorts them. Q(u)
-// is the score of rank (n + 1) u, on the straight line between two where that is no whole number, as split conformal
+// is the score of rank (n + 1) u, between two where that is no whole number (distribution.c), as split conformal
 // intervals have it but for the rounding of ranks, by which 50 rows at 90 % would hold 92 %; where there is no such
 // rank, the Gaussian quantile if it lies further out, so that quantiles never cross.
 advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp_error *err);
@@ -34,7 +34,8 @@ advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp
 // Mean excess of the outermost of n sorted scores: the scale of an exponential tail.
 double gp_mean_excess(const double *sorted, size_t n, bool upper);
 // From n sorted values to table[GP_CALIBRATION_LEVELS], by these ranks; where there is none by `beyond` of the share.
-void gp_fill_quantiles(double *table, const double *sorted, size_t n, double (*beyond)(double u));
+// level: the values' density is about the same everywhere; else it falls outwards.
+void gp_fill_quantiles(double *table, const double *sorted, size_t n, bool level, double (*beyond)(double u));
 
 void gp_scores_init(gp_scores *scores, const gp_model *model); // the model is borrowed
 bool gp_scores_reach(const gp_scores *scores, double u);       // are there rows enough for a rank at u in (0, 1)?

@@ -150,6 +150,32 @@ static void intervals_hold_what_they_say(void **state)
     }
 }
 
+// Between ranks, where the density falls as e^-|x|: 50 scores at 0.95 want rank 1.275, and what lies beyond either end
+// is 0.025 on average. (On the straight line from rank 1 to 2 it is 0.0227.)
+static void between_ranks_tails_that_fall_hold_what_they_say(void **state)
+{
+    (void)state;
+    enum { N = 50, REPEATS = 4000 };
+    gp_rng rng = gp_rng_seeded(23, 0);
+    double beyond[2] = {0};
+    for (size_t r = 0; r < REPEATS; r++) {
+        double values[N], ends[2];
+        gp_model model = {0};
+        gp_scores s;
+        advgp_error err = {0};
+        for (size_t i = 0; i < N; i++) values[i] = -log(gp_rng_uniform(&rng)) * (gp_rng_uniform(&rng) < 0.5 ? -1 : 1);
+        CHECK_OK(gp_model_calibrate(&model, values, N, &err), "50 scores");
+        gp_scores_init(&s, &model);
+        gp_scores_interval(&s, 0.95, ends);
+        assert_true(ends[0] < 0 && ends[1] > 0); // so that half of e^-|x| is what lies beyond
+        beyond[0] += 0.5 * exp(ends[0]) / REPEATS, beyond[1] += 0.5 * exp(-ends[1]) / REPEATS;
+        free_scores(&model);
+    }
+    const double error = sqrt(1.275) / (N + 1) / sqrt(REPEATS);
+    for (size_t side = 0; side < 2; side++)
+        CHECK(fabs(beyond[side] - 0.025) < 3 * error, "exponential", "%g beyond", beyond[side]);
+}
+
 static void quantiles_never_cross_and_levels_nest(void **state)
 {
     (void)state;
@@ -292,6 +318,7 @@ int main(void)
         cmocka_unit_test(gaussian_factors_are_those_of_the_tables),
         cmocka_unit_test(ranks_are_those_of_split_conformal),
         cmocka_unit_test(intervals_hold_what_they_say),
+        cmocka_unit_test(between_ranks_tails_that_fall_hold_what_they_say),
         cmocka_unit_test(quantiles_never_cross_and_levels_nest),
         cmocka_unit_test(the_probability_of_a_threshold_agrees_with_quantiles),
         cmocka_unit_test(crps_is_what_integration_gives),

@@ -147,7 +147,7 @@ advgp_status gp_score_groups_new(gp_scored_rows left_out, gp_scored_rows unseen,
     for (size_t i = 0; i < unseen.n; i++)
         share[i] = share_of(&shapes[gp_group_of(g, unseen.mean[i], unseen.sd[i])], unseen.score[i]);
     gp_sort(share, unseen.n);
-    gp_fill_quantiles(shares, share, unseen.n, same);
+    gp_fill_quantiles(shares, share, unseen.n, true, same);
     for (size_t k = 0; k < GP_GROUPS; k++) {
         for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++) g->quantiles[k][i] = score_at(&shapes[k], shares[i]);
         memcpy(g->tails[k], shapes[k].tail, sizeof g->tails[k]);
