@@ -265,7 +265,7 @@ static json_t *row_of(const gp_comparison *c, const gp_train_options *o, const g
                      r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->assessment.rmse), "mnlp",
                      gp_json_real(r->assessment.mnlp), "coverage_90", gp_json_real(r->assessment.coverage[2]),
                      "stopped", gp_stop_reason_words(r->stopped), "versions", (json_int_t)r->versions, "held_out",
-                     r->assessment.scored != GP_SCORED_LEFT_OUT, "scored_on", gp_record_scored(r), "scored_rows",
+                     !gp_scored_of_training(r->assessment.scored), "scored_on", gp_record_scored(r), "scored_rows",
                      (json_int_t)r->assessment.n_scored);
 }
 

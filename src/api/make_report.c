@@ -31,6 +31,7 @@ static const char *scored_rows(gp_scored scored)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
                                         [GP_SCORED_LEFT_OUT] = "training rows, each left out in turn,",
+                                        [GP_SCORED_REFITTED] = "training rows, each by a fit without it,",
                                         [GP_SCORED_TEST] = "test rows"};
     return words[scored];
 }
@@ -215,7 +216,7 @@ static advgp_status find_trained(const gp_trained *t, const size_t drawn[2], gp_
                                  advgp_error *err)
 {
     const gp_scored scored = t->result->assessment.scored;
-    const bool left_out = scored == GP_SCORED_LEFT_OUT;
+    const bool left_out = gp_scored_of_training(scored);
     bool has_line = false;
     gp_reader reader = {0};
     gp_predictor *predictor = NULL;
@@ -228,7 +229,7 @@ static advgp_status find_trained(const gp_trained *t, const size_t drawn[2], gp_
     }
     if (st == ADVGP_OK) st = gp_findings_init(f, t->model, has_line ? line : NULL, left_out, drawn, t->seed, err);
     if (st == ADVGP_OK)
-        st = left_out ? gp_left_out_rows(predictor, &reader, 0, add_row, f, err)
+        st = left_out ? gp_unseen_rows(t->model, predictor, &reader, 0, add_row, f, err)
                       : gp_predict_rows(predictor, &reader, GP_STOP, 0, add_row, f, err);
     if (st == ADVGP_OK) gp_findings_end(f, scored);
     gp_predictor_free(predictor);

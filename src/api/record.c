@@ -160,7 +160,7 @@ json_t *gp_record_result(const char *path, const gp_train_result *t, double peak
         gp_json_real(t->assessment.mnlp), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
         gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
         gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "peak_rss_bytes",
-        (json_int_t)peak, "held_out", t->assessment.scored != GP_SCORED_LEFT_OUT, "scored_on", gp_record_scored(t),
+        (json_int_t)peak, "held_out", !gp_scored_of_training(t->assessment.scored), "scored_on", gp_record_scored(t),
         "scored_rows", (json_int_t)t->assessment.n_scored, "workers_joined", (json_int_t)c->joined, "workers_lost",
         (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped", (json_int_t)c->dropped, "refused",
         (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back, "cells", (json_int_t)t->cells);

@@ -86,6 +86,7 @@ gp_scored_text gp_cli_scored(const gp_train_result *r)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
                                         [GP_SCORED_LEFT_OUT] = "training rows, each left out in turn",
+                                        [GP_SCORED_REFITTED] = "training rows, each by a fit without it",
                                         [GP_SCORED_TEST] = "rows of --test"};
     gp_scored_text text;
     snprintf(text.p, sizeof text.p, "%zu %s", r->assessment.n_scored, words[r->assessment.scored]);

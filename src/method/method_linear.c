@@ -31,8 +31,8 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .epochs = 1,
                              .version = r->versions,
                              .neg_elbo_per_row = NAN, // no bound: nothing was approximated
-                             .rmse = a->scored != GP_SCORED_LEFT_OUT ? a->rmse : NAN,
-                             .mnlp = a->scored != GP_SCORED_LEFT_OUT ? a->mnlp : NAN,
+                             .rmse = !gp_scored_of_training(a->scored) ? a->rmse : NAN,
+                             .mnlp = !gp_scored_of_training(a->scored) ? a->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
     if (events && events->eval) events->eval(events->ctx, &e);
 }
@@ -73,7 +73,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
-        st = gp_train_conclude(*model, &reader, request->options, began, r, NULL, request->notes, err);
+        st = gp_train_conclude(*model, &reader, request->options, began, r, request->notes, err);
         if (st == ADVGP_OK) {
             tell(events, r);
         } else {

@@ -378,6 +378,52 @@ static void an_interrupted_exact_fit_is_a_model(void **state)
     unload();
 }
 
+typedef struct told {
+    const gp_unseen *unseen;
+    double squares, w;
+    size_t n;
+} told;
+
+static advgp_status add_squares(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    told *a = ctx;
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        if (rows.w[i] == 0) continue;
+        const double off = rows.y[i] - a->unseen->mean[a->n++];
+        a->squares += rows.w[i] * off * off, a->w += rows.w[i];
+    }
+    return ADVGP_OK;
+}
+
+// Of few rows the figures are those of fits without them, and say so; more rows are left out in closed form.
+static void figures_of_few_rows_come_from_fits_without_them(void **state)
+{
+    (void)state;
+    const gp_train_options o = small();
+    for (size_t few = 0; few < 2; few++) {
+        make_rows(few ? 80 : 300, 2, 34);
+        t.w[7] = 0;
+        load(true, "none");
+        gp_train_result r;
+        gp_reader reader;
+        advgp_error err;
+        gp_model *model = fit(&gp_method_exact, &o, NULL, &r);
+        assert_int_equal(r.assessment.scored, few ? GP_SCORED_REFITTED : GP_SCORED_LEFT_OUT);
+        assert_int_equal(r.assessment.n_scored, t.n - 1);
+        assert_int_equal(model->unseen.n, few ? t.n - 1 : 0);
+        told a = {.unseen = &model->unseen};
+        must(gp_reader_new(t.shards, 64, &reader, &err), &err);
+        if (few) {
+            must(gp_reader_visit(&reader, GP_TRAIN, 0, add_squares, &a, &err), &err);
+            CHECK_CLOSE(r.assessment.rmse, model->schema->y_scale * sqrt(a.squares / a.w), 1e-10, "few rows");
+        }
+        gp_reader_fini(&reader);
+        gp_model_free(model);
+        unload();
+    }
+}
+
 // Targets without noise: the covariance is next to singular, and there is a model all the same.
 static void targets_without_noise_are_fitted(void **state)
 {
@@ -539,6 +585,7 @@ int main(void)
         cmocka_unit_test(columns_that_depend_on_each_other_change_nothing),
         cmocka_unit_test(too_many_rows_for_exact_are_refused),
         cmocka_unit_test(an_interrupted_exact_fit_is_a_model),
+        cmocka_unit_test(figures_of_few_rows_come_from_fits_without_them),
         cmocka_unit_test(targets_without_noise_are_fitted),
         cmocka_unit_test(sparse_models_find_the_exact_one),
         cmocka_unit_test(every_map_trains_and_resumes),

@@ -46,7 +46,7 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
                       : good  ? ", about what was promised"
                               : "");
     }
-    if (a->scored == GP_SCORED_LEFT_OUT)
+    if (gp_scored_of_training(a->scored))
         gp_buffer_add(out,
                       " The same rows, each left out in turn, have set the intervals: on the whole they are right by "
                       "construction, tenths put them to the test.");

@@ -10,6 +10,11 @@
 const double gp_levels[GP_LEVELS] = {0.5, 0.8, 0.9, 0.95, 0.99};
 const double gp_judged_level = 0.9;
 
+bool gp_scored_of_training(gp_scored scored)
+{
+    return scored == GP_SCORED_LEFT_OUT || scored == GP_SCORED_REFITTED;
+}
+
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
 enum { KEPT_MAX = 65536, TENTH_ROWS_MIN = 10 };
@@ -156,7 +161,7 @@ static advgp_status score_all(const gp_assessor *a, gp_reader *reader, bool left
     advgp_status st = gp_tally_init(&tally, a->model, &a->fit, err);
     tally.left_out = left_out;
     if (st == ADVGP_OK)
-        st = left_out ? gp_left_out_rows(a->predictor, reader, 0, add_row, &tally, err)
+        st = left_out ? gp_unseen_rows(a->model, a->predictor, reader, 0, add_row, &tally, err)
                       : gp_predict_rows(a->predictor, reader, GP_STOP, 0, add_row, &tally, err);
     if (st == ADVGP_OK) gp_tally_end(&tally, out);
     gp_tally_fini(&tally);
@@ -166,7 +171,7 @@ static advgp_status score_all(const gp_assessor *a, gp_reader *reader, bool left
 advgp_status gp_assess(const gp_assessor *a, gp_reader *reader, gp_assessment *out, advgp_error *err)
 {
     const bool left_out = gp_shards_rows(reader->shards, GP_STOP) == 0;
-    out->scored = left_out ? GP_SCORED_LEFT_OUT : GP_SCORED_HELD_OUT;
+    out->scored = !left_out ? GP_SCORED_HELD_OUT : a->model->unseen.refitted ? GP_SCORED_REFITTED : GP_SCORED_LEFT_OUT;
     return score_all(a, reader, left_out, out, err);
 }
 

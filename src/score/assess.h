@@ -7,7 +7,13 @@
 #include "store/modelfile.h"
 
 // Which rows the figures are of.
-typedef enum gp_scored { GP_SCORED_HELD_OUT, GP_SCORED_LEFT_OUT, GP_SCORED_TEST } gp_scored;
+typedef enum gp_scored {
+    GP_SCORED_HELD_OUT,
+    GP_SCORED_LEFT_OUT, // training rows, each left out in closed form
+    GP_SCORED_REFITTED, // training rows, each by a fit without it, hyper-parameters and all
+    GP_SCORED_TEST
+} gp_scored;
+bool gp_scored_of_training(gp_scored scored); // no other rows were there
 
 enum { GP_LEVELS = 5 };
 extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
@@ -75,7 +81,7 @@ advgp_status gp_assessor_init(gp_assessor *assessor, gp_model *model, gp_reader 
 void gp_assessor_fini(gp_assessor *assessor);
 
 // On the held-out half that calibration does not see; where none are held out on the training rows, each left out in
-// turn (left_out.h): so is the linear baseline then.
+// turn (gp_unseen_rows in left_out.h): so is the linear baseline then.
 advgp_status gp_assess(const gp_assessor *assessor, gp_reader *reader, gp_assessment *out, advgp_error *err);
 // On the rows of another table, all of them GP_STOP. capacity: of the reader to make for it.
 advgp_status gp_assess_test(const gp_assessor *assessor, const gp_shards *test, size_t capacity, gp_assessment *out,

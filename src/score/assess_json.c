@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const scored_names[] = {
-    [GP_SCORED_HELD_OUT] = "held-out", [GP_SCORED_LEFT_OUT] = "leave-one-out", [GP_SCORED_TEST] = "test"};
+static const char *const scored_names[] = {[GP_SCORED_HELD_OUT] = "held-out",
+                                           [GP_SCORED_LEFT_OUT] = "leave-one-out",
+                                           [GP_SCORED_REFITTED] = "cross-validation",
+                                           [GP_SCORED_TEST] = "test"};
 enum { SCORED_NAMES = sizeof scored_names / sizeof *scored_names };
 
 const char *gp_scored_name(gp_scored scored)

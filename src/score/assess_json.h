@@ -9,7 +9,7 @@
 json_t *gp_assessment_json(const gp_assessment *assessment);
 // All of it, as the record of a model has it.
 json_t *gp_assessment_whole_json(const gp_assessment *assessment);
-const char *gp_scored_name(gp_scored scored); // held-out, leave-one-out or test
+const char *gp_scored_name(gp_scored scored); // held-out, leave-one-out, cross-validation or test
 
 // Back from that, or from the last line of a log; what is not there is not a number. False: it tells of no rows.
 bool gp_assessment_read(const json_t *object, gp_assessment *out);

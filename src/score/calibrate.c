@@ -42,10 +42,9 @@ advgp_status gp_calibrate_groups(gp_model *model, gp_reader *reader, gp_scored_r
     return st;
 }
 
-advgp_status gp_calibrate(gp_model *model, gp_reader *reader, gp_scored_rows *unseen, advgp_error *err)
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
 {
     const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
-    if (!held_out && unseen && unseen->n) return gp_model_calibrate(model, unseen->score, unseen->n, err);
     const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
     const size_t n = gp_shards_rows(reader->shards, part), most = ROWS_MAX;
     gp_predictor *predictor = NULL;
@@ -54,7 +53,7 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, gp_scored_rows *un
                                : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     if (st == ADVGP_OK)
         st = held_out ? gp_predict_rows(predictor, reader, part, most, add_score, &s, err)
-                      : gp_left_out_rows(predictor, reader, most, add_score, &s, err);
+                      : gp_unseen_rows(model, predictor, reader, most, add_score, &s, err);
     if (st == ADVGP_OK) st = gp_model_calibrate(model, s.scores, s.n, err);
     gp_free(s.scores);
     gp_predictor_free(predictor);

@@ -177,3 +177,35 @@ advgp_status gp_left_out_rows(const gp_predictor *predictor, gp_reader *reader, 
     gp_predict_work_free(l.scale_work);
     return st;
 }
+
+// ---- as the model has been told -------------------------------------------------------------------------------------
+
+typedef struct recalling {
+    const gp_unseen *unseen;
+    size_t done, most;
+    gp_predicted_row each;
+    void *ctx;
+} recalling;
+
+static advgp_status recall(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    recalling *r = ctx;
+    for (size_t i = 0; i < rows.X.rows && r->done < r->most; i++) {
+        const double weight = rows.w ? rows.w[i] : 1;
+        if (weight == 0) continue;
+        const double mean = r->unseen->mean[r->done], sd = r->unseen->sd[r->done];
+        r->each(r->ctx, weight, rows.X.p + i * rows.X.ld, rows.y[i], mean, sd * sd);
+        r->done++;
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_unseen_rows(const gp_model *model, const gp_predictor *predictor, gp_reader *reader, size_t max_rows,
+                            gp_predicted_row each, void *ctx, advgp_error *err)
+{
+    const size_t n = model->unseen.n;
+    recalling r = {.unseen = &model->unseen, .most = max_rows && max_rows < n ? max_rows : n, .each = each, .ctx = ctx};
+    if (!n) return gp_left_out_rows(predictor, reader, max_rows, each, ctx, err);
+    return gp_reader_visit(reader, GP_TRAIN, 0, recall, &r, err);
+}

@@ -156,6 +156,7 @@ void gp_model_free(gp_model *m)
     gp_free(m->rungs);
     gp_free(m->maps);
     gp_free(m->x_train);
+    gp_free(m->unseen.mean);
     gp_free(m->w_train);
     gp_free(m->alpha);
     gp_free(m->theta);

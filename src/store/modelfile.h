@@ -33,6 +33,15 @@ typedef struct gp_score_groups {
     double tails[GP_GROUPS][2];
 } gp_score_groups;
 
+// What fits without a training row say of it, mean and sd_y, standardised, for the first n of positive weight in the
+// order of their shards. The mean has not seen it in closed form, or, where hyper-parameters were found anew, neither
+// have they; a noise that varies has not seen it. One block at mean.
+typedef struct gp_unseen {
+    size_t n;
+    double *mean, *sd;
+    bool refitted;
+} gp_unseen;
+
 typedef struct gp_model {
     const struct gp_model_form *form;
     // theta is ln sigma and what follows. Form `weights`: the whole vector of theta.h; `linear`: the same with a trend
@@ -68,6 +77,7 @@ typedef struct gp_model {
     // inputs of gp_scale_inputs. NULL: constant. docs/math.md 6.
     struct gp_model *noise; // of the form `weights`
     double noise_range[2];
+    gp_unseen unseen; // of a model that was just fitted, not in files; n 0: nobody has asked
     double baseline_mean,
         baseline_linear; // RMSE on the held-out rows (on the training rows if none), in the target's own units; NaN:
                          // not known

@@ -38,16 +38,13 @@ static advgp_status tell_of_linear(const gp_model *model, const gp_assessment *a
 }
 
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
-                               gp_train_result *r, gp_scored_rows *unseen_take, gp_notes *notes, advgp_error *err)
+                               gp_train_result *r, gp_notes *notes, advgp_error *err)
 {
-    gp_scored_rows unseen = {0};
-    if (unseen_take) unseen = *unseen_take, *unseen_take = (gp_scored_rows){0};
     const gp_shards *test = options ? options->test : NULL;
     gp_assessor assessor;
     r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_noise_fit(model, reader, options, r, &unseen, notes, err);
-    if (st == ADVGP_OK) st = gp_calibrate(model, reader, &unseen, err);
-    gp_scored_rows_fini(&unseen);
+    advgp_status st = gp_noise_fit(model, reader, options, r, notes, err);
+    if (st == ADVGP_OK) st = gp_calibrate(model, reader, err);
     if (st != ADVGP_OK) return st;
     st = gp_assessor_init(&assessor, model, reader, err);
     if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);

@@ -80,7 +80,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     else if (t->learner->layout.M > GP_EIGEN_LONG)
         gp_training_phase(t, "calibration", (gp_act){0});
     advgp_status st = gp_train_conclude(model, &t->reader, t->options, (gp_stopwatch){t->wall_start, t->cpu_start},
-                                        t->result, NULL, t->notes, err);
+                                        t->result, t->notes, err);
     if (st != ADVGP_OK) return st;
     t->result->last_seconds = gp_clock_wall() - start;
     json_t *record = json_pack("{s:I, s:I, s:I}", "finish_rows", (json_int_t)finish_rows, "batch",

@@ -22,10 +22,9 @@ static const double clear_gain = 2;
 
 typedef struct sample {
     gp_scale_rows scale;
-    gp_scored_rows rows;            // mean, sd and score without the row itself
-    bool weighed;                   // weights are known: the rows come once more, with those of the mean
-    const gp_scored_rows *refitted; // what models fitted without the row say of it; NULL: in closed form
-    gp_predictor *predictor;        // while rows are added
+    gp_scored_rows rows;     // mean, sd and score without the row itself
+    bool weighed;            // weights are known: the rows come once more, with those of the mean
+    gp_predictor *predictor; // while rows are added
 } sample;
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
@@ -35,7 +34,6 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     sample *s = ctx;
     gp_scale_rows *to = &s->scale;
     const size_t i = to->n++;
-    if (s->refitted) mean = s->refitted->mean[i], var_y = s->refitted->sd[i] * s->refitted->sd[i];
     const double var_f = fmax(var_y - gp_predictor_noise(s->predictor), 0);
     gp_scale_inputs(s->predictor, x, mean, var_f, to->X + i * to->d);
     gp_scored_rows_add(&s->rows, y, mean, sqrt(var_y));
@@ -48,7 +46,7 @@ static advgp_status ask_rows(sample *s, const gp_model *model, gp_reader *reader
 {
     s->scale.n = s->rows.n = 0;
     advgp_status st = model->form->predictor(model, &s->predictor, err);
-    if (st == ADVGP_OK) st = gp_left_out_rows(s->predictor, reader, s->rows.capacity, add_row, s, err);
+    if (st == ADVGP_OK) st = gp_unseen_rows(model, s->predictor, reader, s->rows.capacity, add_row, s, err);
     gp_predictor_free(s->predictor);
     return st;
 }
@@ -141,7 +139,7 @@ static advgp_status judge_held_out(gp_model *model, gp_reader *reader, gp_paired
     gp_scores scores;
     gp_predictor *predictor = NULL;
     judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
-    advgp_status st = gp_calibrate(model, reader, NULL, err);
+    advgp_status st = gp_calibrate(model, reader, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     gp_scores_init(&scores, model);
     if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err);
@@ -240,11 +238,11 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
 }
 
 // What the model says of rows that neither mean nor scale has seen, for its calibration.
-static void pass_on(sample *s, gp_scored_rows *unseen)
+static void pass_on(sample *s, gp_unseen *to)
 {
     apply(s, s->scale.ln_g_unseen);
-    gp_scored_rows_fini(unseen);
-    *unseen = s->rows;
+    gp_free(to->mean);
+    *to = (gp_unseen){.n = s->rows.n, .mean = s->rows.mean, .sd = s->rows.sd, .refitted = to->refitted};
     s->rows = (gp_scored_rows){0};
 }
 
@@ -259,7 +257,7 @@ static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why
 }
 
 advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *o, const gp_train_result *result,
-                          gp_scored_rows *unseen, gp_notes *notes, advgp_error *err)
+                          gp_notes *notes, advgp_error *err)
 {
     const gp_shards *rows = reader->shards;
     const bool held_out = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
@@ -267,7 +265,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
     if (o->noise == GP_NOISE_AUTO && result->interrupted) return ADVGP_OK; // somebody waits for the model so far
     advgp_error why = {0};
-    sample s = {.refitted = unseen->n ? unseen : NULL};
+    sample s = {0};
     advgp_status st = fit(model, reader, o, result->workers, held_out, &s, &why);
     if (st == ADVGP_OK && !model->noise && o->noise == GP_NOISE_VARYING) {
         st = go_without(model, notes, "rows are too few, or what is left of them hardly differs", &why);
@@ -276,7 +274,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     }
     if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->workers, &s, &why);
     if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
-    if (st == ADVGP_OK && !held_out && model->noise) pass_on(&s, unseen);
+    if (st == ADVGP_OK && !held_out && model->noise) pass_on(&s, &model->unseen);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {
         const advgp_error because = why;

@@ -9,8 +9,7 @@
 // the CRPS of rows that it has not seen falls: of held-out ones, or where those are few of training rows, each left
 // out. Sets model->noise, says in the record what was chosen, and in notes (may be NULL) what could not be. Of an
 // interrupted training, too: it is bounded, and a replay, which does not know when somebody asked, must
-// come to the same. The reader is that of the training rows. unseen, where it has rows, is what models fitted without
-// them say of them, as conclude.h has it; where the noise varies and few rows are held out it is that with a scale that
-// has not seen them either.
+// come to the same. The reader is that of the training rows. Where the noise varies and few rows are held out it sets
+// model->unseen, by the means that are there already or else in closed form.
 advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *options,
-                          const gp_train_result *result, gp_scored_rows *unseen, gp_notes *notes, advgp_error *err);
+                          const gp_train_result *result, gp_notes *notes, advgp_error *err);

@@ -275,9 +275,8 @@ static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
     const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
-    gp_scored_rows unseen = {0};
     result.interrupted = interrupted;
-    must(gp_noise_fit(model, &reader, &o, &result, &unseen, NULL, &err), &err);
+    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
     gp_reader_fini(&reader);
     return model;
 }
