@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-// Overwrites K (square, ld = cols, both triangles filled) by R, upper triangular with positive diagonal and zeros
-// below, such that K = R R^T. Returns false, with K destroyed, if a pivot is not above floor (>= 0); *bad_pivot, if not
-// NULL, is its index.
+// Overwrites K (square, ld = cols; the strict lower part is not read) by R, upper triangular with positive diagonal and
+// zeros below, such that K = R R^T. Returns false, with K destroyed, if a pivot is not above floor (>= 0); *bad_pivot,
+// if not NULL, is its index.
 bool gp_reverse_cholesky(gp_mat K, double floor, size_t *bad_pivot);
 
-// Overwrites K (as above) by G, lower triangular with zeros above, such that K = G G^T. False, with K destroyed, where
-// K is not positive definite.
+// Overwrites K (square, the strict upper part is not read) by G, lower triangular with zeros above, such that K = G
+// G^T. False, with K destroyed, where K is not positive definite.
 bool gp_cholesky(gp_mat K);
 
 // R = R^-1 for upper triangular R with a non-zero diagonal; the strict lower part is neither read nor written.
@@ -33,8 +33,8 @@ typedef struct gp_rung {
 enum { GP_LADDER_MAX_CLIMBS = 12 };
 // The next rung, or false above the last.
 bool gp_rung_climb(gp_rung *rung);
-// R from K (left as it is) by the first rung that holds, starting at rung->jitter. False if none does or K is not
-// finite.
+// R from K (left as it is; below the diagonal anything finite) by the first rung that holds, starting at rung->jitter.
+// False if none does or K is not finite.
 bool gp_cholesky_ladder(gp_cmat K, double scale, gp_rung *rung, gp_mat R);
 
 // A = Q diag(lambda) Q^T, lambda ascending; A (square, ld = cols, both triangles filled) is overwritten: ROW j becomes

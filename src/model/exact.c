@@ -1,5 +1,5 @@
 // exact.c: dense algebra over all rows. Squared distances, the derivatives by length-scales and the trend are matrix
-// products; of symmetric matrices the upper triangle is computed, panel by panel, and mirrored.
+// products; of symmetric matrices there is the upper triangle alone, panel by panel.
 #include "model/exact.h"
 #include "base/alloc.h"
 #include "base/constants.h"
@@ -19,11 +19,13 @@ struct gp_exact {
     double *eta;           // n_components x d: exp of hyper's
     double *scaled;        // n_components x n x d: X diag(eta)
     double *norms;         // n_components x n: x^T diag(eta) x
-    gp_mat V;              // n x d: scratch of the gradient
-    gp_mat slope, gram;    // n x n, from the first gradient on: W of a component; upper: X X^T. Empty before
     gp_mat R;              // n x n: K = R R^T
-    gp_mat B;              // n x n: K, then K^-1 - alpha alpha^T
-    gp_mat Kb;             // n x n: one component, or its slope
+    gp_mat B;              // n x n, upper: K, then K^-1 - alpha alpha^T
+    gp_mat Kb;             // n x n: one component
+    // From the first gradient on, empty before. gram, upper: X X^T.
+    gp_mat gram;         // n x n
+    gp_mat with_ones, V; // n x (d + 1): [X 1], W [X 1]
+    gp_mat W;            // PANEL x n: B times a slope
     bool ready;
 };
 
@@ -54,7 +56,6 @@ static gp_exact *plan(const gp_exact_spec *spec, size_t n, gp_arena *arena)
         .eta = gp_arena_doubles(arena, spec->n_components * d),
         .scaled = gp_arena_doubles(arena, spec->n_components * n * d),
         .norms = gp_arena_doubles(arena, spec->n_components * n),
-        .V = gp_mat_of(gp_arena_doubles(arena, n * d), n, d),
         .R = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
         .B = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
         .Kb = gp_mat_of(gp_arena_doubles(arena, n * n), n, n),
@@ -118,7 +119,7 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **o
 
 void gp_exact_free(gp_exact *exact)
 {
-    if (exact) gp_free(exact->slope.p);
+    if (exact) gp_free(exact->gram.p);
     gp_free(exact);
 }
 
@@ -194,8 +195,11 @@ static void add_trend(const gp_exact *e, size_t first, gp_cmat Z, gp_mat sum)
 // sum = the covariance of rows first, first + 1, ... with Z.
 static void covariance(const gp_exact *e, size_t first, gp_cmat Z, gp_mat scratch, gp_mat sum)
 {
-    gp_mat_zero(sum);
-    for (size_t b = 0; b < e->n_components; b++) {
+    if (e->n_components)
+        component_covariance(e, 0, first, Z, sum, NULL);
+    else
+        gp_mat_zero(sum);
+    for (size_t b = 1; b < e->n_components; b++) {
         component_covariance(e, b, first, Z, scratch, NULL);
         for (size_t i = 0; i < sum.rows; i++)
             for (size_t j = 0; j < sum.cols; j++) sum.p[i * sum.ld + j] += scratch.p[i * scratch.ld + j];
@@ -219,16 +223,30 @@ static void make_B(gp_exact *e)
     const size_t n = e->n;
     gp_mat_copy(gp_ro(e->R), e->Kb);
     gp_invert_upper(e->Kb);
-    gp_mat_zero(e->B);
     for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) { // K^-1 = R^-T R^-1, without its zeros
-        const size_t rows = n - first < PANEL ? n - first : PANEL, above = first + rows;
-        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(e->Kb), 0, first, above, rows),
-                gp_cmat_part(gp_ro(e->Kb), 0, first, above, n - first), 0,
-                (gp_mat){.p = e->B.p + first * n + first, .rows = rows, .cols = n - first, .ld = n});
+        gp_cmat unused;
+        const gp_mat panel = panel_of(e, e->B, first, &unused);
+        const size_t above = first + panel.rows;
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(e->Kb), 0, first, above, panel.rows),
+                gp_cmat_part(gp_ro(e->Kb), 0, first, above, n - first), 0, panel);
+        for (size_t i = first; i < above; i++)
+            for (size_t j = i; j < n; j++) e->B.p[i * n + j] -= e->alpha[i] * e->alpha[j];
     }
-    gp_mat_mirror_upper(e->B);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) e->B.p[i * n + j] -= e->alpha[i] * e->alpha[j];
+}
+
+// V += W [X 1] for the panel's part of a symmetric W: its rows, and what lies right of its corner once more, turned
+// round.
+static void add_products(gp_exact *e, size_t first, gp_mat W)
+{
+    const size_t wide = e->d + 1, right = first + W.rows;
+    for (size_t i = 0; i < W.rows; i++)
+        for (size_t j = 0; j < i; j++) W.p[i * W.ld + j] = W.p[j * W.ld + i];
+    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(W), gp_cmat_part(gp_ro(e->with_ones), first, 0, W.cols, wide), 1,
+            gp_mat_part(e->V, first, 0, W.rows, wide));
+    if (right < e->n)
+        gp_gemm(GP_TRANSPOSED, GP_AS_IS, 1, gp_cmat_part(gp_ro(W), 0, W.rows, W.rows, e->n - right),
+                gp_cmat_part(gp_ro(e->with_ones), first, 0, W.rows, wide), 1,
+                gp_mat_part(e->V, right, 0, e->n - right, wide));
 }
 
 // With W = B o K' the derivative by ln eta_k is eta_k / 2 of the sum of W_ij (x_ik - x_jk)^2, which is eta_k times the
@@ -236,27 +254,24 @@ static void make_B(gp_exact *e)
 static void component_gradient(gp_exact *e, size_t b, double *grad)
 {
     const size_t n = e->n, d = e->d;
-    const gp_mat W = e->slope;
     double *g = grad + (component_hyper(e, b) - e->hyper);
     memset(g, 0, (1 + d) * sizeof(double));
+    gp_mat_zero(e->V);
     for (size_t first = 0; first < n && !gp_interrupted(); first += PANEL) {
         gp_cmat Z;
         const gp_mat K = panel_of(e, e->Kb, first, &Z);
-        component_covariance(e, b, first, Z, K, W.p + first * n + first);
-        for (size_t i = first; i < first + K.rows; i++) {
-            g[0] -= e->B.p[i * n + i] * e->Kb.p[i * n + i]; // every other pair counts twice
-            for (size_t j = i; j < n; j++) {
-                g[0] += 2 * e->B.p[i * n + j] * e->Kb.p[i * n + j];
-                W.p[i * n + j] *= e->B.p[i * n + j];
-            }
+        const gp_mat W = {.p = e->W.p, .rows = K.rows, .cols = K.cols, .ld = n};
+        component_covariance(e, b, first, Z, K, W.p);
+        for (size_t i = 0; i < K.rows; i++) {
+            const double *B = e->B.p + (first + i) * n + first, *k = K.p + i * n;
+            g[0] += 2 * gp_dot(K.cols - i, B + i, k + i) - B[i] * k[i]; // every other pair counts twice
+            for (size_t j = i; j < K.cols; j++) W.p[i * n + j] *= B[j];
         }
+        add_products(e, first, W);
     }
-    gp_mat_mirror_upper(W);
-    gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_ro(W), gp_ro(e->X), 0, e->V);
     for (size_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < n; j++) sum += W.p[i * n + j];
-        for (size_t k = 0; k < d; k++) g[1 + k] += e->X.p[i * d + k] * (sum * e->X.p[i * d + k] - e->V.p[i * d + k]);
+        const double *x = e->X.p + i * d, *v = e->V.p + i * (d + 1);
+        for (size_t k = 0; k < d; k++) g[1 + k] += x[k] * (v[d] * x[k] - v[k]);
     }
     for (size_t k = 0; k < d; k++) g[1 + k] *= e->eta[b * d + k];
 }
@@ -267,24 +282,30 @@ static void trend_gradient(const gp_exact *e, double *grad)
     const size_t n = e->n;
     const double *h = component_hyper(e, e->n_components);
     double *g = grad + (h - e->hyper), constant = 0, linear = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++) {
-            const double twice = (j > i ? 2 : 1) * e->B.p[i * n + j];
-            constant += twice;
-            linear += twice * e->gram.p[i * n + j];
-        }
+    for (size_t i = 0; i < n; i++) {
+        const double *B = e->B.p + i * n + i, *gram = e->gram.p + i * n + i;
+        double sum = 0;
+        for (size_t j = 0; j < n - i; j++) sum += B[j];
+        constant += 2 * sum - B[0];
+        linear += 2 * gp_dot(n - i, B, gram) - B[0] * gram[0];
+    }
     g[0] = exp(2 * h[0]) * constant;
     if (e->trend == GP_TREND_LINEAR) g[1] = exp(2 * h[1]) * linear;
 }
 
-// What a gradient needs beside the evidence, and only it: two more n x n arrays. X X^T never changes.
+// What a gradient needs beside the evidence, and only it. X X^T never changes.
 static advgp_status prepare_gradient(gp_exact *e, advgp_error *err)
 {
-    const size_t n = e->n;
-    if (e->slope.p) return ADVGP_OK;
-    double *block = gp_alloc(2 * n, n * sizeof(double));
+    const size_t n = e->n, d = e->d, tall = n * (d + 1);
+    if (e->gram.p) return ADVGP_OK;
+    double *block = gp_alloc(n * n + 2 * tall + PANEL * n, sizeof(double));
     if (!block) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
-    e->slope = gp_mat_of(block, n, n), e->gram = gp_mat_of(block + n * n, n, n);
+    e->gram = gp_mat_of(block, n, n), e->W = gp_mat_of(block + n * n, PANEL, n);
+    e->with_ones = gp_mat_of(block + n * n + PANEL * n, n, d + 1), e->V = gp_mat_of(e->with_ones.p + tall, n, d + 1);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(e->with_ones.p + i * (d + 1), e->X.p + i * d, d * sizeof(double));
+        e->with_ones.p[i * (d + 1) + d] = 1;
+    }
     for (size_t first = 0; first < n; first += PANEL) {
         gp_cmat Z;
         const gp_mat panel = panel_of(e, e->gram, first, &Z);
@@ -303,7 +324,6 @@ static advgp_status factor(gp_exact *e, gp_rung *rung, advgp_error *err)
         const gp_mat sum = panel_of(e, e->B, first, &Z), scratch = panel_of(e, e->Kb, first, &unused);
         covariance(e, first, Z, scratch, sum);
     }
-    gp_mat_mirror_upper(e->B);
     for (size_t i = 0; i < n; i++) {
         e->B.p[i * n + i] += noise * e->inverse_w[i];
         mean += e->B.p[i * n + i] / (double)n;
