@@ -153,13 +153,15 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     (void)gp_tally_add(ctx, w, x, y, mean, var_y);
 }
 
-// Every figure is of these rows, all of them.
-static advgp_status score_all(const gp_assessor *a, gp_reader *reader, bool left_out, gp_assessment *out,
-                              advgp_error *err)
+// Every figure is of these rows, all of them. The predictor is made when it is needed: that of an exact process takes
+// its time.
+static advgp_status score_all(gp_assessor *a, gp_reader *reader, bool left_out, gp_assessment *out, advgp_error *err)
 {
     gp_tally tally;
     advgp_status st = gp_tally_init(&tally, a->model, &a->fit, err);
     tally.left_out = left_out;
+    if (st == ADVGP_OK && !a->predictor && !(left_out && a->model->unseen.n))
+        st = gp_model_predictor(a->model, &a->predictor, err);
     if (st == ADVGP_OK)
         st = left_out ? gp_unseen_rows(a->model, a->predictor, reader, 0, add_row, &tally, err)
                       : gp_predict_rows(a->predictor, reader, GP_STOP, 0, add_row, &tally, err);
@@ -168,14 +170,14 @@ static advgp_status score_all(const gp_assessor *a, gp_reader *reader, bool left
     return st;
 }
 
-advgp_status gp_assess(const gp_assessor *a, gp_reader *reader, gp_assessment *out, advgp_error *err)
+advgp_status gp_assess(gp_assessor *a, gp_reader *reader, gp_assessment *out, advgp_error *err)
 {
     const bool left_out = gp_shards_rows(reader->shards, GP_STOP) == 0;
     out->scored = !left_out ? GP_SCORED_HELD_OUT : a->model->unseen.refitted ? GP_SCORED_REFITTED : GP_SCORED_LEFT_OUT;
     return score_all(a, reader, left_out, out, err);
 }
 
-advgp_status gp_assess_test(const gp_assessor *a, const gp_shards *test, size_t capacity, gp_assessment *out,
+advgp_status gp_assess_test(gp_assessor *a, const gp_shards *test, size_t capacity, gp_assessment *out,
                             advgp_error *err)
 {
     gp_reader reader = {0};
@@ -209,9 +211,7 @@ static advgp_status fit_line(gp_reader *reader, const gp_model *model, gp_linear
 advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader, advgp_error *err)
 {
     *a = (gp_assessor){.model = model};
-    advgp_status st = gp_model_predictor(model, &a->predictor, err);
-    if (st == ADVGP_OK) st = fit_line(reader, model, &a->fit, err);
-    return st;
+    return fit_line(reader, model, &a->fit, err);
 }
 
 void gp_assessor_fini(gp_assessor *a)

@@ -71,7 +71,7 @@ void gp_tally_fini(gp_tally *tally);
 // What answers: the model and its baselines. All of it is borrowed but predictor and fit.
 typedef struct gp_assessor {
     const gp_model *model;
-    gp_predictor *predictor;
+    gp_predictor *predictor; // from the first time it is asked for
     gp_linear fit;
 } gp_assessor;
 
@@ -82,7 +82,7 @@ void gp_assessor_fini(gp_assessor *assessor);
 
 // On the held-out half that calibration does not see; where none are held out on the training rows, each left out in
 // turn (gp_unseen_rows in left_out.h): so is the linear baseline then.
-advgp_status gp_assess(const gp_assessor *assessor, gp_reader *reader, gp_assessment *out, advgp_error *err);
+advgp_status gp_assess(gp_assessor *assessor, gp_reader *reader, gp_assessment *out, advgp_error *err);
 // On the rows of another table, all of them GP_STOP. capacity: of the reader to make for it.
-advgp_status gp_assess_test(const gp_assessor *assessor, const gp_shards *test, size_t capacity, gp_assessment *out,
+advgp_status gp_assess_test(gp_assessor *assessor, const gp_shards *test, size_t capacity, gp_assessment *out,
                             advgp_error *err);

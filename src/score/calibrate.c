@@ -49,8 +49,8 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
     const size_t n = gp_shards_rows(reader->shards, part), most = ROWS_MAX;
     gp_predictor *predictor = NULL;
     sink s = {.scores = gp_alloc(n < most ? n : most, sizeof(double))};
-    advgp_status st = s.scores ? gp_model_predictor(model, &predictor, err)
-                               : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    advgp_status st = s.scores ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    if (st == ADVGP_OK && (held_out || !model->unseen.n)) st = gp_model_predictor(model, &predictor, err);
     if (st == ADVGP_OK)
         st = held_out ? gp_predict_rows(predictor, reader, part, most, add_score, &s, err)
                       : gp_unseen_rows(model, predictor, reader, most, add_score, &s, err);

@@ -15,6 +15,6 @@ advgp_status gp_left_out_rows(const gp_predictor *predictor, gp_reader *reader, 
                               void *ctx, advgp_error *err);
 
 // The same of a model that was just fitted: as it has been told (gp_unseen in store/modelfile.h), else in closed form.
-// predictor: its own.
+// predictor: its own; where it has been told NULL will do.
 advgp_status gp_unseen_rows(const gp_model *model, const gp_predictor *predictor, gp_reader *reader, size_t max_rows,
                             gp_predicted_row each, void *ctx, advgp_error *err);

@@ -93,7 +93,7 @@ static advgp_status set_shift(gp_model *model, gp_reader *reader, bool held_out,
 {
     squares s = {0};
     gp_predictor *predictor = NULL;
-    advgp_status st = gp_model_predictor(model, &predictor, err);
+    advgp_status st = held_out ? gp_model_predictor(model, &predictor, err) : ADVGP_OK;
     if (st == ADVGP_OK && held_out)
         st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, add_square, &s, err);
     for (size_t i = 0; !held_out && i < rows->n; i++)
@@ -237,10 +237,13 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
     return st;
 }
 
-// What the model says of rows that neither mean nor scale has seen, for its calibration.
-static void pass_on(sample *s, gp_unseen *to)
+// What the model says of rows that neither mean nor scale has seen, for calibration and figures: of one noise it is the
+// same that they would ask for, if these are all rows.
+static void pass_on(sample *s, const gp_shards *shards, gp_model *model)
 {
-    apply(s, s->scale.ln_g_unseen);
+    gp_unseen *to = &model->unseen;
+    if (!model->noise && (to->n || s->rows.capacity < gp_shards_rows(shards, GP_TRAIN))) return;
+    if (model->noise) apply(s, s->scale.ln_g_unseen);
     gp_free(to->mean);
     *to = (gp_unseen){.n = s->rows.n, .mean = s->rows.mean, .sd = s->rows.sd, .refitted = to->refitted};
     s->rows = (gp_scored_rows){0};
@@ -274,7 +277,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     }
     if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->workers, &s, &why);
     if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
-    if (st == ADVGP_OK && !held_out && model->noise) pass_on(&s, &model->unseen);
+    if (st == ADVGP_OK && !held_out) pass_on(&s, rows, model);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {
         const advgp_error because = why;
