@@ -15,7 +15,7 @@ enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3,
 enum { BATCH_MIN = 512, BATCH_NUMBERS = 1 << 18 }; // of wide tables a batch has fewer rows: its time goes with both
 // Of few rows inducing inputs are not learned and may be more: one for five rows. A line takes ten a column.
 enum { INDUCING_FEW = 100, ROWS_EACH = 5, ROWS_A_COLUMN = 10 };
-enum { ITERATIONS = 40, FOLD_ITERATIONS = 20 }; // folds begin where all rows ended
+enum { ITERATIONS = 40 };
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
@@ -202,25 +202,17 @@ advgp_status gp_scale_sharpen(gp_model *noise, double range[2], gp_scale_rows *s
     return st;
 }
 
-// Hyper-parameters from where they are, then q(w).
-static advgp_status search(gp_model *noise, size_t iterations, double range[2], gp_scale_rows *s, advgp_error *err)
-{
-    const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
-    advgp_status st = gp_scale_search(noise, rows, iterations, err);
-    if (st == ADVGP_OK) st = refit(noise, s, err);
-    noise->schema->y_mean = s->centre, noise->schema->y_scale = s->spread;
-    return st == ADVGP_OK ? gp_scale_sharpen(noise, range, s, err) : st;
-}
-
 advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_model **noise, double range[2],
                           advgp_error *err)
 {
     gp_shards *shards = NULL;
     if (!take_logarithms(s)) return ADVGP_OK;
+    const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
     advgp_status st = shards_of(s, how->weighted, how->options->seed, &shards, err);
     if (st == ADVGP_OK) st = (is_few(s) ? begin_scale : train_scale)(how, s, shards, noise, err);
     gp_shards_free(shards);
-    if (st == ADVGP_OK && is_few(s)) return search(*noise, ITERATIONS, range, s, err);
+    if (st == ADVGP_OK && is_few(s)) st = gp_scale_search(*noise, rows, ITERATIONS, err);
+    if (st == ADVGP_OK && is_few(s)) st = refit(*noise, s, err);
     if (st != ADVGP_OK) return st;
     (*noise)->schema->y_mean = s->centre, (*noise)->schema->y_scale = s->spread;
     return gp_scale_sharpen(*noise, range, s, err);
@@ -240,20 +232,7 @@ static void take_fold(const gp_scale_rows *s, size_t fold, bool of_fold, gp_scal
     }
 }
 
-// A scale of these rows: of few ones from that of all rows on, whose inducing inputs know no score; else anew. Stays
-// NULL where scores hardly differ.
-static advgp_status fit_fold(const gp_scale_fitting *how, const gp_model *all, gp_scale_rows *part, gp_model **noise,
-                             double range[2], advgp_error *err)
-{
-    if (!is_few(part)) return gp_scale_fit(how, part, noise, range, err);
-    if (!take_logarithms(part)) return ADVGP_OK;
-    const advgp_status st = gp_model_new_noise(&all->spec, noise, err);
-    if (st != ADVGP_OK) return st;
-    memcpy((*noise)->theta, all->theta, all->layout.size * sizeof *all->theta);
-    return search(*noise, FOLD_ITERATIONS, range, part, err);
-}
-
-advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, const gp_model *all, gp_scale_rows *s, advgp_error *err)
+advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, gp_scale_rows *s, advgp_error *err)
 {
     gp_scale_rows part;
     advgp_status st = gp_scale_rows_init(&part, s->n, s->d, err);
@@ -261,7 +240,7 @@ advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, const gp_model *all
         gp_model *noise = NULL;
         double range[2];
         take_fold(s, k, false, &part);
-        st = fit_fold(how, all, &part, &noise, range, err);
+        st = gp_scale_fit(how, &part, &noise, range, err);
         take_fold(s, k, true, &part);
         if (st == ADVGP_OK && noise) st = scale_at(noise, inputs_of(&part), part.ln_g, err);
         for (size_t i = k, at = 0; st == ADVGP_OK && i < s->n; i += FOLDS, at++)
