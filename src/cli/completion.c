@@ -180,7 +180,7 @@ static void fish_option(gp_buffer *out, const gp_verb *verb, const gp_option *op
         gp_buffer_add(out, " -r -F");
     else if (option->kind != GP_OPTION_FLAG)
         gp_buffer_add(out, " -x");
-    if (option->words) {
+    if (option->words && !*prefix) {
         gp_buffer_add(out, " -a '");
         add_words(out, option);
         gp_buffer_add(out, "'");

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef enum gp_option_kind {
-    GP_OPTION_FLAG,    // --x, --no-x; elsewhere true or false
+    GP_OPTION_FLAG,    // --x, --no-x; elsewhere true or false; or one of the words: --x auto, --x=auto
     GP_OPTION_INTEGER, // from min to max, or one of the words
     GP_OPTION_REAL,    // the same with decimals
     GP_OPTION_CHOICE,  // one of the words

@@ -26,12 +26,15 @@ static page page_of(gp_buffer *out, size_t columns)
 
 void gp_option_form(const gp_option *option, gp_buffer *out)
 {
-    if (option->kind == GP_OPTION_FLAG) return;
+    const bool flag = option->kind == GP_OPTION_FLAG;
+    if (flag && !option->words) return;
     const char *word, *bar = "";
     size_t length;
+    if (flag) gp_buffer_add(out, "[yes|no"), bar = "|";
     if (option->value) gp_buffer_add(out, "%s", option->value), bar = "|";
     for (size_t i = 0; (word = gp_option_word(option, i, &length)); i++, bar = "|")
         gp_buffer_add(out, "%s%.*s", bar, (int)length, word);
+    if (flag) gp_buffer_add(out, "]");
 }
 
 void gp_option_describe(const gp_option *option, gp_buffer *out)
@@ -51,8 +54,8 @@ void gp_option_note(const gp_option *option, gp_buffer *out)
         gp_buffer_add(out, "%smay be repeated", comma);
         comma = ", ";
     }
-    if (!option->required && option->kind != GP_OPTION_FLAG && option->fallback)
-        gp_buffer_add(out, "%sdefault %s", comma, option->fallback);
+    const bool alone = option->kind == GP_OPTION_FLAG && !option->words; // it is off unless it is there
+    if (!option->required && !alone && option->fallback) gp_buffer_add(out, "%sdefault %s", comma, option->fallback);
 }
 
 // Words, and the end of their last line.
@@ -101,7 +104,7 @@ static void add_name(const gp_option *option, gp_buffer *out)
     else
         gp_buffer_add(out, "      ");
     gp_buffer_add(out, "--%s", option->name);
-    if (option->kind == GP_OPTION_FLAG) return;
+    if (option->kind == GP_OPTION_FLAG && !option->words) return;
     gp_buffer_add(out, " ");
     gp_option_form(option, out);
 }

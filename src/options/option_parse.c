@@ -69,10 +69,18 @@ static advgp_status missing_value(const written *w, advgp_error *err)
     return st;
 }
 
+// A flag that has words takes what follows if it is one of them, yes or no: --log-target no. Else it stands alone.
+static bool has_own_value(const cursor *at, const written *w)
+{
+    return w->slot->option->words && at->next < at->argc &&
+           gp_options_check(w->slot, w->shown, at->argv[at->next], NULL) == ADVGP_OK;
+}
+
 static advgp_status take_value(cursor *at, written *w, advgp_error *err)
 {
     if (w->slot->option->kind == GP_OPTION_FLAG) {
         if (w->negated && w->value) return gp_fail(err, ADVGP_EINVAL, "%s takes no value", w->shown);
+        if (!w->value && !w->negated && has_own_value(at, w)) w->value = at->argv[at->next++];
         if (!w->value) w->value = w->negated ? "false" : "true";
         return ADVGP_OK;
     }

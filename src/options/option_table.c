@@ -494,8 +494,10 @@ const gp_option gp_option_table[] = {
      .kind = GP_OPTION_FLAG,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
-     .fallback = "false",
-     .help = "fit the logarithm of a target that is never negative"},
+     .fallback = "auto",
+     .words = "auto",
+     .help = "fit the logarithm of a target that is never negative; auto: where the target is skewed and a pilot on a "
+             "sample of the rows shows that it pays"},
     {.name = "bounds",
      .kind = GP_OPTION_TEXT,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

@@ -198,6 +198,32 @@ static void flags_go_on_and_off(void **state)
     gp_options_free(o);
 }
 
+// A word, yes or no behind it is the flag's own; anything else is not.
+static void a_flag_with_words_may_have_a_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        bool on, is_auto;
+        size_t operands;
+    } cases[] = {{"train a.csv", false, true, 1},
+                 {"train a.csv --log-target", true, false, 1},
+                 {"train --log-target a.csv", true, false, 1},
+                 {"train --log-target no a.csv", false, false, 1},
+                 {"train --log-target auto a.csv b.csv", false, true, 2},
+                 {"train a.csv --log-target=yes", true, false, 1},
+                 {"train a.csv --log-target --quiet", true, false, 1},
+                 {"train a.csv --no-log-target", false, false, 1},
+                 {"train --no-log-target no", false, false, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = parsed(cases[i].line);
+        if (gp_options_flag(o, "log-target") != cases[i].on ||
+            gp_options_is(o, "log-target", "auto") != cases[i].is_auto || o->n_operands != cases[i].operands)
+            fail_msg("%s", cases[i].line);
+        gp_options_free(o);
+    }
+}
+
 static void lists_add_up_and_keep_escaped_commas(void **state)
 {
     (void)state;
@@ -640,6 +666,7 @@ int main(void)
         cmocka_unit_test(defaults_are_there_and_not_given),
         cmocka_unit_test(every_way_to_write_a_value_is_the_same),
         cmocka_unit_test(flags_go_on_and_off),
+        cmocka_unit_test(a_flag_with_words_may_have_a_value),
         cmocka_unit_test(lists_add_up_and_keep_escaped_commas),
         cmocka_unit_test(words_stand_in_for_numbers_and_paths),
         cmocka_unit_test(operands_mix_with_options_and_dashes_end_them),
