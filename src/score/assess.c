@@ -82,12 +82,11 @@ gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, do
     const double off = (target - t->y_first) / t->model.unit;
     t->y += w * off;
     t->yy += w * off * off;
-    // Both baselines answer as a model does: of a logarithm they give the lognormal mean, each with the variance of its
-    // own errors (the mean's is 1, as the target is standardised).
+    // The mean of a logarithm gives the lognormal mean; its variance is 1, as the target is standardised.
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);
     if (t->line) {
         const double line = t->left_out ? t->line->left_out[t->n - 1] : gp_linear_predict(t->line, x);
-        gp_score_add(&t->linear, t->schema, w, y, line, t->line->variance);
+        gp_score_add_answer(&t->linear, t->schema, w, target, gp_linear_answer(t->line, t->schema, line));
     }
     const gp_row_figures f = judge(t, w, y, mean, sqrt(var_y));
     keep(t, (gp_tally_row){.prediction = target - f.error,
@@ -211,7 +210,11 @@ static advgp_status fit_line(gp_reader *reader, const gp_model *model, gp_linear
 advgp_status gp_assessor_init(gp_assessor *a, gp_model *model, gp_reader *reader, advgp_error *err)
 {
     *a = (gp_assessor){.model = model};
-    return fit_line(reader, model, &a->fit, err);
+    advgp_status st = fit_line(reader, model, &a->fit, err);
+    if (st == ADVGP_OK) st = gp_linear_fit_back(&a->fit, model->schema, reader, err);
+    if (st == ADVGP_OK && a->fit.back.known)
+        json_object_set_new(model->record, "linear_back", gp_line_back_json(&a->fit.back));
+    return st;
 }
 
 void gp_assessor_fini(gp_assessor *a)

@@ -4,6 +4,7 @@
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 #include "linalg/interrupt.h"
+#include "score/score.h"
 #include "store/form.h"
 
 #include <float.h>
@@ -296,6 +297,83 @@ double gp_linear_predict(const gp_linear *fit, const double *x)
     return fit->coef[0] + gp_dot(fit->p - 1, fit->coef + 1, x);
 }
 
+// ---- back from logarithms -------------------------------------------------------------------------------------------
+
+enum { BACK_ROWS_MAX = 100000 };
+
+typedef struct backing {
+    gp_linear *fit;
+    double scale;           // of the logarithm
+    double n, v, y, vv, vy; // sums of exp(scale line) and exp(scale y) about the first row
+    double first_v, first_y;
+} backing;
+
+static advgp_status find_range(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    gp_limits *range = ctx;
+    for (size_t i = 0; i < rows.X.rows; i++)
+        range->lo = fmin(range->lo, rows.y[i]), range->hi = fmax(range->hi, rows.y[i]);
+    return ADVGP_OK;
+}
+
+static advgp_status add_back(void *ctx, gp_batch rows, advgp_error *err)
+{
+    (void)err;
+    backing *b = ctx;
+    for (size_t i = 0; i < rows.X.rows; i++) {
+        const double w = rows.w ? rows.w[i] : 1, line = gp_linear_predict(b->fit, rows.X.p + i * rows.X.ld);
+        const double v = exp(b->scale * gp_limits_clip(b->fit->back.range, line)), y = exp(b->scale * rows.y[i]);
+        if (b->n == 0) b->first_v = v, b->first_y = y;
+        const double dv = v - b->first_v, dy = y - b->first_y;
+        b->n += w, b->v += w * dv, b->y += w * dy, b->vv += w * dv * dv, b->vy += w * dv * dy;
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_linear_fit_back(gp_linear *fit, const gp_schema *schema, gp_reader *reader, advgp_error *err)
+{
+    fit->back = (gp_line_back){.range = {.lo = INFINITY, .hi = -INFINITY}};
+    if (!schema->log_target) return ADVGP_OK;
+    backing b = {.fit = fit, .scale = schema->y_scale};
+    advgp_status st = gp_reader_visit(reader, GP_TRAIN, BACK_ROWS_MAX, find_range, &fit->back.range, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, BACK_ROWS_MAX, add_back, &b, err);
+    if (st != ADVGP_OK || !(b.n > 0)) return st;
+    const double vv = b.vv - b.v * b.v / b.n, vy = b.vy - b.v * b.y / b.n;
+    fit->back.slope = vv > DBL_EPSILON * b.vv ? vy / vv : 0;
+    fit->back.shift = b.first_y + b.y / b.n - fit->back.slope * (b.first_v + b.v / b.n);
+    fit->back.known = isfinite(fit->back.shift) && isfinite(fit->back.slope);
+    return st;
+}
+
+double gp_linear_answer(const gp_linear *fit, const gp_schema *schema, double line)
+{
+    const gp_line_back *b = &fit->back;
+    if (!b->known) return gp_predicted_mean(schema, line, fit->variance);
+    const double s = schema->y_scale, v = exp(s * gp_limits_clip(b->range, line));
+    const gp_limits answers = {.lo = exp(s * b->range.lo), .hi = exp(s * b->range.hi)};
+    const double answer = gp_limits_clip(answers, b->shift + b->slope * v);
+    return gp_schema_cut(schema, exp(schema->y_mean) * answer - schema->log_offset);
+}
+
+json_t *gp_line_back_json(const gp_line_back *b)
+{
+    return json_pack("[f, f, f, f]", b->range.lo, b->range.hi, b->shift, b->slope);
+}
+
+// As a model's record has it, which may be anybody's; models of before have none.
+static gp_line_back read_back(const gp_model *m)
+{
+    const json_t *list = json_object_get(m->record, "linear_back");
+    double v[4] = {0};
+    bool known = m->schema && m->schema->log_target && json_array_size(list) == 4;
+    for (size_t i = 0; known && i < 4; i++) {
+        v[i] = json_number_value(json_array_get(list, i));
+        known = json_is_number(json_array_get(list, i)) && isfinite(v[i]);
+    }
+    return (gp_line_back){.known = known && v[0] <= v[1], .range = {v[0], v[1]}, .shift = v[2], .slope = v[3]};
+}
+
 // ---- from a model ---------------------------------------------------------------------------------------------------
 
 // Among the features of a linear trend are 1 and x, so the statistics hold the normal equations of least squares. A and
@@ -367,6 +445,7 @@ advgp_status gp_linear_of_model(const gp_model *m, gp_linear *out, bool *found, 
     if (m->x_train) {
         *out = (gp_linear){0};
         const advgp_status st = line_of_exact(m, out, err);
+        out->back = read_back(m);
         *found = st == ADVGP_OK;
         return st == ADVGP_ENUMERIC ? ADVGP_OK : st;
     }
@@ -376,6 +455,7 @@ advgp_status gp_linear_of_model(const gp_model *m, gp_linear *out, bool *found, 
     double *scratch = gp_alloc(2 * p, p * sizeof *scratch);
     out->coef = out->block = gp_alloc(p, sizeof(double));
     const bool memory = scratch && out->block;
+    out->back = read_back(m);
     if (memory) *found = solve_statistics(m, scratch, scratch + p * p, out);
     gp_free(scratch);
     return memory ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");

@@ -4,6 +4,16 @@
 #include "data/reader.h"
 #include "store/modelfile.h"
 
+// Where the target is a logarithm, exp of a line has no end beyond the rows it was fitted to, and its errors are rarely
+// normal: the lognormal mean of such a line may be further off than one number for all rows. So the line is held within
+// the targets of training, and least squares tell how exp of it becomes the target: on the rows of training it is then
+// never worse than their mean. All of it is of exp(y_scale y), y standardised.
+typedef struct gp_line_back {
+    bool known;          // else the lognormal mean
+    gp_limits range;     // of the standardised target in training
+    double shift, slope; // target = shift + slope exp(y_scale line)
+} gp_line_back;
+
 // y = coef^T [1 x] + noise over the training rows, all standardised, weighted where rows have weights. Directions that
 // the rows do not determine (columns that depend on each other) get no weight: the solution of minimum norm. Where the
 // rows are no more than the directions, a ridge far below what a prediction shows tells how far the line can be
@@ -18,7 +28,8 @@ typedef struct gp_linear {
     gp_mat U;         // p x p, upper triangular: U^T U is the covariance of coef
     double variance;  // of the noise, squared residuals by n - rank; with a ridge, by its evidence
     double *left_out; // [rows]: of every training row of positive weight, what the line of the others says; or NULL
-    double *block;    // owns all of it
+    gp_line_back back;
+    double *block; // owns all of it
 } gp_linear;
 
 // slopes false: the intercept alone. stop, if not NULL, is asked between pieces; non-zero ends with ESTOPPED.
@@ -31,5 +42,10 @@ double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
 // The line of a model's training rows: p, coef, yy, n and variance; from its statistics, or from the rows that an exact
 // process keeps. Not found where it has neither a linear trend nor rows.
 advgp_status gp_linear_of_model(const gp_model *model, gp_linear *out, bool *found, advgp_error *err);
+// Sets fit->back by the training rows, or a hundred thousand of them, where the schema's target is a logarithm.
+advgp_status gp_linear_fit_back(gp_linear *fit, const gp_schema *schema, gp_reader *reader, advgp_error *err);
+json_t *gp_line_back_json(const gp_line_back *back); // for the record of a model, as "linear_back"; NULL without memory
 void gp_linear_fini(gp_linear *fit);
 double gp_linear_predict(const gp_linear *fit, const double *x);
+// What a line that says so much of a row, standardised, answers in the target's own units.
+double gp_linear_answer(const gp_linear *fit, const gp_schema *schema, double line);

@@ -32,13 +32,19 @@ static double unit_of(const gp_schema *schema)
     return size > 0 && isfinite(size) ? ldexp(1, ilogb(size)) : 1;
 }
 
-void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
+void gp_score_add_answer(gp_score *score, const gp_schema *schema, double w, double target, double answer)
 {
-    const double target = gp_schema_target(schema, y), off = target - gp_predicted_mean(schema, mean, var_y);
+    const double off = target - answer;
     if (score->unit == 0) score->unit = unit_of(schema);
     score->n += w;
     score->squares += w * (off / score->unit) * (off / score->unit);
     score->absolute += w * fabs(off);
+}
+
+void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
+{
+    const double target = gp_schema_target(schema, y);
+    gp_score_add_answer(score, schema, w, target, gp_predicted_mean(schema, mean, var_y));
     // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
     score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
                        log(schema->y_scale) + (schema->log_target ? log(target + schema->log_offset) : 0));

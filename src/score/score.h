@@ -15,6 +15,8 @@ typedef struct gp_score {
 } gp_score;
 // y, mean and var_y are of the standardised target.
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y);
+// The errors alone, of an answer in the target's own units.
+void gp_score_add_answer(gp_score *score, const gp_schema *schema, double w, double target, double answer);
 double gp_score_rmse(const gp_score *score);
 double gp_score_mae(const gp_score *score);
 double gp_score_mnlp(const gp_score *score);
