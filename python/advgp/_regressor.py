@@ -88,8 +88,9 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         Seconds after which the training ends.
     validation : float or str
         The fraction of the rows that is held out to stop training and to calibrate intervals, or "last:0.1".
-    log_target : bool
-        Fit the logarithm of a target that is never negative.
+    log_target : bool or "auto"
+        Fit the logarithm of a target that is never negative. "auto": where the target is skewed and a short pilot on
+        some of the rows shows that it pays; `notes_` then says so.
     bounds : (low, high), "auto" or "none"
         Where means, intervals and quantiles are cut; None for an open end.
     workers : int or "auto"
@@ -126,7 +127,7 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
     def __init__(self, inducing: Optional[int] = None, components: Union[int, str, None] = None,
                  cells: Union[int, str, None] = None, kernel: Optional[str] = None, noise: Optional[str] = None,
                  method: Optional[str] = None, epochs: Union[int, str, None] = None, time: Optional[float] = None,
-                 validation: Union[float, str, None] = None, log_target: Optional[bool] = None,
+                 validation: Union[float, str, None] = None, log_target: Union[bool, str, None] = None,
                  bounds: Union[Tuple[Optional[float], Optional[float]], str, None] = None,
                  workers: Union[int, str, None] = None, random_state: Any = None,
                  options: Optional[Mapping[str, Any]] = None, verbose: int = 0):

@@ -1,5 +1,6 @@
 // load.c: the data side of train and pack.
 #include "api/load.h"
+#include "api/choose_encoding.h"
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/memory.h"
@@ -35,7 +36,7 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
                                .weights = gp_options_text(o, "weights"),
                                .weights_are = gp_options_is(o, "weights-are", "counts") ? GP_WEIGHTS_COUNTS
                                                                                         : GP_WEIGHTS_IMPORTANCE,
-                               .log_target = gp_options_flag(o, "log-target"),
+                               .log_target = gp_options_flag(o, "log-target"), // auto: not at first
                                .keep_outliers = gp_options_is(o, "outliers", "keep")};
     if (!out->weights && gp_options_given(o, "weights-are"))
         return gp_fail(err, ADVGP_EINVAL,
@@ -104,6 +105,25 @@ static void opened_fini(opened *x)
     gp_schema_free(x->schema);
 }
 
+// As options and the columns suggest; then, where pilots find a better encoding, once more with that.
+static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, const gp_host *host, gp_notes *notes,
+                               opened *x, advgp_error *err)
+{
+    const gp_split split = x->split; // before rows are counted
+    const size_t n_notes = notes->n;
+    gp_schema_options chosen = *options;
+    gp_encoding_verdict verdict;
+    advgp_status st = gp_schema_fit(x->source, options, &x->split, notes, tell, &host, &x->schema, err);
+    if (st == ADVGP_OK) st = gp_choose_encoding(o, x->source, x->schema, &x->split, host, &chosen, &verdict, err);
+    if (st == ADVGP_OK && chosen.log_target != options->log_target) {
+        gp_schema_free(x->schema);
+        gp_notes_cut(notes, n_notes);
+        x->split = split;
+        st = gp_schema_fit(x->source, &chosen, &x->split, notes, tell, &host, &x->schema, err);
+    }
+    return st == ADVGP_OK ? gp_encoding_note(&verdict, x->schema, notes, err) : st;
+}
+
 static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp_host *host, gp_notes *notes,
                                  opened *out, advgp_error *err)
 {
@@ -119,7 +139,7 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
     if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
         out->split.whole_rows = GP_AUTO_EXACT_ROWS;
     if (st == ADVGP_OK && !table) st = gp_source_files_open(&files, notes, &out->source, err);
-    if (st == ADVGP_OK) st = gp_schema_fit(out->source, &options, &out->split, notes, tell, &host, &out->schema, err);
+    if (st == ADVGP_OK) st = fit_schema(o, &options, host, notes, out, err);
     if (st != ADVGP_OK) opened_fini(out);
     return st;
 }

@@ -2,13 +2,14 @@
 // folders and caches alike; what options contradict is refused by key.
 #include "api/load.h"
 #include "api/options_test.h"
+#include "base/rng.h"
 #include "base/text.h"
 
 #include <math.h>
 
 enum { N = 400 };
 
-static char table[256], packed[256]; // paths
+static char table[256], prices[256], packed[256], packed_prices[256]; // paths
 
 static double target_of(size_t i)
 {
@@ -24,6 +25,16 @@ static int prepare(void **state)
         gp_buffer_add(&text, "%zu,%s,%.3f\n", i * 7 % N, i % 3 ? "red" : "blue", target_of(i));
     write_file("rows.csv", text.p, text.n);
     gp_buffer_fini(&text);
+    gp_rng rng = gp_rng_seeded(1, 0);
+    gp_buffer_add(&text, "x,z,y\n");
+    for (size_t i = 0; i < 3 * N; i++) {
+        const double x = gp_rng_normal(&rng), z = gp_rng_normal(&rng);
+        gp_buffer_add(&text, "%.6f,%.6f,%.6f\n", x, z, exp(1.5 * sin(2 * x) + 0.75 * z + 0.4 * gp_rng_normal(&rng)));
+    }
+    write_file("prices.csv", text.p, text.n);
+    gp_buffer_fini(&text);
+    snprintf(prices, sizeof prices, "%s", in_folder("prices.csv"));
+    snprintf(packed_prices, sizeof packed_prices, "%s", in_folder("packed_prices"));
     snprintf(table, sizeof table, "%s", in_folder("rows.csv"));
     snprintf(packed, sizeof packed, "%s", in_folder("packed"));
     return 0;
@@ -34,7 +45,7 @@ static gp_options *train_on(const char *operand, const char *seed)
     const char *const operands[] = {operand};
     const char *const pairs[][2] = {{"seed", seed}, {NULL, NULL}};
     gp_options *o = options_of("train", operands, 1, pairs);
-    if (operand == table) ASSERT_OK(gp_options_set(o, "target", "y", err));
+    if (operand == table || operand == prices) ASSERT_OK(gp_options_set(o, "target", "y", err));
     return o;
 }
 
@@ -166,6 +177,63 @@ static void a_packed_folder_brings_its_own_schema(void **state)
     gp_options_free(o), gp_options_free(pack);
 }
 
+static bool is_noted(const gp_notes *notes, const char *words)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        if (strstr(notes->items[i].text, words)) return true;
+    return false;
+}
+
+static void the_logarithm_of_a_price_is_taken_unless_somebody_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool logarithm, noted;
+    } cases[] = {{"seed", "1", true, true},          {"log-target", "auto", true, true},
+                 {"log-target", "no", false, false}, {"log-target", "yes", true, false},
+                 {"method", "linear", false, false}, // pilots are processes
+                 {"cache", NULL, true, true}};       // but packed rows are for every method
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = train_on(prices, "1");
+        const char *value = cases[i].value ? cases[i].value : in_folder("cached_prices");
+        ASSERT_OK(gp_options_set(o, cases[i].key, value, err));
+        gp_loaded l = load(o);
+        assert_int_equal(l.schema->log_target, cases[i].logarithm);
+        assert_int_equal(is_noted(&l.notes, "{log-target} no leaves it"), cases[i].noted);
+        const bool bounded = l.schema->bounded && isfinite(l.schema->bounds.hi);
+        assert_int_equal(bounded, cases[i].noted); // at twice the largest, where nobody asked for it
+        gp_loaded_fini(&l);
+        gp_options_free(o);
+    }
+    gp_options *o = train_on(table, "1"); // not skewed
+    gp_loaded l = load(o);
+    assert_false(l.schema->log_target);
+    gp_loaded_fini(&l);
+    gp_options_free(o);
+}
+
+static void packing_decides_about_the_logarithm(void **state)
+{
+    (void)state;
+    const char *const operands[] = {prices};
+    const char *const pairs[][2] = {{"target", "y"}, {"output", packed_prices}, {NULL, NULL}};
+    gp_options *pack = options_of("pack", operands, 1, pairs);
+    gp_notes notes = {0};
+    size_t n = 0;
+    ASSERT_OK(gp_load_pack(pack, NULL, &notes, &n, err));
+    assert_true(is_noted(&notes, "its logarithm is fitted"));
+    gp_options *o = train_on(packed_prices, "2");
+    gp_loaded l = load(o);
+    assert_true(l.schema->log_target);
+    gp_loaded_fini(&l);
+    ASSERT_OK(gp_options_set(o, "log-target", "no", err));
+    ASSERT_FAILS(gp_load_training(o, NULL, NULL, &l, err), ADVGP_EINVAL, "{log-target}");
+    gp_loaded_fini(&l);
+    gp_notes_fini(&notes);
+    gp_options_free(o), gp_options_free(pack);
+}
+
 static void what_is_not_there_is_named(void **state)
 {
     (void)state;
@@ -188,6 +256,8 @@ int main(void)
         cmocka_unit_test(the_seed_decides_the_order),
         cmocka_unit_test(a_cache_gives_the_rows_of_the_table),
         cmocka_unit_test(a_packed_folder_brings_its_own_schema),
+        cmocka_unit_test(the_logarithm_of_a_price_is_taken_unless_somebody_decides),
+        cmocka_unit_test(packing_decides_about_the_logarithm),
         cmocka_unit_test(what_is_not_there_is_named),
     };
     return cmocka_run_group_tests(tests, prepare, leave_folder);

@@ -13,3 +13,11 @@ void gp_sort(double *values, size_t n)
 {
     if (n) qsort(values, n, sizeof *values, by_value); // without values there may be no array
 }
+
+double gp_sorted_quantile(const double *sorted, size_t n, double p)
+{
+    const double at = p * (double)(n - 1);
+    const size_t i = (size_t)at;
+    const double next = sorted[i + 1 < n ? i + 1 : i];
+    return sorted[i] + (at - (double)i) * (next - sorted[i]);
+}

@@ -86,8 +86,7 @@ static advgp_status decide_bounds(const gp_fit *f, gp_schema *s, advgp_error *er
     s->bounds = o->bounds;
     s->bounded = o->bounds_are == GP_BOUNDS_GIVEN;
     if (s->bounded) {
-        const double least = gp_schema_target(s, (f->y.least - s->y_mean) / s->y_scale);
-        const double most = gp_schema_target(s, (f->y.most - s->y_mean) / s->y_scale), slack = 1e-9 * (most - least);
+        const double least = s->y_range.lo, most = s->y_range.hi, slack = 1e-9 * (most - least);
         if (least >= s->bounds.lo - slack && most <= s->bounds.hi + slack) return ADVGP_OK;
         return gp_fail(err, ADVGP_EDATA, "the target '%s' goes from %g to %g, beyond what {bounds} allows", s->target,
                        least, most);
@@ -100,6 +99,18 @@ static advgp_status decide_bounds(const gp_fit *f, gp_schema *s, advgp_error *er
         "the target '%s' is never negative in %zu rows and comes near 0: means and intervals are cut at "
         "0 ({bounds} none leaves them)",
         s->target, rows_of(f));
+}
+
+// The upper tail of a skewed target reaches further from the median than the lower one: half as far again, which no
+// symmetric one does. Of a target that is 0 in most rows a logarithm makes two heaps.
+static bool log_may_pay(const gp_fit *f)
+{
+    const size_t n = f->sample.n;
+    double *y = f->sampled_y;
+    if (f->options->log_target || f->y.least < 0) return false;
+    gp_sort(y, n);
+    const double low = gp_sorted_quantile(y, n, 0.05), middle = gp_sorted_quantile(y, n, 0.5);
+    return middle > 0 && gp_sorted_quantile(y, n, 0.95) - middle > 1.5 * (middle - low);
 }
 
 static advgp_status note_rows(const gp_fit *f, advgp_error *err)
@@ -492,6 +503,9 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     s->y_mean = f->y.mean;
     s->y_scale = sqrt(f->y.m2 / f->y.weight);
     s->log_offset = f->roles.log_offset;
+    s->log_may_pay = log_may_pay(f);
+    s->y_range.lo = gp_schema_target(s, (f->y.least - s->y_mean) / s->y_scale);
+    s->y_range.hi = gp_schema_target(s, (f->y.most - s->y_mean) / s->y_scale);
     st = decide_bounds(f, s, err);
     if (st != ADVGP_OK) return st;
     size_t *used = gp_alloc(f->n_candidates, sizeof *used);

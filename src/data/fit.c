@@ -132,6 +132,8 @@ static advgp_status make_sample(gp_fit *f, advgp_error *err)
         c->sampled = gp_alloc(f->sample.capacity, sizeof *c->sampled);
         if (!c->sampled) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.capacity);
     }
+    if (st == ADVGP_OK && !(f->sampled_y = gp_alloc(f->sample.capacity, sizeof *f->sampled_y)))
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.capacity);
     return st;
 }
 
@@ -271,6 +273,8 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, advgp_error *err
     if (st != ADVGP_OK || f->usable.n == 0) return st;
     add_target(f);
     st = gp_sample_chunk(&f->sample, f->usable.before, f->usable.n, f->usable.w, err);
+    for (size_t i = 0; st == ADVGP_OK && i < f->sample.n_picks; i++)
+        f->sampled_y[f->sample.picks[i].slot] = f->usable.y[f->sample.picks[i].k];
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         gp_candidate *c = &f->candidates[i];
         bool numbers = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
@@ -329,6 +333,7 @@ static void fit_fini(gp_fit *f)
     gp_free(f->x);
     gp_free(f->w);
     gp_categories_fini(&f->groups);
+    gp_free(f->sampled_y);
     gp_sample_fini(&f->sample);
     gp_usable_fini(&f->usable);
 }

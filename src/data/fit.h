@@ -32,7 +32,8 @@ typedef struct gp_fit {
     gp_moments y, fit_y; // of all usable rows; of those a target mean may use
     gp_categories groups;
     gp_sample sample;
-    double *x, *w; // scratch: finite values of a chunk and their weights
+    double *sampled_y; // targets of the rows of the sample
+    double *x, *w;     // scratch: finite values of a chunk and their weights
     size_t capacity;
 } gp_fit;
 

@@ -17,14 +17,6 @@ static const double wider_tails[] = {0.01, 0.02, 0.03};
 static const double wider_reach = 10, least_middle = 0.05;
 enum { FEW_VALUES = 10, ROWS_MIN = 100 };
 
-static double quantile(const double *sorted, size_t n, double p)
-{
-    const double at = p * (double)(n - 1);
-    const size_t i = (size_t)at;
-    const double next = sorted[i + 1 < n ? i + 1 : i];
-    return sorted[i] + (at - (double)i) * (next - sorted[i]);
-}
-
 static bool has_few_values(const double *sorted, size_t n)
 {
     size_t different = 1;
@@ -35,13 +27,15 @@ static bool has_few_values(const double *sorted, size_t n)
 static gp_limits ends(const double *sorted, size_t n, const gp_moments *all)
 {
     gp_limits limits = gp_no_limits();
-    const double low = quantile(sorted, n, tail), high = quantile(sorted, n, 1 - tail), distance = high - low;
+    const double low = gp_sorted_quantile(sorted, n, tail), high = gp_sorted_quantile(sorted, n, 1 - tail),
+                 distance = high - low;
     if (!(distance > 0) || !isfinite(distance)) return limits;
     if (all->least < low - reach * distance) limits.lo = low - margin * distance;
     if (all->most > high + reach * distance) limits.hi = high + margin * distance;
-    const double middle = quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25);
+    const double middle = gp_sorted_quantile(sorted, n, 0.75) - gp_sorted_quantile(sorted, n, 0.25);
     for (size_t i = 0; i < sizeof wider_tails / sizeof *wider_tails; i++) {
-        const double from = quantile(sorted, n, wider_tails[i]), to = quantile(sorted, n, 1 - wider_tails[i]);
+        const double from = gp_sorted_quantile(sorted, n, wider_tails[i]),
+                     to = gp_sorted_quantile(sorted, n, 1 - wider_tails[i]);
         if (!(middle > least_middle * (to - from))) continue;
         if (low < from - wider_reach * (to - from)) limits.lo = from - margin * (to - from);
         if (high > to + wider_reach * (to - from)) limits.hi = to + margin * (to - from);

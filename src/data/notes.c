@@ -108,9 +108,15 @@ void gp_notes_tell(const gp_notes *notes, void (*tell)(void *ctx, const char *te
     }
 }
 
+void gp_notes_cut(gp_notes *notes, size_t n)
+{
+    for (size_t i = n; i < notes->n; i++) gp_free(notes->items[i].text), gp_free(notes->items[i].column);
+    if (n < notes->n) notes->n = n;
+}
+
 void gp_notes_fini(gp_notes *notes)
 {
-    for (size_t i = 0; i < notes->n; i++) gp_free(notes->items[i].text), gp_free(notes->items[i].column);
+    gp_notes_cut(notes, 0);
     gp_free(notes->items);
     *notes = (gp_notes){0};
 }

@@ -24,6 +24,7 @@ __attribute__((format(printf, 4, 5))) advgp_status gp_notes_add(gp_notes *notes,
 __attribute__((format(printf, 6, 7))) advgp_status gp_notes_add_column(gp_notes *notes, advgp_error *err, size_t count,
                                                                        const char *column, const char *many,
                                                                        const char *format, ...);
+void gp_notes_cut(gp_notes *notes, size_t n); // all but the first n go
 void gp_notes_fini(gp_notes *notes);
 
 // How they are told: each once, and where more than GP_NOTES_ALIKE columns have the same to say, in one sentence that

@@ -32,15 +32,20 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, gp_sample *sampl
     return st;
 }
 
-static double offset_of(targets *t, size_t n)
+double gp_log_offset(double *y, size_t n)
 {
     size_t m = 0;
-    if (t->least > 0 || isinf(t->least_positive)) return 0; // a negative one is refused where it is met
     for (size_t i = 0; i < n; i++)
-        if (isfinite(t->values[i]) && t->values[i] > 0) t->values[m++] = t->values[i];
-    if (m == 0) return 0.5 * t->least_positive;
-    gp_sort(t->values, m);
-    return 0.5 * t->values[(size_t)(share * (double)(m - 1))];
+        if (isfinite(y[i]) && y[i] > 0) y[m++] = y[i];
+    gp_sort(y, m);
+    return m ? 0.5 * y[(size_t)(share * (double)(m - 1))] : 0;
+}
+
+static double offset_of(targets *t, size_t n)
+{
+    if (t->least > 0 || isinf(t->least_positive)) return 0; // a negative one is refused where it is met
+    const double offset = gp_log_offset(t->values, n);
+    return offset > 0 ? offset : 0.5 * t->least_positive;
 }
 
 static advgp_status look_at_target(gp_fit *f, gp_sample *sample, targets *t, advgp_error *err)

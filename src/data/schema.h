@@ -76,6 +76,10 @@ typedef struct gp_schema {
     gp_missing missing;
     char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
     size_t n_gaps;
+    // Fresh from fit, not stored in JSON: least and most of the target in its own units; it is never negative, and
+    // skewed.
+    gp_limits y_range;
+    bool log_may_pay;
     size_t n_rows;   // usable training rows, held-out ones included
     double n_weight; // the sum of their weights, as they stand in the table
 } gp_schema;
@@ -118,6 +122,10 @@ advgp_status gp_bounds_parse(const char *text, gp_bounds_are *are, gp_limits *bo
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
 // The same for people, without the rounding of there and back: 0 is 0.
 double gp_schema_shown(const gp_schema *schema, size_t j, double standardised);
+
+// What is added to n targets, some of which are 0, before their logarithm (offset.c); they are scratch. 0: none is
+// positive.
+double gp_log_offset(double *y, size_t n);
 
 double gp_schema_weight_factor(const gp_schema *schema); // from a weight in the table to that of the row
 // Can a scale be squared, summed and divided by, in double precision? What it scales cannot be computed with if not.

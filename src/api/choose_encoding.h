@@ -1,0 +1,16 @@
+// choose_encoding.h: what a table is encoded by where options leave it open: pilots on a sample of its rows decide,
+// between the first pass and the second.
+#pragma once
+#include "api/host.h"
+#include "data/schema.h"
+#include "options/option.h"
+#include "train/encoding_pilot.h"
+
+// A schema was fitted with the target as it is. Sets options->log_target where the logarithm pays (`log-target` auto):
+// then the schema is to be fitted once more. The source is left rewound.
+advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp_schema *schema, const gp_split *split,
+                                const gp_host *host, gp_schema_options *options, gp_encoding_verdict *verdict,
+                                advgp_error *err);
+// What was taken, why, and how to overrule it; nothing where all stays as it is.
+advgp_status gp_encoding_note(const gp_encoding_verdict *verdict, const gp_schema *schema, gp_notes *notes,
+                              advgp_error *err);

@@ -1,0 +1,308 @@
+// encoding_pilot.c: a sample in parts, a small process fitted without one of them, and that part judged by it.
+#include "train/encoding_pilot.h"
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "model/predict.h"
+#include "score/score.h"
+#include "train/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Small and short: it is thrown away. By measurement (docs/tables.md): fewer rows take a table for another.
+enum { INDUCING = 64, ROWS_EACH = 10, STEPS = 200, BATCH = 1024, BATCH_MIN = 256, BATCH_NUMBERS = 1 << 16 };
+enum { STEPS_FEW = 100, BATCH_FEW = 512 }; // where every part is judged
+// A third of the rows is judged by a process of the others; where they are few, every third in turn.
+enum { PARTS = 3, ROWS_ENOUGH = 3000 };
+static const uint64_t part_stream = 0x70696c6f; // "pilo": unrelated to who was sampled
+// A row's scores are those of the tenth of the others whose predictions are nearest, and of 30 at least: the noise may
+// go with the prediction, which a model of its own will tell in the end.
+enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
+// What an encoding must gain: this share of the CRPS, and so many standard errors of it. Squared errors, of which a few
+// rows have most, may rise by as little, or within theirs.
+static const double gain_share = 0.02, gain_errors = 1.5;
+
+typedef struct judged_row {
+    size_t row;              // its place among them
+    double target, w;        // in its own units; weight
+    double mean, var, score; // of the standardised target
+    double crps, off;        // in the target's own units
+} judged_row;
+
+typedef struct trial {
+    gp_schema schema;   // that of the question with another target; borrows all it points to
+    double *X, *y, *w;  // [n x d], [n], [n]: rows to fit first, then those to judge
+    double *mean, *var; // [n]: of those to judge; mean is scratch before
+    size_t n, n_fit, d; // n_fit of the present part
+    judged_row *judged; // [n]: of all parts so far
+    size_t n_judged;
+} trial;
+
+gp_limits gp_log_bounds(const gp_schema *schema)
+{
+    return (gp_limits){.lo = 0, .hi = 2 * schema->y_range.hi};
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+static void set_logarithm(trial *t, const gp_encoding_question *q)
+{
+    const gp_rows *rows = q->rows;
+    const gp_schema *base = q->schema;
+    double *targets = t->mean, weight = 0, mean = 0, m2 = 0;
+    bool zero = false;
+    for (size_t i = 0; i < rows->n; i++) {
+        targets[i] = fmax(gp_schema_target(base, rows->y[i]), 0); // but for rounding it is not negative
+        zero = zero || !(targets[i] > 0);
+    }
+    t->schema.log_target = true;
+    t->schema.log_offset = zero ? gp_log_offset(targets, rows->n) : 0;
+    if (q->bounds_open) t->schema.bounded = true, t->schema.bounds = gp_log_bounds(base);
+    t->schema.y_mean = 0, t->schema.y_scale = 1;
+    for (size_t i = 0; i < rows->n; i++) {
+        const double z = gp_schema_standardise(&t->schema, fmax(gp_schema_target(base, rows->y[i]), 0));
+        const double step = z - mean;
+        weight += rows->w[i];
+        mean += step * rows->w[i] / weight;
+        m2 += rows->w[i] * step * (z - mean);
+    }
+    t->schema.y_mean = mean;
+    t->schema.y_scale = fmax(sqrt(m2 / weight), 1e-12);
+}
+
+static bool is_judged(const gp_encoding_question *q, size_t i, size_t part)
+{
+    return gp_hash_u64(q->seed ^ part_stream, i) % PARTS == part;
+}
+
+// All but this part to fit, then the part.
+static void take_rows(const gp_encoding_question *q, trial *t, size_t part)
+{
+    const gp_rows *rows = q->rows;
+    t->n_fit = 0;
+    for (size_t i = 0; i < rows->n; i++) t->n_fit += !is_judged(q, i, part);
+    size_t at[2] = {0, t->n_fit}, judged = t->n_judged;
+    for (size_t i = 0; i < rows->n; i++) {
+        const size_t k = at[is_judged(q, i, part)]++;
+        const double target = gp_schema_target(q->schema, rows->y[i]);
+        memcpy(t->X + k * t->d, rows->X + i * t->d, t->d * sizeof *t->X);
+        t->y[k] = t->schema.log_target ? gp_schema_standardise(&t->schema, fmax(target, 0)) : rows->y[i];
+        t->w[k] = rows->w[i];
+        if (k >= t->n_fit) t->judged[judged++] = (judged_row){.row = i, .target = target, .w = rows->w[i]};
+    }
+}
+
+static advgp_status trial_init(trial *t, const gp_encoding_question *q, bool logarithm, advgp_error *err)
+{
+    const size_t n = q->rows->n, d = q->rows->d;
+    *t = (trial){.schema = *q->schema, .n = n, .d = d};
+    t->X = gp_alloc(n, (d + 4) * sizeof *t->X);
+    t->judged = gp_alloc(n, sizeof *t->judged);
+    if (!t->X || !t->judged) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", n);
+    t->y = t->X + n * d, t->w = t->y + n, t->mean = t->w + n, t->var = t->mean + n;
+    if (logarithm) set_logarithm(t, q);
+    return ADVGP_OK;
+}
+
+static void trial_fini(trial *t)
+{
+    gp_free(t->X);
+    gp_free(t->judged);
+}
+
+static advgp_status shards_of(const trial *t, const gp_encoding_question *q, gp_shards **out, advgp_error *err)
+{
+    gp_memory_builder *builder = NULL;
+    unsigned char *parts = gp_alloc(t->n_fit, 1); // zero: GP_TRAIN
+    *out = NULL;
+    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", t->n_fit);
+    const gp_rows rows = {.n = t->n_fit, .d = t->d, .X = t->X, .y = t->y, .w = t->w, .part = parts};
+    advgp_status st = gp_memory_builder_new(t->d, gp_shards_suggest(t->n_fit), q->schema->weights != NULL, true,
+                                            q->seed, &builder, err);
+    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
+    if (st == ADVGP_OK)
+        *out = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    gp_free(parts);
+    return st;
+}
+
+// ---- fitting --------------------------------------------------------------------------------------------------------
+
+static advgp_status predict_judged(trial *t, const gp_learner *l, advgp_error *err)
+{
+    const size_t n = t->n - t->n_fit;
+    gp_predictor *predictor = NULL;
+    gp_predict_work *work = NULL;
+    advgp_status st = gp_predictor_new(&l->spec, l->theta, &predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &work, err);
+    if (st == ADVGP_OK)
+        st = gp_predict(predictor, work, gp_cmat_of(t->X + t->n_fit * t->d, n, t->d), t->mean, NULL, t->var, err);
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        judged_row *row = &t->judged[t->n_judged++];
+        row->mean = t->mean[i], row->var = t->var[i];
+        row->score = (t->y[t->n_fit + i] - row->mean) / sqrt(row->var);
+    }
+    gp_predict_work_free(work);
+    gp_predictor_free(predictor);
+    return st;
+}
+
+// In this process, by one worker, with the schedule for its end: the same rows give the same bits everywhere.
+static advgp_status fit_part(trial *t, const gp_encoding_question *q, bool *stopped, advgp_error *err)
+{
+    const bool few = t->n < ROWS_ENOUGH;
+    const size_t told = t->n_fit / ROWS_EACH, wide = BATCH_NUMBERS / t->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
+    const size_t batch = few ? BATCH_FEW : BATCH;
+    const gp_train_options o = {.m = told < INDUCING ? told : INDUCING,
+                                .components = 1,
+                                .kernel = q->kernel,
+                                .map = &gp_map_cholesky,
+                                .trend = t->d <= told ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
+                                .steps = few ? STEPS_FEW : STEPS,
+                                .epochs = 1, // counted: no polish afterwards
+                                .batch = fits < batch ? fits : batch,
+                                .seed = q->seed,
+                                .workers = 1,
+                                .quorum = -1,
+                                .noise = GP_NOISE_CONSTANT};
+    const gp_train_events events = {.ctx = q->stop_ctx, .stop = q->stop};
+    gp_shards *shards = NULL;
+    gp_train_result result;
+    gp_training training;
+    size_t rows = 0;
+    advgp_status st = shards_of(t, q, &shards, err);
+    if (st != ADVGP_OK) return st;
+    const gp_train_request request = {.shards = shards, .schema = &t->schema, .options = &o, .events = &events};
+    st = gp_training_fit(&training, &request, gp_training_versions, &result, &rows, err);
+    *stopped = st == ADVGP_ESTOPPED || (st == ADVGP_OK && result.interrupted);
+    if (st == ADVGP_OK && !*stopped) st = predict_judged(t, training.learner, err);
+    gp_training_fini(&training);
+    gp_shards_free(shards);
+    return *stopped ? ADVGP_OK : st;
+}
+
+// ---- judging --------------------------------------------------------------------------------------------------------
+
+// CRPS of n sorted values, equally likely, at y: E|v - y| - E|v - v'| / 2.
+static double sample_crps(const double *sorted, size_t n, double y)
+{
+    double off = 0, between = 0;
+    for (size_t i = 0; i < n; i++) {
+        off += fabs(sorted[i] - y);
+        between += (2 * (double)i + 1 - (double)n) * sorted[i];
+    }
+    return off / (double)n - between / ((double)n * (double)n);
+}
+
+static int by_mean(const void *a, const void *b)
+{
+    const double x = ((const judged_row *)a)->mean, y = ((const judged_row *)b)->mean;
+    return (x > y) - (x < y);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const size_t x = ((const judged_row *)a)->row, y = ((const judged_row *)b)->row;
+    return (x > y) - (x < y);
+}
+
+// Row i, in the order of predictions, by the scores of n others about it.
+static void judge_row(trial *t, size_t i, size_t n)
+{
+    judged_row *row = &t->judged[i];
+    const double sd = sqrt(row->var);
+    const size_t half = n / 2, last = t->n_judged - 1 - n;
+    const size_t first = i < half ? 0 : i - half > last ? last : i - half;
+    for (size_t k = 0, other = first; k < n; k++, other++) {
+        other += other == i;
+        const double y = gp_schema_target(&t->schema, row->mean + sd * t->judged[other].score);
+        t->mean[k] = gp_schema_cut(&t->schema, y);
+    }
+    gp_sort(t->mean, n);
+    row->crps = sample_crps(t->mean, n, row->target);
+    row->off = row->target - gp_predicted_mean(&t->schema, row->mean, row->var);
+}
+
+static void judge(trial *t)
+{
+    const size_t tenth = t->n_judged / NEIGHBOURS_SHARE, n = tenth > NEIGHBOURS_MIN ? tenth : NEIGHBOURS_MIN;
+    qsort(t->judged, t->n_judged, sizeof *t->judged, by_mean);
+    for (size_t i = 0; i < t->n_judged; i++) judge_row(t, i, n);
+    qsort(t->judged, t->n_judged, sizeof *t->judged, by_row);
+}
+
+// The mean of what rows have more of it without the encoding than with it, and its standard error.
+typedef struct gain {
+    double without, mean, error; // without: what they have without it
+} gain;
+
+static double crps_of(const judged_row *row)
+{
+    return row->crps;
+}
+
+static double square_of(const judged_row *row)
+{
+    return row->off * row->off;
+}
+
+// Rows of both are the same, in the same order.
+static gain gain_of(const trial *before, const trial *after, double (*figure)(const judged_row *row))
+{
+    double n = 0, variance = 0;
+    gain g = {0};
+    for (size_t i = 0; i < before->n_judged; i++) {
+        const judged_row *a = &before->judged[i], *b = &after->judged[i];
+        n += a->w;
+        g.without += a->w * figure(a), g.mean += a->w * (figure(a) - figure(b));
+    }
+    g.without /= n, g.mean /= n;
+    for (size_t i = 0; i < before->n_judged; i++) {
+        const judged_row *a = &before->judged[i], *b = &after->judged[i];
+        const double off = a->w / n * (figure(a) - figure(b) - g.mean);
+        variance += off * off;
+    }
+    g.error = sqrt(variance);
+    return g;
+}
+
+static void compare(const trial *before, const trial *after, gp_encoding_verdict *out)
+{
+    const gain crps = gain_of(before, after, crps_of), squares = gain_of(before, after, square_of);
+    const double squares_share = 2 * gain_share; // of the root half as much
+    out->crps = 1 - crps.mean / crps.without;
+    out->rmse = sqrt(1 - squares.mean / squares.without);
+    out->pays = crps.mean > fmax(gain_share * crps.without, gain_errors * crps.error) &&
+                -squares.mean < fmax(squares_share * squares.without, squares.error);
+}
+
+static advgp_status try_encoding(trial *t, const gp_encoding_question *q, bool logarithm, bool *stopped,
+                                 advgp_error *err)
+{
+    const size_t parts = q->rows->n < ROWS_ENOUGH ? PARTS : 1;
+    advgp_status st = trial_init(t, q, logarithm, err);
+    for (size_t part = 0; part < parts && st == ADVGP_OK && !*stopped; part++) {
+        take_rows(q, t, part);
+        st = fit_part(t, q, stopped, err);
+    }
+    if (st == ADVGP_OK && !*stopped) judge(t);
+    return st;
+}
+
+advgp_status gp_encoding_pilot_log(const gp_encoding_question *q, gp_encoding_verdict *out, advgp_error *err)
+{
+    trial before = {0}, after = {0};
+    bool stopped = false;
+    *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
+    if (q->rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
+    advgp_status st = try_encoding(&before, q, false, &stopped, err);
+    if (st == ADVGP_OK && !stopped) st = try_encoding(&after, q, true, &stopped, err);
+    if (st == ADVGP_OK && !stopped) compare(&before, &after, out);
+    trial_fini(&before);
+    trial_fini(&after);
+    return st == ADVGP_ENUMERIC ? ADVGP_OK : st; // what cannot be computed does not pay
+}

@@ -1,0 +1,30 @@
+// encoding_pilot.h: does the logarithm of a skewed target pay? Two short trainings on a sample of encoded rows, the
+// same but for the target, are judged by rows that neither has seen, in the target's own units.
+#pragma once
+#include "data/encode.h"
+#include "kernel/kernel.h"
+
+enum { GP_ENCODING_PILOT_ROWS = 8000, GP_ENCODING_PILOT_ROWS_MIN = 300 }; // of the sample
+
+typedef struct gp_encoding_question {
+    const gp_schema *schema; // by which the rows are encoded, the target as it is
+    const gp_rows *rows;     // a sample of the training rows
+    bool bounds_open;        // nobody set any: a logarithm brings its own
+    const gp_kernel *kernel;
+    uint64_t seed;
+    int (*stop)(void *ctx); // may be NULL; non-zero: nothing is decided, and all stays as it is
+    void *stop_ctx;
+} gp_encoding_question;
+
+// Where answers are cut under a logarithm that nobody asked for: at twice the largest target. It may go on as a
+// straight line beyond the rows, and exp of that knows no end.
+gp_limits gp_log_bounds(const gp_schema *schema);
+
+// What held-out rows of the sample say of an encoding against the one before it.
+typedef struct gp_encoding_verdict {
+    bool pays;         // it is taken
+    size_t rows;       // of the sample
+    double crps, rmse; // with it, as a share of those without it; NaN: it was not tried
+} gp_encoding_verdict;
+
+advgp_status gp_encoding_pilot_log(const gp_encoding_question *question, gp_encoding_verdict *out, advgp_error *err);

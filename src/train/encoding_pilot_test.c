@@ -1,0 +1,127 @@
+// encoding_pilot_test.c: a price that grows by shares has its logarithm taken, a sum of parts stays as it is, and what
+// is decided depends on rows and seed alone.
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "data/table_test.h"
+#include "train/encoding_pilot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { N = 1200, D = 3 };
+
+static double X[N * D], y[N], w[N];
+
+// Standardises y; the rows of a table whose target is this.
+static gp_schema schema_of(void)
+{
+    double mean = 0, squares = 0;
+    static double zeros[D], ones[D] = {1, 1, 1};
+    static char name[] = "y";
+    gp_schema s = {
+        .d = D, .target = name, .x_mean = zeros, .x_scale = ones, .y_range = {.lo = INFINITY, .hi = -INFINITY}};
+    for (size_t i = 0; i < N; i++) {
+        mean += y[i] / N;
+        s.y_range.lo = fmin(s.y_range.lo, y[i]), s.y_range.hi = fmax(s.y_range.hi, y[i]);
+    }
+    for (size_t i = 0; i < N; i++) squares += (y[i] - mean) * (y[i] - mean) / N;
+    s.y_mean = mean, s.y_scale = sqrt(squares);
+    for (size_t i = 0; i < N; i++) y[i] = (y[i] - mean) / s.y_scale;
+    return s;
+}
+
+typedef enum kind { PRICE, ZEROS, SUM } kind;
+
+static gp_schema make_rows(kind what, uint64_t seed)
+{
+    gp_rng rng = gp_rng_seeded(seed, 0);
+    for (size_t i = 0; i < N; i++) {
+        double *x = X + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+        const double f = sin(2 * x[0]) + 0.5 * x[1], noise = gp_rng_normal(&rng);
+        y[i] = what == SUM ? 10 + f + 0.5 * x[2] * x[2] + 0.3 * noise : exp(1.5 * f + 0.4 * noise);
+        if (what == ZEROS && i % 50 == 0) y[i] = 0;
+        w[i] = 1;
+    }
+    return schema_of();
+}
+
+static gp_encoding_verdict ask(const gp_schema *schema, size_t n, int (*stop)(void *ctx))
+{
+    const gp_rows rows = {.n = n, .d = D, .X = X, .y = y, .w = w};
+    const gp_encoding_question q = {
+        .schema = schema, .rows = &rows, .bounds_open = true, .kernel = &gp_kernel_ard_rbf, .seed = 7, .stop = stop};
+    gp_encoding_verdict v;
+    ASSERT_OK(gp_encoding_pilot_log(&q, &v, err));
+    return v;
+}
+
+static void a_price_has_its_logarithm_taken(void **state)
+{
+    (void)state;
+    for (int what = PRICE; what <= ZEROS; what++) {
+        const gp_schema schema = make_rows((kind)what, 1);
+        const gp_encoding_verdict v = ask(&schema, N, NULL), again = ask(&schema, N, NULL);
+        if (!v.pays || !(v.crps < 0.98))
+            fail_msg("kind %d: CRPS %g, RMSE %g of those without", what, v.crps, v.rmse);
+        assert_true(v.crps == again.crps && v.rmse == again.rmse);
+        assert_int_equal(v.rows, N);
+    }
+}
+
+static void a_sum_stays_as_it_is(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        const gp_schema schema = make_rows(SUM, seed);
+        const gp_encoding_verdict v = ask(&schema, N, NULL);
+        if (v.pays || !(v.crps > 0.99)) fail_msg("seed %d: CRPS %g of that without", (int)seed, v.crps);
+    }
+}
+
+static int at_once(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static void few_rows_or_a_stop_decide_nothing(void **state)
+{
+    (void)state;
+    const gp_schema schema = make_rows(PRICE, 1);
+    const gp_encoding_verdict few = ask(&schema, GP_ENCODING_PILOT_ROWS_MIN - 1, NULL);
+    assert_true(!few.pays && isnan(few.crps));
+    const gp_encoding_verdict stopped = ask(&schema, N, at_once);
+    assert_true(!stopped.pays && isnan(stopped.crps));
+}
+
+static advgp_status ask_again(void *ctx)
+{
+    const gp_rows rows = {.n = GP_ENCODING_PILOT_ROWS_MIN, .d = D, .X = X, .y = y, .w = w};
+    const gp_encoding_question q = {.schema = ctx, .rows = &rows, .kernel = &gp_kernel_ard_rbf};
+    gp_encoding_verdict v;
+    return gp_encoding_pilot_log(&q, &v, NULL);
+}
+
+static void failing_memory_is_told(void **state)
+{
+    (void)state;
+    gp_schema schema = make_rows(PRICE, 1);
+    for (long n = 0; n < 8; n++) { // its own; those of a training are tried in train_test.c
+        gp_alloc_fail_after(n);
+        const advgp_status st = ask_again(&schema);
+        gp_alloc_fail_after(-1);
+        assert_int_equal(st, ADVGP_ENOMEM);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_price_has_its_logarithm_taken),
+        cmocka_unit_test(a_sum_stays_as_it_is),
+        cmocka_unit_test(few_rows_or_a_stop_decide_nothing),
+        cmocka_unit_test(failing_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
