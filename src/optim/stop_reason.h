@@ -5,6 +5,7 @@
 
 #define GP_STOP_REASONS(X)                                        \
     X(NO_GAIN, "no gain on held-out rows")                        \
+    X(LINE, "no better than linear regression")                   \
     X(SCHEDULE, "the schedule ended")                             \
     X(TIME, "time is up")                                         \
     X(INTERRUPTED, "interrupted")                                 \

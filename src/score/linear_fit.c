@@ -244,7 +244,7 @@ static advgp_status leave_out_rows(void *ctx, gp_batch rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_error *err)
+static advgp_status line_by_columns(gp_reader *reader, size_t max_rows, gp_linear *fit, advgp_error *err)
 {
     const size_t p = fit->p;
     double *scratch = gp_alloc((CHUNK + p + 1) * (p + 1) + p * p + 3 * p + gp_eigen_work(p), sizeof(double));
@@ -253,7 +253,7 @@ static advgp_status line_by_columns(gp_reader *reader, gp_linear *fit, advgp_err
     s.block = gp_mat_of(scratch, CHUNK, p + 1), s.C = gp_mat_of(scratch + CHUNK * (p + 1), p + 1, p + 1);
     const gp_mat Q = gp_mat_of(s.C.p + (p + 1) * (p + 1), p, p);
     double *b = Q.p + p * p, *lambda = b + p, *t = lambda + p;
-    advgp_status st = gp_reader_visit(reader, GP_TRAIN, 0, add_rows, &s, err);
+    advgp_status st = gp_reader_visit(reader, GP_TRAIN, max_rows, add_rows, &s, err);
     if (st == ADVGP_OK) {
         gp_mat_mirror_upper(s.C);
         gp_mat_copy(gp_cmat_part(gp_ro(s.C), 0, 0, p, p), Q);
@@ -275,7 +275,19 @@ advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, ad
     if (!out->block) return no_memory(p, err);
     if (left_out) out->left_out = out->block + p;
     const bool few = rows < p;
-    const advgp_status st = few ? line_by_rows(reader, out, err) : line_by_columns(reader, out, err);
+    const advgp_status st = few ? line_by_rows(reader, out, err) : line_by_columns(reader, 0, out, err);
+    if (st != ADVGP_OK) gp_linear_fini(out);
+    return st;
+}
+
+advgp_status gp_linear_line_some(gp_reader *reader, size_t max_rows, gp_linear *out, advgp_error *err)
+{
+    const size_t p = reader->shards->d + 1, rows = gp_shards_rows(reader->shards, GP_TRAIN);
+    if (rows <= max_rows || max_rows < p) return gp_linear_line(reader, false, out, err);
+    *out = (gp_linear){.p = p, .block = gp_alloc(p, sizeof(double))};
+    out->coef = out->block;
+    if (!out->block) return no_memory(p, err);
+    const advgp_status st = line_by_columns(reader, max_rows, out, err);
     if (st != ADVGP_OK) gp_linear_fini(out);
     return st;
 }

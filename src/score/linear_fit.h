@@ -38,6 +38,8 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
 // The line alone: p, coef, yy, n, rank and variance, with left_out where asked. A baseline needs no more, and it costs
 // the cube of rows or columns, whichever are fewer.
 advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, advgp_error *err);
+// The same without left_out, by at most max_rows of them.
+advgp_status gp_linear_line_some(gp_reader *reader, size_t max_rows, gp_linear *out, advgp_error *err);
 double gp_linear_line_bytes(size_t rows, size_t d); // about what it takes
 // The line of a model's training rows: p, coef, yy, n and variance; from its statistics, or from the rows that an exact
 // process keeps. Not found where it has neither a linear trend nor rows.

@@ -61,6 +61,7 @@ gp_stop_reason gp_training_is_over(const gp_training *t)
 {
     const size_t patience = t->options->patience ? t->options->patience : DEFAULT_PATIENCE;
     if (t->state.since_best >= patience) return GP_STOPPED_NO_GAIN;
+    if (gp_training_is_line(t)) return GP_STOPPED_LINE;
     return !t->state.evaluating && t->state.evaluated_version >= t->steps ? GP_STOPPED_SCHEDULE : GP_NOT_STOPPED;
 }
 

@@ -455,6 +455,7 @@ static size_t n_wanted(const gp_training *t)
     const bool in_hurry = r->interrupted || r->stopped == GP_STOPPED_INTERRUPTED || r->stopped == GP_STOPPED_TIME;
     if (!gp_training_wants_cells(t) || in_hurry || !t->conductor->fits_cells(t)) return 0;
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
+    if (r->stopped == GP_STOPPED_LINE) return 0; // there is nothing to refine
     const bool noisy = exp(2 * t->learner->theta[0]) > mostly_noise;
     const size_t fit = t->n_train / (noisy ? AUTO_NOISY_CELL_ROWS : AUTO_CELL_ROWS);
     size_t n = fit < AUTO_MAX ? fit : AUTO_MAX;

@@ -33,6 +33,7 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
 {
     gp_learner *l = t->learner;
     gp_server *server = t->run->server;
+    advgp_status st = gp_training_look_at_line(t, err);
     gp_stop_reason stopped = gp_training_is_over(t);
     t->run_start = t->last_save = gp_clock_wall();
     const double cpu = gp_clock_cpu();
@@ -42,7 +43,7 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
     // After the one that was evaluated last, not after the version: a checkpoint may be of an evaluation version that
     // still waits for the score of the one before.
     t->next_eval = gp_run_next_eval(&t->state, t->state.evaluated_version);
-    advgp_status st = ADVGP_OK;
+    if (st != ADVGP_OK) return st;
     if (t->state.evaluating) gp_training_ask_score(t, t->evaluated, t->state.evaluated_version); // as at the checkpoint
     if (!stopped) st = t->conductor->allow(t, t->next_eval, err);
     if (st == ADVGP_OK) st = gp_run_start(t->run, err);
@@ -67,5 +68,5 @@ advgp_status gp_training_versions(gp_training *t, advgp_error *err)
     t->result->versions = (size_t)gp_server_version(server);
     t->result->rows = gp_training_rows_seen(t);
     gp_training_end_steps(t, cpu);
-    return st;
+    return stopped == GP_STOPPED_LINE ? gp_training_note_line(t, err) : st;
 }

@@ -4,6 +4,8 @@
 #include "train/conductor.h"
 #include "train/map_choice.h"
 
+#include <math.h>
+
 static advgp_status check(const gp_train_request *request, advgp_error *err)
 {
     const gp_train_options *o = request->options;
@@ -47,6 +49,7 @@ advgp_status gp_training_fit(gp_training *t, const gp_train_request *request, gp
                        .result = result,
                        .notes = request->notes,
                        .conductor = request->options->replay ? &gp_conductor_replay : &gp_conductor_live,
+                       .line_mnlp = NAN,
                        .wall_start = gp_clock_wall(),
                        .cpu_start = gp_clock_cpu()};
     *result = (gp_train_result){0};

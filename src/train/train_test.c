@@ -372,6 +372,39 @@ static void a_line_without_a_row_is_that_of_the_others(void **state)
     }
 }
 
+// y = x0 - x1 + noise: the steps end when it is clear that there is no more, unless somebody has patience.
+static void a_run_that_finds_no_more_than_the_line_ends_early(void **state)
+{
+    (void)state;
+    enum { ROWS = 8000 };
+    gp_rng rng = gp_rng_seeded(4, 0);
+    gp_train_options o = small();
+    o.steps = 300, o.batch = 200, o.components = 1, o.cells = GP_CELLS_AUTO, o.trend = GP_TREND_LINEAR;
+    for (size_t patient = 0; patient < 2; patient++) {
+        gp_train_result r;
+        t.x = doubles(ROWS * D), t.y = doubles(ROWS);
+        for (size_t i = 0; i < ROWS; i++) {
+            double *x = t.x + i * D;
+            for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+            t.y[i] = x[0] - x[1] + gp_rng_normal(&rng);
+        }
+        encode_table(ROWS, 1, "0.5");
+        o.patience = patient ? SIZE_MAX : 1000;
+        gp_model *model = train_table(&o, NULL, &r);
+        assert_int_equal(r.stopped, patient ? GP_STOPPED_SCHEDULE : GP_STOPPED_LINE);
+        assert_true(patient ? r.versions == 300 : r.versions >= 200 && r.versions < 220);
+        assert_true(r.assessment.rmse < 1.01 * r.assessment.baseline_linear);
+        gp_model_free(model);
+        free_table();
+    }
+    make_table(ROWS, 3, "0.5"); // which is no line
+    gp_train_result r;
+    o.patience = 1000;
+    gp_model_free(train_table(&o, NULL, &r));
+    assert_int_equal(r.stopped, GP_STOPPED_SCHEDULE);
+    free_table();
+}
+
 static void training_without_memory_fails_cleanly_at_every_call(void **state)
 {
     (void)state;
@@ -410,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_refinement_that_cannot_begin_is_told),
         cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
         cmocka_unit_test(a_line_without_a_row_is_that_of_the_others),
+        cmocka_unit_test(a_run_that_finds_no_more_than_the_line_ends_early),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

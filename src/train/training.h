@@ -52,6 +52,7 @@ typedef struct gp_training {
     size_t next_eval;
     double last_save;
     gp_cells *cells;   // NULL: none
+    double line_mnlp;  // of linear regression on held-out rows, which the run must beat; NaN: it need not
     double last_words; // until when an interrupted run waits for what workers of other processes sum for its finish
     bool undecided;    // someone asked to stop while pilots ran
     gp_act act;
@@ -107,6 +108,11 @@ advgp_status gp_training_begin_run(gp_training *training, const char *checkpoint
 void gp_training_end_run(gp_training *training);
 // steps.c: versions of the parameter server: the steps of advgp and svigp.
 advgp_status gp_training_versions(gp_training *training, advgp_error *err);
+// line.c: line_mnlp, before the steps.
+advgp_status gp_training_look_at_line(gp_training *training, advgp_error *err);
+// No better than the line, after enough versions to tell?
+bool gp_training_is_line(const gp_training *training);
+advgp_status gp_training_note_line(gp_training *training, advgp_error *err);
 // finish.c: polish and finish pass. *rows: that it took.
 advgp_status gp_training_finish(gp_training *training, size_t *rows, advgp_error *err);
 // fit_cells.c: local processes in cells of the input space, if held-out rows agree: then the learner's q(w) and noise
