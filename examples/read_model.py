@@ -123,6 +123,8 @@ def predict(path, rows, level):
     X = np.array([[float(r[i['name']]) for i in inputs] for r in rows])
     limits = np.array([i.get('limits', [None, None]) for i in inputs], float)  # None becomes NaN: an open end
     X = np.fmin(np.fmax(X, limits[:, 0]), limits[:, 1])
+    for k, i in enumerate(inputs):
+        if 'ranks' in i: X[:, k] = np.interp(X[:, k], *i['ranks'])
     X = (X - t['x_mean']) / t['x_scale']
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, X)
     var_f, var_y = scale(meta, t, X, mean, np.maximum(0, var_f))

@@ -56,6 +56,12 @@ check 'method exact, noise that varies'
 awk -F, -v OFS=, '{ print $0, NR == 1 ? "w" : NR % 3 + 1 }' t.csv > w.csv
 "$advgp" train w.csv --target y --weights w --method exact -o m.safetensors -q > /dev/null || exit 1
 check 'method exact, weighted'
+cp t.csv plain.csv
+awk -F, -v OFS=, 'NR > 1 { $1 = exp(6000 * $1) } { print }' plain.csv > t.csv
+train --method linear --warp ranks
+grep -q '\\"ranks\\"' m.safetensors || { echo 'no ranks'; bad=1; }
+check 'a column by its ranks'
+mv plain.csv t.csv
 awk -F, -v OFS=, 'NR == 20 { $1 = 1e6 } NR == 30 { $3 = -1e6 } { print }' t.csv > far.csv
 "$advgp" train far.csv --target y --method linear --bounds -1.2:2.2 -o m.safetensors -q > /dev/null && mv far.csv t.csv || exit 1
 check 'columns with outliers'

@@ -138,7 +138,7 @@ static void clip_packed(gp_answers *a, size_t k, double *x)
 {
     const gp_schema *s = a->model->schema;
     const gp_input *input = &s->inputs[k];
-    if (input->encoding != GP_ENCODING_NUMBER) return;
+    if (input->encoding != GP_ENCODING_NUMBER || input->warp.n) return; // a rank is never beyond its column
     const double mean = s->x_mean[input->first], scale = s->x_scale[input->first], value = mean + scale * *x;
     const double rounding = 1e-6 * (fabs(value) + scale);
     const gp_limits range = input->range, clip = input->clip;

@@ -66,12 +66,18 @@ static advgp_status read_sample(sample *s, gp_source *source, const gp_schema *s
 }
 
 // Pilots are processes: they say nothing of linear regression. What is packed is for every method.
-static bool is_open(const gp_options *o, const gp_schema *schema)
+static bool has_process(const gp_options *o)
 {
     const char *verb = o->verb->name;
     const bool packs = !strcmp(verb, "pack") || gp_options_text(o, "cache");
-    return schema->log_may_pay &&
-           (packs || strcmp(verb, "train") != 0 || gp_method_takes(gp_request_method(o), "kernel"));
+    return packs || strcmp(verb, "train") != 0 || gp_method_takes(gp_request_method(o), "kernel");
+}
+
+static size_t long_tailed(const gp_schema *schema)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < schema->n_inputs; i++) n += schema->inputs[i].long_tailed;
+    return n;
 }
 
 // A run that goes on from a model has that model's target. A file that is none is refused by whoever reads it for its
@@ -84,29 +90,59 @@ static bool start_is_of_logarithm(const char *path)
     return logarithm;
 }
 
-advgp_status gp_encoding_note(const gp_encoding_verdict *v, const gp_schema *schema, gp_notes *notes, advgp_error *err)
+// First the inputs, then the target beside what was taken of them: where inputs tell more, so do pilots of the target.
+static advgp_status ask_pilots(const gp_encoding_question *q, bool log_open, bool ranks_open, const gp_host *host,
+                               gp_schema_options *options, gp_encoding_choice *choice, advgp_error *err)
 {
-    if (!v->pays) return ADVGP_OK;
-    return gp_notes_add(notes, err, 1,
-                        "the target '%s' is skewed and never negative: its logarithm is fitted, since the CRPS of a "
-                        "pilot on %zu rows falls by %.1f %% with it ({log-target} no leaves it as it is)",
-                        schema->target, v->rows, 100 * (1 - v->crps));
+    gp_encodings now = {.logarithm = options->log_target, .ranks = options->ranks}, other = now;
+    advgp_status st = ADVGP_OK;
+    if (ranks_open) {
+        gp_host_phase(host, "pilot: columns of long tails as they are, and their ranks");
+        other.ranks = true;
+        st = gp_encoding_pilot(q, now, other, &choice->ranks, err);
+        now.ranks = other.ranks = choice->ranks.pays;
+    }
+    if (st == ADVGP_OK && log_open) {
+        gp_host_phase(host, "pilot: the target as it is, and its logarithm");
+        other.logarithm = true;
+        st = gp_encoding_pilot(q, now, other, &choice->logarithm, err);
+        now.logarithm = choice->logarithm.pays;
+    }
+    if (st != ADVGP_OK) return st;
+    if (choice->logarithm.pays && q->bounds_open)
+        options->bounds_are = GP_BOUNDS_GIVEN, options->bounds = gp_log_bounds(q->schema);
+    options->log_target = now.logarithm, options->ranks = now.ranks;
+    return ADVGP_OK;
+}
+
+advgp_status gp_encoding_note(const gp_encoding_choice *c, const gp_schema *schema, gp_notes *notes, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    if (c->logarithm.pays)
+        st = gp_notes_add(notes, err, 1,
+                          "the target '%s' is skewed and never negative: its logarithm is fitted, since the CRPS of a "
+                          "pilot on %zu rows falls by %.1f %% with it ({log-target} no leaves it as it is)",
+                          schema->target, c->logarithm.rows, 100 * (1 - c->logarithm.crps));
+    if (st == ADVGP_OK && c->ranks.pays)
+        st = gp_notes_add(notes, err, c->n_ranks,
+                          "%zu columns of long tails are taken by their ranks, since the CRPS of a pilot on %zu rows "
+                          "falls by %.1f %% with them ({warp} none leaves them as they are)",
+                          c->n_ranks, c->ranks.rows, 100 * (1 - c->ranks.crps));
+    return st;
 }
 
 advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp_schema *schema, const gp_split *split,
-                                const gp_host *host, gp_schema_options *options, gp_encoding_verdict *verdict,
+                                const gp_host *host, gp_schema_options *options, gp_encoding_choice *choice,
                                 advgp_error *err)
 {
-    *verdict = (gp_encoding_verdict){0};
+    *choice = (gp_encoding_choice){.n_ranks = long_tailed(schema)};
     const char *start = strcmp(o->verb->name, "train") == 0 ? gp_request_start(o) : NULL;
-    if (!gp_options_is(o, "log-target", "auto")) return ADVGP_OK;
-    if (start) {
-        options->log_target = start_is_of_logarithm(start);
-        return ADVGP_OK;
-    }
-    if (!is_open(o, schema)) return ADVGP_OK;
+    const bool log_auto = gp_options_is(o, "log-target", "auto"), process = has_process(o) && !start;
+    const bool log_open = process && log_auto && schema->log_may_pay;
+    const bool ranks_open = process && gp_options_is(o, "warp", "auto") && choice->n_ranks;
+    if (start && log_auto) options->log_target = start_is_of_logarithm(start);
+    if (!log_open && !ranks_open) return ADVGP_OK;
     sample s = {.host = host};
-    gp_host_phase(host, "pilot: the target as it is, and its logarithm");
     advgp_status st = read_sample(&s, source, schema, split, err);
     const gp_rows rows = {.n = s.n, .d = s.d, .X = s.X, .y = s.y, .w = s.w};
     const gp_encoding_question question = {.schema = schema,
@@ -116,11 +152,7 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                            .seed = split->seed,
                                            .stop = host ? host->stop : NULL,
                                            .stop_ctx = host ? host->ctx : NULL};
-    if (st == ADVGP_OK) st = gp_encoding_pilot_log(&question, verdict, err);
-    if (st == ADVGP_OK && verdict->pays) {
-        options->log_target = true;
-        if (question.bounds_open) options->bounds_are = GP_BOUNDS_GIVEN, options->bounds = gp_log_bounds(schema);
-    }
+    if (st == ADVGP_OK) st = ask_pilots(&question, log_open, ranks_open, host, options, choice, err);
     gp_free(s.X);
     return st;
 }

@@ -6,11 +6,17 @@
 #include "options/option.h"
 #include "train/encoding_pilot.h"
 
-// A schema was fitted with the target as it is. Sets options->log_target where the logarithm pays (`log-target` auto):
-// then the schema is to be fitted once more. The source is left rewound.
+typedef struct gp_encoding_choice {
+    gp_encoding_verdict logarithm, ranks; // {0}: nothing was asked
+    size_t n_ranks;                       // columns of long tails
+} gp_encoding_choice;
+
+// A schema was fitted with target and inputs as they are. Sets in options what pays: the logarithm of the target
+// (`log-target` auto), ranks of inputs (`warp` auto). If something does, the schema is to be fitted once more. The
+// source is left rewound.
 advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp_schema *schema, const gp_split *split,
-                                const gp_host *host, gp_schema_options *options, gp_encoding_verdict *verdict,
+                                const gp_host *host, gp_schema_options *options, gp_encoding_choice *choice,
                                 advgp_error *err);
 // What was taken, why, and how to overrule it; nothing where all stays as it is.
-advgp_status gp_encoding_note(const gp_encoding_verdict *verdict, const gp_schema *schema, gp_notes *notes,
+advgp_status gp_encoding_note(const gp_encoding_choice *choice, const gp_schema *schema, gp_notes *notes,
                               advgp_error *err);

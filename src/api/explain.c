@@ -132,7 +132,7 @@ static void add_remark(json_t *list, const gp_input *in, const char *what, doubl
 // The encoded row tells as much as the table does, but for values beyond the ends at which a column is cut.
 static void remark_number(json_t *list, const gp_schema *s, const gp_input *in, const double *x)
 {
-    const double value = gp_schema_input(s, in->first, x[in->first]);
+    const double value = gp_schema_shown(s, in->first, x[in->first]);
     const double rounding = 1e-6 * s->x_scale[in->first]; // packed rows have single precision
     if (in->encoding == GP_ENCODING_TIME && !(in->time_parts >> GP_TIME_DAYS & 1)) return;
     if (value < in->range.lo - rounding || value > in->range.hi + rounding)

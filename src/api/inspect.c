@@ -60,6 +60,16 @@ static json_t *limits_json(gp_limits limits) // an open end is null
     return json_pack("[o, o]", gp_json_real(limits.lo), gp_json_real(limits.hi));
 }
 
+static json_t *ranks_json(const gp_warp *warp) // values, and the share of the rows below each
+{
+    json_t *x = json_array(), *u = json_array();
+    for (size_t i = 0; i < warp->n; i++) {
+        json_array_append_new(x, gp_json_real(warp->x[i]));
+        json_array_append_new(u, gp_json_real(warp->u[i]));
+    }
+    return json_pack("[o, o]", x, u);
+}
+
 static json_t *inputs_json(const gp_schema *s)
 {
     json_t *list = json_array();
@@ -75,6 +85,7 @@ static json_t *inputs_json(const gp_schema *s)
         json_decref(words);
         if (gp_limits_any(in->range)) json_object_set_new(o, "range", limits_json(in->range));
         if (gp_limits_any(in->clip)) json_object_set_new(o, "limits", limits_json(in->clip));
+        if (in->warp.n) json_object_set_new(o, "ranks", ranks_json(&in->warp));
         json_array_append_new(list, o);
     }
     return list;
@@ -289,6 +300,7 @@ static void add_inputs(const view *v, gp_buffer *out)
             gp_buffer_add(out, ", from %.6g to %.6g", in->range.lo, in->range.hi);
         if (isfinite(in->clip.lo)) gp_buffer_add(out, ", taken as %.6g below that", in->clip.lo);
         if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);
+        if (in->warp.n) gp_buffer_add(out, ", by its ranks (median %.6g)", gp_warp_back(&in->warp, 0.5));
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
     if (told < s->n_inputs) gp_buffer_add(out, "  and %zu less relevant ones\n", s->n_inputs - told);

@@ -37,7 +37,8 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
                                .weights_are = gp_options_is(o, "weights-are", "counts") ? GP_WEIGHTS_COUNTS
                                                                                         : GP_WEIGHTS_IMPORTANCE,
                                .log_target = gp_options_flag(o, "log-target"), // auto: not at first
-                               .keep_outliers = gp_options_is(o, "outliers", "keep")};
+                               .keep_outliers = gp_options_is(o, "outliers", "keep"),
+                               .ranks = gp_options_is(o, "warp", "ranks")}; // auto: not at first
     if (!out->weights && gp_options_given(o, "weights-are"))
         return gp_fail(err, ADVGP_EINVAL,
                        "{weights-are} says what the weights mean, and there are none: name their "
@@ -112,16 +113,16 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
     const gp_split split = x->split; // before rows are counted
     const size_t n_notes = notes->n;
     gp_schema_options chosen = *options;
-    gp_encoding_verdict verdict;
+    gp_encoding_choice choice;
     advgp_status st = gp_schema_fit(x->source, options, &x->split, notes, tell, &host, &x->schema, err);
-    if (st == ADVGP_OK) st = gp_choose_encoding(o, x->source, x->schema, &x->split, host, &chosen, &verdict, err);
-    if (st == ADVGP_OK && chosen.log_target != options->log_target) {
+    if (st == ADVGP_OK) st = gp_choose_encoding(o, x->source, x->schema, &x->split, host, &chosen, &choice, err);
+    if (st == ADVGP_OK && (chosen.log_target != options->log_target || chosen.ranks != options->ranks)) {
         gp_schema_free(x->schema);
         gp_notes_cut(notes, n_notes);
         x->split = split;
         st = gp_schema_fit(x->source, &chosen, &x->split, notes, tell, &host, &x->schema, err);
     }
-    return st == ADVGP_OK ? gp_encoding_note(&verdict, x->schema, notes, err) : st;
+    return st == ADVGP_OK ? gp_encoding_note(&choice, x->schema, notes, err) : st;
 }
 
 static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp_host *host, gp_notes *notes,
@@ -280,9 +281,9 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features",   "exclude",     "weights", "weights-are", "missing",
-                                        "encode",     "log-target",  "bounds",  "outliers",    "sql",
-                                        "validation", "date-format", "header",  "delimiter",   "na"};
+    static const char *const fixed[] = {"features",    "exclude", "weights",   "weights-are", "missing", "encode",
+                                        "log-target",  "bounds",  "outliers",  "warp",        "sql",     "validation",
+                                        "date-format", "header",  "delimiter", "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

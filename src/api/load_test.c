@@ -213,6 +213,35 @@ static void the_logarithm_of_a_price_is_taken_unless_somebody_decides(void **sta
     gp_options_free(o);
 }
 
+static void long_tails_are_ranks_where_asked_or_where_it_pays(void **state)
+{
+    (void)state;
+    gp_buffer text = {0};
+    gp_rng rng = gp_rng_seeded(5, 0);
+    gp_buffer_add(&text, "x,z,y\n");
+    for (size_t i = 0; i < 3 * N; i++) {
+        const double x = gp_rng_normal(&rng), z = gp_rng_normal(&rng);
+        gp_buffer_add(&text, "%.6f,%.6f,%.6f\n", exp(1.5 * x), z, sin(2 * x) + 0.5 * z + 0.2 * gp_rng_normal(&rng));
+    }
+    const char *tails = write_file("tails.csv", text.p, text.n);
+    gp_buffer_fini(&text);
+    static const struct {
+        const char *warp;
+        bool ranks, noted;
+    } cases[] = {{"auto", true, true}, {"none", false, false}, {"ranks", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = train_on(tails, "1");
+        ASSERT_OK(gp_options_set(o, "target", "y", err));
+        ASSERT_OK(gp_options_set(o, "warp", cases[i].warp, err));
+        gp_loaded l = load(o);
+        assert_int_equal(l.schema->inputs[0].warp.n > 0, cases[i].ranks);
+        assert_int_equal(l.schema->inputs[1].warp.n, 0); // normal
+        assert_int_equal(is_noted(&l.notes, "{warp} none leaves"), cases[i].noted);
+        gp_loaded_fini(&l);
+        gp_options_free(o);
+    }
+}
+
 static void packing_decides_about_the_logarithm(void **state)
 {
     (void)state;
@@ -257,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_cache_gives_the_rows_of_the_table),
         cmocka_unit_test(a_packed_folder_brings_its_own_schema),
         cmocka_unit_test(the_logarithm_of_a_price_is_taken_unless_somebody_decides),
+        cmocka_unit_test(long_tails_are_ranks_where_asked_or_where_it_pays),
         cmocka_unit_test(packing_decides_about_the_logarithm),
         cmocka_unit_test(what_is_not_there_is_named),
     };

@@ -268,6 +268,9 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
         st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
     if (st == ADVGP_OK && !json_object_get(options, "outliers"))
         st = gp_options_set(train, "outliers", "keep", err); // the same
+    if (st == ADVGP_OK && !json_object_get(options, "warp")) st = gp_options_set(train, "warp", "none", err);
+    if (st == ADVGP_OK && json_is_false(json_object_get(options, "log-target")))
+        st = gp_options_set(train, "log-target", "no", err); // which was the default
     if (st == ADVGP_OK && !json_object_get(options, "bounds")) st = gp_options_set(train, "bounds", "none", err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));

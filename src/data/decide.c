@@ -237,6 +237,26 @@ static advgp_status clip_outliers(const gp_fit *f, gp_candidate *c, advgp_error 
     return gp_limits_find(c->sampled, f->sample.w, f->sample.n, &c->moments[0], &c->clip, err);
 }
 
+// Ranks know no outliers: a column that has them is not clipped.
+static advgp_status look_at_tails(const gp_fit *f, gp_candidate *c, advgp_error *err)
+{
+    if (!c->sampled) return ADVGP_OK;
+    size_t n = 0;
+    double *sorted = gp_alloc(f->sample.n, sizeof *sorted);
+    if (!sorted) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.n);
+    for (size_t i = 0; i < f->sample.n; i++)
+        if (isfinite(c->sampled[i])) sorted[n++] = c->sampled[i];
+    gp_sort(sorted, n);
+    c->long_tailed = gp_has_long_tails(sorted, n);
+    advgp_status st = ADVGP_OK;
+    if (c->long_tailed && f->options->ranks) {
+        st = gp_warp_fit(&c->warp, sorted, n, err);
+        if (st == ADVGP_OK) gp_warp_moments(&c->warp, c->sampled, f->sample.w, f->sample.n, &c->moments[0]);
+    }
+    gp_free(sorted);
+    return st == ADVGP_OK && !c->warp.n ? clip_outliers(f, c, err) : st;
+}
+
 // Is this the name of something that tells rows apart: Id, PID, customer_id, orderId, Row, Unnamed: 0?
 static bool is_name_of_rows(const char *name)
 {
@@ -348,7 +368,7 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
                                  "column '%s' is missing in %zu rows: replaced by %s, and marked", name, c->n_missing,
                                  text ? "no category" : "its mean");
     if (st == ADVGP_OK && *use) st = note_compact_dates(f, c, err);
-    return st == ADVGP_OK && *use ? clip_outliers(f, c, err) : st;
+    return st == ADVGP_OK && *use ? look_at_tails(f, c, err) : st;
 }
 
 static double encode_category(const gp_fit *f, const gp_category *item)
@@ -389,8 +409,11 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
                         .indicator = c->n_missing > 0,
                         .range = gp_no_limits(),
                         .clip = c->clip,
+                        .warp = c->warp, // moved
+                        .long_tailed = c->long_tailed,
                         .written = c->buffer.written,
                         .name = gp_copy_text(column->name)};
+    c->warp = (gp_warp){0};
     const bool formatted = c->buffer.written == GP_WRITING_FORMAT;
     if (formatted) input->date_format = gp_copy_text(c->buffer.format);
     if (!input->name || (formatted && !input->date_format))

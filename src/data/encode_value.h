@@ -25,7 +25,9 @@ static inline void gp_standardise_input(const gp_input *input, gp_input_scale sc
 static inline void gp_encode_number(const gp_input *input, gp_input_scale scale, double value, double *x)
 {
     const bool there = isfinite(value);
-    x[0] = there ? (gp_limits_clip(input->clip, value) - scale.mean[0]) * scale.inverse[0] : 0;
+    const double clipped = gp_limits_clip(input->clip, value);
+    const double encoded = there && input->warp.n ? gp_warp_at(&input->warp, clipped) : clipped;
+    x[0] = there ? (encoded - scale.mean[0]) * scale.inverse[0] : 0;
     if (input->indicator) x[1] = ((there ? 0 : 1) - scale.mean[1]) * scale.inverse[1];
 }
 

@@ -327,6 +327,7 @@ static void fit_fini(gp_fit *f)
         gp_categories_fini(&f->candidates[i].categories);
         gp_coerced_fini(&f->candidates[i].buffer);
         gp_free(f->candidates[i].sampled);
+        gp_warp_fini(&f->candidates[i].warp);
     }
     gp_free(f->candidates);
     gp_free(f->gaps);

@@ -13,6 +13,8 @@ typedef struct gp_candidate {          // a column that may become an input
     gp_categories categories;
     double *sampled; // NUMBER: values of the rows of the sample, NaN where missing; else NULL
     gp_limits clip;
+    gp_warp warp;
+    bool long_tailed;
     bool no_counter; // NUMBER: it is not one more in every row than in the row before
     size_t n_missing;
     double missing_weight;

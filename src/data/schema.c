@@ -143,6 +143,7 @@ void gp_schema_free(gp_schema *schema)
         gp_free(schema->inputs[i].name);
         gp_free(schema->inputs[i].category_values);
         gp_free(schema->inputs[i].date_format);
+        gp_warp_fini(&schema->inputs[i].warp);
         gp_categories_fini(&schema->inputs[i].categories);
     }
     for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);
@@ -207,8 +208,16 @@ double gp_schema_input(const gp_schema *schema, size_t j, double standardised)
     return schema->x_mean[j] + schema->x_scale[j] * standardised;
 }
 
+static const gp_warp *warp_of(const gp_schema *schema, size_t j)
+{
+    for (size_t i = 0; i < schema->n_inputs; i++)
+        if (schema->inputs[i].first == j && schema->inputs[i].warp.n) return &schema->inputs[i].warp;
+    return NULL;
+}
+
 double gp_schema_shown(const gp_schema *schema, size_t j, double standardised)
 {
-    const double grain = schema->x_scale[j] * 0x1p-32;
-    return round(gp_schema_input(schema, j, standardised) / grain) * grain + 0.0; // and not -0
+    const double encoded = gp_schema_input(schema, j, standardised), grain = schema->x_scale[j] * 0x1p-32;
+    const gp_warp *warp = warp_of(schema, j);
+    return warp ? gp_warp_back(warp, encoded) : round(encoded / grain) * grain + 0.0; // and not -0
 }

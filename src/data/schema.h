@@ -8,6 +8,7 @@
 #include "data/notes.h"
 #include "data/source.h"
 #include "data/split.h"
+#include "data/warp.h"
 #include "data/writing.h"
 
 #include <stdbool.h>
@@ -56,6 +57,8 @@ typedef struct gp_input { // one column of the table that the model uses
     double prior;             // TARGET: the global mean
     gp_limits range;          // NUMBER, TIME (days): least and most in training; no limits where that is not known
     gp_limits clip;           // NUMBER: values beyond are taken as at these ends
+    gp_warp warp;             // NUMBER: then it is mapped to its ranks, where there is a map
+    bool long_tailed;         // fresh from fit: NUMBER, and a map might pay. Not stored in JSON.
     size_t first, n_encoded;  // its encoded columns
 } gp_input;
 
@@ -96,6 +99,7 @@ typedef struct gp_schema_options {
     gp_bounds_are bounds_are;
     gp_limits bounds;   // GP_BOUNDS_GIVEN
     bool keep_outliers; // no column is clipped
+    bool ranks;         // columns of long tails are mapped to their ranks
 } gp_schema_options;
 
 enum { GP_ONEHOT_MAX = 32, GP_ONEHOT_FORCED_MAX = 1000, GP_ROWS_PER_CATEGORY = 20, GP_ROWS_MIN = 10 };
@@ -120,7 +124,7 @@ double gp_schema_cut(const gp_schema *schema, double answer); // an answer in th
 // "auto", "none" or "LO:HI", of which one may be empty.
 advgp_status gp_bounds_parse(const char *text, gp_bounds_are *are, gp_limits *bounds, advgp_error *err);
 double gp_schema_input(const gp_schema *schema, size_t j, double standardised); // encoded column j before scaling
-// The same for people, without the rounding of there and back: 0 is 0.
+// The same for people: without the rounding of there and back, 0 is 0; of a column by ranks, the value of that rank.
 double gp_schema_shown(const gp_schema *schema, size_t j, double standardised);
 
 // What is added to n targets, some of which are 0, before their logarithm (offset.c); they are scratch. 0: none is

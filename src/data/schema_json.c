@@ -44,6 +44,10 @@ static json_t *input_to_json(const gp_input *input)
     if (input->date_format) json_object_set_new(o, "date_format", json_string_nocheck(input->date_format));
     add_limits(o, "range", input->range);
     add_limits(o, "limits", input->clip);
+    if (input->warp.n)
+        json_object_set_new(o, "ranks",
+                            json_pack("[o, o]", numbers_to_json(input->warp.x, input->warp.n),
+                                      numbers_to_json(input->warp.u, input->warp.n)));
     if (input->encoding == GP_ENCODING_TIME) {
         json_t *parts = json_array();
         for (int p = 0; p < GP_TIME_PARTS; p++)
@@ -69,6 +73,10 @@ static bool limits_are_whole(const json_t *inputs, const gp_schema *s)
         if (s->inputs[i].date_format && !json_object_get(o, "date_format")) return false;
         if (gp_limits_any(s->inputs[i].range) && !json_object_get(o, "range")) return false;
         if (gp_limits_any(s->inputs[i].clip) && !json_object_get(o, "limits")) return false;
+        const json_t *ranks = json_object_get(o, "ranks");
+        const size_t n = s->inputs[i].warp.n;
+        if (n && (json_array_size(json_array_get(ranks, 0)) != n || json_array_size(json_array_get(ranks, 1)) != n))
+            return false;
     }
     return true;
 }
@@ -204,6 +212,28 @@ static advgp_status read_limits(const json_t *o, gp_limits *out, advgp_error *er
     return ok ? ADVGP_OK : bad(err, "the limits of an input");
 }
 
+static bool ascends(const double *values, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (!(values[i] > values[i - 1])) return false;
+    return true;
+}
+
+// Absent: no map.
+static advgp_status read_warp(const json_t *o, gp_warp *out, advgp_error *err)
+{
+    if (!o) return ADVGP_OK;
+    const json_t *x = json_array_get(o, 0), *u = json_array_get(o, 1);
+    const size_t n = json_array_size(x);
+    if (json_array_size(o) != 2 || n < 2 || n > GP_WARP_KNOTS) return bad(err, "the ranks of an input");
+    *out = (gp_warp){.x = gp_alloc(2 * n, sizeof *out->x)};
+    if (!out->x) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    out->n = n, out->u = out->x + n;
+    const bool ok = read_numbers(x, n, out->x) && read_numbers(u, n, out->u) && ascends(out->x, n) &&
+                    ascends(out->u, n) && out->u[0] >= 0 && out->u[n - 1] <= 1;
+    return ok ? ADVGP_OK : bad(err, "the ranks of an input");
+}
+
 // Absent, as in version 1: as programs write.
 static advgp_status read_written(const json_t *o, gp_input *input, advgp_error *err)
 {
@@ -235,7 +265,7 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     if (st == ADVGP_OK) st = read_limits(json_object_get(o, "limits"), &input->clip, err);
     if (st != ADVGP_OK) return st;
     if (input->encoding == GP_ENCODING_TIME) return read_parts(json_object_get(o, "parts"), &input->time_parts, err);
-    if (input->encoding == GP_ENCODING_NUMBER) return ADVGP_OK;
+    if (input->encoding == GP_ENCODING_NUMBER) return read_warp(json_object_get(o, "ranks"), &input->warp, err);
     st = read_categories(json_object_get(o, "categories"), &input->categories, err);
     if (st != ADVGP_OK || input->encoding == GP_ENCODING_ONEHOT) return st;
     input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);

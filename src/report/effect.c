@@ -139,8 +139,7 @@ static advgp_status ends_of(const question *q, size_t input, double ends[2], adv
     gp_free(all);
     if (ends[0] < ends[1]) return ADVGP_OK;
     const double unit = in->encoding == GP_ENCODING_TIME ? 86400 : 1;
-    const double mean = s->x_mean[in->first] * unit, scale = s->x_scale[in->first] * unit;
-    ends[0] = mean - 2 * scale, ends[1] = mean + 2 * scale;
+    ends[0] = gp_schema_shown(s, in->first, -2) * unit, ends[1] = gp_schema_shown(s, in->first, 2) * unit;
     const gp_limits range = {in->range.lo * unit, in->range.hi * unit};
     ends[0] = gp_limits_clip(range, ends[0]), ends[1] = gp_limits_clip(range, ends[1]);
     return ADVGP_OK;

@@ -130,6 +130,37 @@ static advgp_status shards_of(const trial *t, const gp_encoding_question *q, gp_
     return st;
 }
 
+// ---- ranks ----------------------------------------------------------------------------------------------------------
+
+// One encoded column of all rows becomes its ranks, standardised again.
+static advgp_status warp_column(trial *t, size_t column, advgp_error *err)
+{
+    gp_warp warp = {0};
+    gp_moments ranks = {0};
+    double *x = t->X + column;
+    for (size_t i = 0; i < t->n; i++) t->mean[i] = x[i * t->d];
+    gp_sort(t->mean, t->n);
+    if (!(t->mean[0] < t->mean[t->n - 1])) return ADVGP_OK;
+    const advgp_status st = gp_warp_fit(&warp, t->mean, t->n, err);
+    if (st != ADVGP_OK) return st;
+    for (size_t i = 0; i < t->n; i++) {
+        x[i * t->d] = gp_warp_at(&warp, x[i * t->d]);
+        gp_moments_add(&ranks, 1, &x[i * t->d], &t->w[i]);
+    }
+    const double scale = fmax(sqrt(ranks.m2 / ranks.weight), 1e-12);
+    for (size_t i = 0; i < t->n; i++) x[i * t->d] = (x[i * t->d] - ranks.mean) / scale;
+    gp_warp_fini(&warp);
+    return ADVGP_OK;
+}
+
+static advgp_status warp_columns(trial *t, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < t->schema.n_inputs; i++)
+        if (t->schema.inputs[i].long_tailed) st = warp_column(t, t->schema.inputs[i].first, err);
+    return st;
+}
+
 // ---- fitting --------------------------------------------------------------------------------------------------------
 
 static advgp_status predict_judged(trial *t, const gp_learner *l, advgp_error *err)
@@ -280,27 +311,29 @@ static void compare(const trial *before, const trial *after, gp_encoding_verdict
                 -squares.mean < fmax(squares_share * squares.without, squares.error);
 }
 
-static advgp_status try_encoding(trial *t, const gp_encoding_question *q, bool logarithm, bool *stopped,
+static advgp_status try_encoding(trial *t, const gp_encoding_question *q, gp_encodings how, bool *stopped,
                                  advgp_error *err)
 {
     const size_t parts = q->rows->n < ROWS_ENOUGH ? PARTS : 1;
-    advgp_status st = trial_init(t, q, logarithm, err);
+    advgp_status st = trial_init(t, q, how.logarithm, err);
     for (size_t part = 0; part < parts && st == ADVGP_OK && !*stopped; part++) {
         take_rows(q, t, part);
-        st = fit_part(t, q, stopped, err);
+        if (how.ranks) st = warp_columns(t, err);
+        if (st == ADVGP_OK) st = fit_part(t, q, stopped, err);
     }
     if (st == ADVGP_OK && !*stopped) judge(t);
     return st;
 }
 
-advgp_status gp_encoding_pilot_log(const gp_encoding_question *q, gp_encoding_verdict *out, advgp_error *err)
+advgp_status gp_encoding_pilot(const gp_encoding_question *q, gp_encodings how, gp_encodings other,
+                               gp_encoding_verdict *out, advgp_error *err)
 {
     trial before = {0}, after = {0};
     bool stopped = false;
     *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
     if (q->rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
-    advgp_status st = try_encoding(&before, q, false, &stopped, err);
-    if (st == ADVGP_OK && !stopped) st = try_encoding(&after, q, true, &stopped, err);
+    advgp_status st = try_encoding(&before, q, how, &stopped, err);
+    if (st == ADVGP_OK && !stopped) st = try_encoding(&after, q, other, &stopped, err);
     if (st == ADVGP_OK && !stopped) compare(&before, &after, out);
     trial_fini(&before);
     trial_fini(&after);

@@ -1,5 +1,6 @@
-// encoding_pilot.h: does the logarithm of a skewed target pay? Two short trainings on a sample of encoded rows, the
-// same but for the target, are judged by rows that neither has seen, in the target's own units.
+// encoding_pilot.h: does the logarithm of a skewed target pay, do ranks of inputs with long tails? Short trainings on a
+// sample of encoded rows, the same but for the encoding, are judged by rows that none has seen, in the target's own
+// units.
 #pragma once
 #include "data/encode.h"
 #include "kernel/kernel.h"
@@ -7,7 +8,7 @@
 enum { GP_ENCODING_PILOT_ROWS = 8000, GP_ENCODING_PILOT_ROWS_MIN = 300 }; // of the sample
 
 typedef struct gp_encoding_question {
-    const gp_schema *schema; // by which the rows are encoded, the target as it is
+    const gp_schema *schema; // by which the rows are encoded, fresh from its fit, target and inputs as they are
     const gp_rows *rows;     // a sample of the training rows
     bool bounds_open;        // nobody set any: a logarithm brings its own
     const gp_kernel *kernel;
@@ -20,6 +21,11 @@ typedef struct gp_encoding_question {
 // straight line beyond the rows, and exp of that knows no end.
 gp_limits gp_log_bounds(const gp_schema *schema);
 
+// How target and inputs are taken.
+typedef struct gp_encodings {
+    bool logarithm, ranks;
+} gp_encodings;
+
 // What held-out rows of the sample say of an encoding against the one before it.
 typedef struct gp_encoding_verdict {
     bool pays;         // it is taken
@@ -27,4 +33,5 @@ typedef struct gp_encoding_verdict {
     double crps, rmse; // with it, as a share of those without it; NaN: it was not tried
 } gp_encoding_verdict;
 
-advgp_status gp_encoding_pilot_log(const gp_encoding_question *question, gp_encoding_verdict *out, advgp_error *err);
+advgp_status gp_encoding_pilot(const gp_encoding_question *question, gp_encodings before, gp_encodings after,
+                               gp_encoding_verdict *out, advgp_error *err);

@@ -30,7 +30,7 @@ static gp_schema schema_of(void)
     return s;
 }
 
-typedef enum kind { PRICE, ZEROS, SUM } kind;
+typedef enum kind { PRICE, ZEROS, SUM, TAILS, LINE } kind;
 
 static gp_schema make_rows(kind what, uint64_t seed)
 {
@@ -41,6 +41,10 @@ static gp_schema make_rows(kind what, uint64_t seed)
         const double f = sin(2 * x[0]) + 0.5 * x[1], noise = gp_rng_normal(&rng);
         y[i] = what == SUM ? 10 + f + 0.5 * x[2] * x[2] + 0.3 * noise : exp(1.5 * f + 0.4 * noise);
         if (what == ZEROS && i % 50 == 0) y[i] = 0;
+        if (what >= TAILS) { // inputs are incomes: what they tell goes with their logarithm, or with themselves
+            y[i] = (what == TAILS ? f : exp(1.5 * x[0]) - exp(1.5 * x[1])) + 0.3 * noise;
+            for (size_t k = 0; k < D; k++) x[k] = exp(1.5 * x[k]);
+        }
         w[i] = 1;
     }
     return schema_of();
@@ -48,11 +52,12 @@ static gp_schema make_rows(kind what, uint64_t seed)
 
 static gp_encoding_verdict ask(const gp_schema *schema, size_t n, int (*stop)(void *ctx))
 {
+    const gp_encodings as_they_are = {0}, other = {.logarithm = !schema->n_inputs, .ranks = schema->n_inputs > 0};
     const gp_rows rows = {.n = n, .d = D, .X = X, .y = y, .w = w};
     const gp_encoding_question q = {
         .schema = schema, .rows = &rows, .bounds_open = true, .kernel = &gp_kernel_ard_rbf, .seed = 7, .stop = stop};
     gp_encoding_verdict v;
-    ASSERT_OK(gp_encoding_pilot_log(&q, &v, err));
+    ASSERT_OK(gp_encoding_pilot(&q, as_they_are, other, &v, err));
     return v;
 }
 
@@ -62,8 +67,7 @@ static void a_price_has_its_logarithm_taken(void **state)
     for (int what = PRICE; what <= ZEROS; what++) {
         const gp_schema schema = make_rows((kind)what, 1);
         const gp_encoding_verdict v = ask(&schema, N, NULL), again = ask(&schema, N, NULL);
-        if (!v.pays || !(v.crps < 0.98))
-            fail_msg("kind %d: CRPS %g, RMSE %g of those without", what, v.crps, v.rmse);
+        if (!v.pays || !(v.crps < 0.98)) fail_msg("kind %d: CRPS %g, RMSE %g of those without", what, v.crps, v.rmse);
         assert_true(v.crps == again.crps && v.rmse == again.rmse);
         assert_int_equal(v.rows, N);
     }
@@ -76,6 +80,21 @@ static void a_sum_stays_as_it_is(void **state)
         const gp_schema schema = make_rows(SUM, seed);
         const gp_encoding_verdict v = ask(&schema, N, NULL);
         if (v.pays || !(v.crps > 0.99)) fail_msg("seed %d: CRPS %g of that without", (int)seed, v.crps);
+    }
+}
+
+static void ranks_are_taken_where_they_tell_more(void **state)
+{
+    (void)state;
+    static char name[] = "x";
+    gp_input inputs[D] = {0};
+    for (size_t k = 0; k < D; k++)
+        inputs[k] = (gp_input){.name = name, .first = k, .n_encoded = 1, .long_tailed = true};
+    for (int what = TAILS; what <= LINE; what++) {
+        gp_schema schema = make_rows((kind)what, 1);
+        schema.inputs = inputs, schema.n_inputs = D;
+        const gp_encoding_verdict v = ask(&schema, N, NULL);
+        if (v.pays != (what == TAILS)) fail_msg("kind %d: CRPS %g, RMSE %g of those without", what, v.crps, v.rmse);
     }
 }
 
@@ -100,7 +119,7 @@ static advgp_status ask_again(void *ctx)
     const gp_rows rows = {.n = GP_ENCODING_PILOT_ROWS_MIN, .d = D, .X = X, .y = y, .w = w};
     const gp_encoding_question q = {.schema = ctx, .rows = &rows, .kernel = &gp_kernel_ard_rbf};
     gp_encoding_verdict v;
-    return gp_encoding_pilot_log(&q, &v, NULL);
+    return gp_encoding_pilot(&q, (gp_encodings){0}, (gp_encodings){.logarithm = true}, &v, NULL);
 }
 
 static void failing_memory_is_told(void **state)
@@ -120,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_price_has_its_logarithm_taken),
         cmocka_unit_test(a_sum_stays_as_it_is),
+        cmocka_unit_test(ranks_are_taken_where_they_tell_more),
         cmocka_unit_test(few_rows_or_a_stop_decide_nothing),
         cmocka_unit_test(failing_memory_is_told),
     };

@@ -224,6 +224,9 @@ static void what_does_not_fit_is_named(void **state)
     other->inputs[1].encoding = GP_ENCODING_TARGET;
     refuse(model, other, "'b' as target");
     other = make_schema("abc", 1);
+    assert_int_equal(gp_warp_fit(&other->inputs[0].warp, (const double[]){1, 2}, 2, NULL), ADVGP_OK);
+    refuse(model, other, "'a' by its ranks; say {warp} none");
+    other = make_schema("abc", 1);
     other->x_names[2][0] = 'q'; // a category, say
     refuse(model, other, "an input 'q'");
     other = make_schema("abc", 1);

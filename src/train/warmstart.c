@@ -35,6 +35,11 @@ static advgp_status compare(const gp_schema *a, const gp_schema *b, const char *
             return gp_fail(err, ADVGP_EDATA,
                            "%.200s does not fit: %s the column '%.80s' as %s, %s; decide with {encode}, or %s", path,
                            a_has, one->name, gp_encoding_name(one->encoding), b_has_not, way_out);
+        if (one->warp.n) // ranks are those of their own rows
+            return gp_fail(
+                err, ADVGP_EDATA,
+                "%.200s does not fit: %s the column '%.80s' by its ranks; say {warp} none in both trainings, or %s",
+                path, a_has, one->name, way_out);
     }
     return ADVGP_OK;
 }
