@@ -1,8 +1,9 @@
-// fuzz_task.c: any bytes as a task that a lead gives its workers: a text, ended by a zero, and values after it. What is
-// accepted says the same when it is told again.
+// fuzz_task.c: any bytes as a task that a lead gives its workers: a text, ended by a zero, and values after it. The fit
+// of a cell that is accepted says the same when it is told again; sums are read up to where rows would be needed.
 #include "base/alloc.h"
 #include "fuzz.h"
 #include "train/local_task.h"
+#include "train/sums_task.h"
 
 #include <string.h>
 
@@ -38,6 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     const advgp_status st = gp_local_task_unpack(&parcel, &task, &err);
     FUZZ_CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && err.text[0]));
     if (st == ADVGP_OK) tell_again(&parcel, &task);
+    double *values;
+    size_t n_sums;
+    const advgp_status sums = gp_sums_task_do(&(gp_sums_rows){.threads = 1}, &parcel, &values, &n_sums, &err);
+    FUZZ_CHECK((sums == ADVGP_EFILE || sums == ADVGP_ECLUSTER || sums == ADVGP_ENOMEM) && err.text[0] && !values);
     gp_parcel_fini(&parcel);
     FUZZ_CHECK(gp_alloc_count().live == live);
     return 0;

@@ -269,9 +269,10 @@ advgp_status gp_participant_work(gp_participant *p, advgp_error *err)
                    p->launch.by ? " started by " : "", p->launch.by ? p->launch.by : "");
     const advgp_status st = gp_join(&j, &result, err);
     p->service.endpoint = NULL; // it was taken
-    gp_host_report(p->host, "%s: %" PRIu64 " pushes in %zu run%s, %zu task%s, %" PRIu64 " repeated requests", p->name,
-                   result.pushes, result.runs, result.runs == 1 ? "" : "s", result.tasks, result.tasks == 1 ? "" : "s",
-                   result.resends);
+    gp_host_report(p->host, "%s: %" PRIu64 " pushes in %zu run%s, %" PRIu64 " repeated requests", p->name,
+                   result.pushes, result.runs, result.runs == 1 ? "" : "s", result.resends);
+    if (result.tasks)
+        gp_host_report(p->host, "%s: %zu task%s of cells", p->name, result.tasks, result.tasks == 1 ? "" : "s");
     return st;
 }
 

@@ -205,15 +205,15 @@ static advgp_status read_text(const gp_parcel *p, const gp_sums_rows *rows, rece
 {
     json_t *o = json_loadb(p->text, p->n_text, JSON_REJECT_DUPLICATES, NULL);
     advgp_status st = json_is_object(o) ? gp_spec_claim(o, &r->claims, err) : bad(err, "it is no JSON object");
+    if (st == ADVGP_OK) st = read_shape(o, r, err);
+    if (st == ADVGP_OK && json_is_true(json_object_get(o, "follows")))
+        for (size_t b = 0; b < r->claims.spec.n_components; b++) r->claims.components[b].shape.follows = true;
     const char *fingerprint = json_string_value(json_object_get(o, "fingerprint"));
     char mine[20];
     snprintf(mine, sizeof mine, "%016" PRIx64, rows->fingerprint);
     if (st == ADVGP_OK &&
         (!rows->shards || !fingerprint || strcmp(fingerprint, mine) != 0 || rows->shards->d != r->claims.spec.d))
         st = gp_fail(err, ADVGP_ECLUSTER, "sums over rows that this worker has not opened");
-    if (st == ADVGP_OK && json_is_true(json_object_get(o, "follows")))
-        for (size_t b = 0; b < r->claims.spec.n_components; b++) r->claims.components[b].shape.follows = true;
-    if (st == ADVGP_OK) st = read_shape(o, r, err);
     json_decref(o);
     return st;
 }

@@ -72,7 +72,7 @@ case_cache() { # from a table that the lead packs; the workers read it where it 
 # Cells are fitted by whoever is there: few rows each, by the evidence, and many, by the bound.
 case_cells() {
   all_ways 2 "${small[@]}" --max-delay 0 --cells 6
-  grep -qE '[1-9][0-9]* tasks?' plain.work*.err || tell "no worker did a task: $(tail -qn 1 plain.work*.err)"
+  grep -qE '[1-9][0-9]* tasks? of cells' plain.work*.err || tell "no worker did a task: $(tail -qn 1 plain.work*.err)"
 }
 case_cells_large() { all_ways 2 "${small[@]}" --max-delay 0 --cells 2; }
 # Lost or standing still while cells are fitted: costs time and no bit.
