@@ -226,7 +226,7 @@ static advgp_status read_warp(const json_t *o, gp_warp *out, advgp_error *err)
     const json_t *x = json_array_get(o, 0), *u = json_array_get(o, 1);
     const size_t n = json_array_size(x);
     if (json_array_size(o) != 2 || n < 2 || n > GP_WARP_KNOTS) return bad(err, "the ranks of an input");
-    *out = (gp_warp){.x = gp_alloc(2 * n, sizeof *out->x)};
+    *out = (gp_warp){.x = gp_alloc(n, 2 * sizeof *out->x)};
     if (!out->x) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
     out->n = n, out->u = out->x + n;
     const bool ok = read_numbers(x, n, out->x) && read_numbers(u, n, out->u) && ascends(out->x, n) &&

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { FEW_VALUES = 10, ROWS_MIN = 100 };
+enum { HEAP_SHARE = 10, ROWS_MIN = 100 }; // a value in more than a tenth of the rows
 static const double normal_reach = 6, lean = 3;
 
 void gp_warp_fini(gp_warp *warp)
@@ -42,16 +42,20 @@ double gp_warp_back(const gp_warp *warp, double u)
     return interpolate(warp->u, warp->x, warp->n, u);
 }
 
-static bool has_few_values(const double *sorted, size_t n)
+// Ranks of a heap, of rows without rain say, are one: what is beside it is squeezed instead of spread.
+static bool has_heap(const double *sorted, size_t n)
 {
-    size_t different = 1;
-    for (size_t i = 1; i < n && different <= FEW_VALUES; i++) different += sorted[i] != sorted[i - 1];
-    return different <= FEW_VALUES;
+    size_t alike = 1, most = 1;
+    for (size_t i = 1; i < n; i++) {
+        alike = sorted[i] == sorted[i - 1] ? alike + 1 : 1;
+        if (alike > most) most = alike;
+    }
+    return most * HEAP_SHARE > n;
 }
 
 bool gp_has_long_tails(const double *sorted, size_t n)
 {
-    if (n < ROWS_MIN || has_few_values(sorted, n)) return false;
+    if (n < ROWS_MIN || has_heap(sorted, n)) return false;
     const double low = gp_sorted_quantile(sorted, n, 0.01), high = gp_sorted_quantile(sorted, n, 0.99);
     const double middle = gp_sorted_quantile(sorted, n, 0.5);
     const double half = gp_sorted_quantile(sorted, n, 0.75) - gp_sorted_quantile(sorted, n, 0.25);
@@ -61,7 +65,7 @@ bool gp_has_long_tails(const double *sorted, size_t n)
 
 advgp_status gp_warp_fit(gp_warp *warp, const double *sorted, size_t n, advgp_error *err)
 {
-    *warp = (gp_warp){.x = gp_alloc(2 * GP_WARP_KNOTS, sizeof *warp->x)};
+    *warp = (gp_warp){.x = gp_alloc(GP_WARP_KNOTS, 2 * sizeof *warp->x)};
     if (!warp->x) return gp_fail(err, ADVGP_ENOMEM, "no memory for the quantiles of a column");
     warp->u = warp->x + GP_WARP_KNOTS;
     for (size_t i = 0, alike = 0; i < GP_WARP_KNOTS; i++) {

@@ -1,6 +1,6 @@
 // warp.h: a column by its ranks: the monotone map from its quantiles to their shares, linear between them. Of a column
 // whose tails are long, most rows lie in a small part of what its standard deviation spans; by ranks they are spread
-// evenly (docs/math.md 11).
+// evenly (docs/data-rules.md).
 #pragma once
 #include "base/status.h"
 #include "data/moments.h"
@@ -20,7 +20,8 @@ double gp_warp_at(const gp_warp *warp, double x);   // beyond the ends as at the
 double gp_warp_back(const gp_warp *warp, double u); // the x that becomes u
 
 // Is this a column of long tails, by n sorted values? Its middle 98 % span six times its middle half (a normal
-// one 3.4), or one side reaches three times as far from the median as the other; and it has more than ten values.
+// one 3.4), or one side reaches three times as far from the median as the other; and no value has more than a tenth of
+// the rows.
 bool gp_has_long_tails(const double *sorted, size_t n);
 // From n sorted values, more than one of them different.
 advgp_status gp_warp_fit(gp_warp *warp, const double *sorted, size_t n, advgp_error *err);

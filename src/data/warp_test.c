@@ -79,7 +79,7 @@ static void long_tails_are_told_from_short_ones(void **state)
     sorted_of(heights, sorted);
     assert_false(gp_has_long_tails(sorted, N));
     sorted_of(steps, sorted);
-    assert_false(gp_has_long_tails(sorted, N)); // few values
+    assert_false(gp_has_long_tails(sorted, N)); // heaps
 }
 
 static gp_schema *fit_ranks(gp_source *source, bool ranks)
