@@ -13,13 +13,15 @@
 #include <string.h>
 
 // By measurement (bench/accuracy, bench/tables): a step sees about a fortieth of the rows, within bounds (8,192 rows,
-// or 4,096 of each worker), and a run has a thousand steps or six epochs, whichever is more, up to 3,000 steps. A table
-// that one step can see whole has no noise between steps and needs fewer, and so does the global part beside cells.
+// or 4,096 of each worker), and a run has six epochs, at least 600 steps, at most 3,000. Few rows cost little, and have
+// a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise between
+// steps, and cells learn what the global part leaves, so that half of the epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
-enum { STEPS_WHOLE = 400, STEPS_BESIDE_CELLS = 400, STEPS_MIN = 1000, STEPS_MAX = 3000 };
-enum { STEPS_LARGE = 400, STEPS_M = 400000 }; // at M = 1,000 and more, with their larger batches; the product between
+enum { EPOCHS = 6, EPOCHS_BESIDE_CELLS = 3, STEPS_LEAST = 400, STEPS_USUAL = 600, STEPS_MAX = 3000 };
+enum { FEW_ROWS = 10000, STEPS_FEW_ROWS = 1000 };
+enum { STEPS_M = 400000 }; // steps times m: the larger batches of many inducing inputs need fewer
 
 // Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
 // steps. No more workers are started than a limit leaves room for.
@@ -88,6 +90,13 @@ static advgp_status resolve_workers(gp_training *t, advgp_error *err)
     return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", wanted, t->workers, reduced);
 }
 
+static double least_steps(const gp_training *t, size_t batch)
+{
+    const double usual = t->n_train < FEW_ROWS ? STEPS_FEW_ROWS : STEPS_USUAL;
+    if (gp_training_sees_all(t) || gp_training_wants_cells(t) || batch >= BATCH_MAX) return STEPS_LEAST;
+    return fmax(STEPS_LEAST, fmin(usual, STEPS_M / (double)t->options->m));
+}
+
 static void resolve_schedule(gp_training *t)
 {
     const gp_train_options *o = t->options;
@@ -98,10 +107,9 @@ static void resolve_schedule(gp_training *t)
     if (batch > t->n_train) batch = t->n_train;
     t->batch = (batch + t->workers - 1) / t->workers;
     const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
-    const double least = gp_training_sees_all(t)      ? STEPS_WHOLE
-                         : gp_training_wants_cells(t) ? STEPS_BESIDE_CELLS
-                                                      : fmax(STEPS_LARGE, fmin(STEPS_MIN, STEPS_M / (double)o->m));
-    const double steps = o->epochs > 0 ? o->epochs * per_epoch : fmin(STEPS_MAX, fmax(least, 6 * per_epoch));
+    const double epochs = gp_training_wants_cells(t) ? EPOCHS_BESIDE_CELLS : EPOCHS;
+    const double steps = o->epochs > 0 ? o->epochs * per_epoch
+                                       : fmin(STEPS_MAX, fmax(least_steps(t, batch), epochs * per_epoch));
     t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
 }
 
