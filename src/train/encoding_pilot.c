@@ -20,9 +20,10 @@ static const uint64_t part_stream = 0x70696c6f; // "pilo": unrelated to who was 
 // A row's scores are those of the tenth of the others whose predictions are nearest, and of 30 at least: the noise may
 // go with the prediction, which a model of its own will tell in the end.
 enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
-// What an encoding must gain: this share of the CRPS, and so many standard errors of it. Squared errors, of which a few
-// rows have most, may rise by as little, or within theirs.
-static const double gain_share = 0.02, gain_errors = 1.5;
+// What an encoding must gain: this share of the CRPS, by measurement more than it ever had where a whole training with
+// its cells did not gain (docs/tables.md), and so many standard errors of it. Squared errors, of which a few rows have
+// most, may rise by as little as this, or within theirs.
+static const double gain_share = 0.05, gain_errors = 1.5, squares_share = 0.04;
 
 typedef struct judged_row {
     size_t row;              // its place among them
@@ -304,7 +305,6 @@ static gain gain_of(const trial *before, const trial *after, double (*figure)(co
 static void compare(const trial *before, const trial *after, gp_encoding_verdict *out)
 {
     const gain crps = gain_of(before, after, crps_of), squares = gain_of(before, after, square_of);
-    const double squares_share = 2 * gain_share; // of the root half as much
     out->crps = 1 - crps.mean / crps.without;
     out->rmse = sqrt(1 - squares.mean / squares.without);
     out->pays = crps.mean > fmax(gain_share * crps.without, gain_errors * crps.error) &&
