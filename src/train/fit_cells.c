@@ -69,7 +69,8 @@ static advgp_status crew(fitting *f, size_t n, gp_task task, advgp_error *err)
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
 // How much an input matters to the global part: the slope of the trend and the prior slopes of the kernels, as
-// score/relevance.h has it of a model but for a factor of the kernel.
+// score/relevance.h has it of a model but for a factor of the kernel. A slope beyond 1, more than the whole target, is
+// one of several columns that make up for each other.
 static void set_relevance(const gp_learner *l, double *scale)
 {
     for (size_t k = 0; k < l->spec.d; k++) {
@@ -78,7 +79,7 @@ static void set_relevance(const gp_learner *l, double *scale)
             const double *p = l->theta + l->f->components[b].param;
             sum += exp(2 * p[0] + p[1 + k]);
         }
-        const double slope = gp_theta_slope(l->layout, &l->spec, l->theta, k);
+        const double slope = fmin(1, fabs(gp_theta_slope(l->layout, &l->spec, l->theta, k)));
         sum += slope * slope;
         scale[k] = sqrt(sum);
     }
