@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cluster/cluster.h"
+#include "cluster/job.h"
 #include "cluster/join.h"
 #include "cluster/range_state.h"
 #include "data/packed.h"
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 enum { WORKERS = 3, SERVERS = 2, VERSIONS = 30, STEPS = 40, BATCH = 60, MOST = 6 };
+// Bytes of a message: a job, and what a small run says. Rings of threads have room for each, and take it from the heap.
+enum { MESSAGE_MAX = GP_JOB_TEXT_MAX + (1 << 16) };
 static char folder[] = "/tmp/advgp-cluster-XXXXXX";
 
 static void make_packed(size_t n, uint64_t seed)
@@ -141,7 +144,7 @@ static void assemble(team *w, size_t n, const gp_lead_options *options)
 {
     advgp_error err;
     *w = (team){.n = n};
-    must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), w->endpoints, &err), &err);
+    must(gp_inproc_open(MOST, MESSAGE_MAX, w->endpoints, &err), &err);
     gp_cluster_options o = {.endpoint = w->endpoints[0], .lead = *options};
     o.lead.report = hear, o.lead.ctx = w;
     must(gp_cluster_new(&o, &w->cluster, &err), &err);
@@ -156,7 +159,7 @@ static void add_servers(team *w)
     advgp_error err;
     for (size_t i = 0; i < SERVERS; i++) {
         hub *h = &hubs[i];
-        must(gp_inproc_open(MOST, gp_cluster_message_max(20, D, 64), h->endpoints, &err), &err);
+        must(gp_inproc_open(MOST, MESSAGE_MAX, h->endpoints, &err), &err);
         atomic_store(&h->reached, 0);
         h->service = (gp_join_service){h->endpoints[0], addresses[i], ""};
         start_as(&w->processes[w->n], w->endpoints[1 + w->n], w->n, &h->service);
