@@ -160,3 +160,21 @@ gp_shards *gp_memory_shards_take(gp_memory_builder *builder)
     gp_free(builder);
     return s;
 }
+
+advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err)
+{
+    gp_memory_builder *builder = NULL;
+    gp_rows all = *rows;
+    unsigned char *parts = gp_alloc(rows->n, 1); // zero: GP_TRAIN
+    *out = NULL;
+    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", rows->n);
+    all.part = parts;
+    advgp_status st = gp_memory_builder_new(rows->d, gp_shards_suggest(rows->n), weighted, true, seed, &builder, err);
+    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &all, err);
+    if (st == ADVGP_OK)
+        *out = gp_memory_shards_take(builder);
+    else
+        gp_memory_builder_free(builder);
+    gp_free(parts);
+    return st;
+}

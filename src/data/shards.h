@@ -50,6 +50,8 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
 advgp_status gp_memory_builder_add(void *builder, const gp_rows *rows, advgp_error *err); // gp_rows_sink
 void gp_memory_builder_free(gp_memory_builder *builder);
 gp_shards *gp_memory_shards_take(gp_memory_builder *builder); // cannot fail
+// Rows that are all there, in double precision, each a training row; their `part` is not asked.
+advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err);
 
 // Shards for n rows: 64, or fewer where a shard would have less than 16.
 size_t gp_shards_suggest(size_t n_rows);

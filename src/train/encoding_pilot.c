@@ -113,24 +113,6 @@ static void trial_fini(trial *t)
     gp_free(t->judged);
 }
 
-static advgp_status shards_of(const trial *t, const gp_encoding_question *q, gp_shards **out, advgp_error *err)
-{
-    gp_memory_builder *builder = NULL;
-    unsigned char *parts = gp_alloc(t->n_fit, 1); // zero: GP_TRAIN
-    *out = NULL;
-    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", t->n_fit);
-    const gp_rows rows = {.n = t->n_fit, .d = t->d, .X = t->X, .y = t->y, .w = t->w, .part = parts};
-    advgp_status st = gp_memory_builder_new(t->d, gp_shards_suggest(t->n_fit), q->schema->weights != NULL, true,
-                                            q->seed, &builder, err);
-    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
-    if (st == ADVGP_OK)
-        *out = gp_memory_shards_take(builder);
-    else
-        gp_memory_builder_free(builder);
-    gp_free(parts);
-    return st;
-}
-
 // ---- ranks ----------------------------------------------------------------------------------------------------------
 
 // One encoded column of all rows becomes its ranks, standardised again.
@@ -206,7 +188,8 @@ static advgp_status fit_part(trial *t, const gp_encoding_question *q, bool *stop
     gp_train_result result;
     gp_training training;
     size_t rows = 0;
-    advgp_status st = shards_of(t, q, &shards, err);
+    const gp_rows fitted = {.n = t->n_fit, .d = t->d, .X = t->X, .y = t->y, .w = t->w};
+    advgp_status st = gp_memory_shards_of(&fitted, q->schema->weights != NULL, q->seed, &shards, err);
     if (st != ADVGP_OK) return st;
     const gp_train_request request = {.shards = shards, .schema = &t->schema, .options = &o, .events = &events};
     st = gp_training_fit(&training, &request, gp_training_versions, &result, &rows, err);

@@ -57,23 +57,6 @@ static bool take_logarithms(gp_scale_rows *s)
     return s->spread > 1e-6;
 }
 
-static advgp_status shards_of(const gp_scale_rows *s, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err)
-{
-    gp_memory_builder *builder = NULL;
-    unsigned char *parts = gp_alloc(s->n, 1); // zero: GP_TRAIN
-    *out = NULL;
-    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", s->n);
-    advgp_status st = gp_memory_builder_new(s->d, gp_shards_suggest(s->n), weighted, true, seed, &builder, err);
-    const gp_rows rows = {.n = s->n, .d = s->d, .X = s->X, .y = s->z, .w = s->w, .part = parts};
-    if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
-    if (st == ADVGP_OK)
-        *out = gp_memory_shards_take(builder);
-    else
-        gp_memory_builder_free(builder);
-    gp_free(parts);
-    return st;
-}
-
 // ---- the model of it ------------------------------------------------------------------------------------------------
 
 static size_t least(size_t a, size_t b)
@@ -208,7 +191,8 @@ advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_mode
     gp_shards *shards = NULL;
     if (!take_logarithms(s)) return ADVGP_OK;
     const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
-    advgp_status st = shards_of(s, how->weighted, how->options->seed, &shards, err);
+    const gp_rows all = {.n = s->n, .d = s->d, .X = s->X, .y = s->z, .w = s->w};
+    advgp_status st = gp_memory_shards_of(&all, how->weighted, how->options->seed, &shards, err);
     if (st == ADVGP_OK) st = (is_few(s) ? begin_scale : train_scale)(how, s, shards, noise, err);
     gp_shards_free(shards);
     if (st == ADVGP_OK && is_few(s)) st = gp_scale_search(*noise, rows, ITERATIONS, err);
