@@ -79,22 +79,38 @@ advgp_status gp_reader_ring(gp_reader *reader, gp_ring ring, size_t first, size_
     return ADVGP_OK;
 }
 
+// ---- all rows of a part ---------------------------------------------------------------------------------------------
+
+typedef struct place {
+    size_t shard, end, row; // end: after the last shard; row: of the shard
+} place;
+
+// As many rows from here on as there is room for, whatever the size of shards, but no more than *left.
+static advgp_status fill(gp_reader *r, place *at, size_t *left, size_t *n, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    *n = 0;
+    while (st == ADVGP_OK && at->shard < at->end && *left && *n < r->capacity) {
+        const size_t room = r->capacity - *n < *left ? r->capacity - *n : *left;
+        const size_t here = r->shards->rows[at->shard] - at->row, take = here < room ? here : room;
+        if (take) st = read_at(r, *n, at->shard, at->row, take, err);
+        *n += take, *left -= take, at->row += take;
+        if (take == here) at->shard++, at->row = 0;
+    }
+    return st;
+}
+
 advgp_status gp_reader_visit(gp_reader *reader, gp_part part, size_t max_rows, gp_visit visit, void *ctx,
                              advgp_error *err)
 {
     const gp_shards *s = reader->shards;
-    const size_t first_shard = gp_shards_of(s, part), n_shards = part == GP_TRAIN ? s->n_train : 1;
-    size_t left = max_rows ? max_rows : SIZE_MAX;
-    for (size_t shard = first_shard; shard < first_shard + n_shards && left; shard++)
-        for (size_t at = 0; at < s->rows[shard] && left;) {
-            size_t n = s->rows[shard] - at;
-            if (n > reader->capacity) n = reader->capacity;
-            if (n > left) n = left;
-            advgp_status st = read_at(reader, 0, shard, at, n, err);
-            if (st == ADVGP_OK) st = visit(ctx, filled(reader, n), err);
-            if (st != ADVGP_OK) return st;
-            at += n;
-            left -= n;
-        }
-    return ADVGP_OK;
+    const size_t first = gp_shards_of(s, part);
+    place at = {.shard = first, .end = first + (part == GP_TRAIN ? s->n_train : 1)};
+    size_t left = max_rows ? max_rows : SIZE_MAX, n;
+    advgp_status st = fill(reader, &at, &left, &n, err);
+    while (st == ADVGP_OK && n) {
+        st = visit(ctx, filled(reader, n), err);
+        if (st == ADVGP_OK) st = fill(reader, &at, &left, &n, err);
+    }
+    return st;
 }

@@ -24,7 +24,8 @@ double gp_ring_weight(const gp_shards *shards, gp_ring ring);
 // is a random sample.
 advgp_status gp_reader_ring(gp_reader *reader, gp_ring ring, size_t first, size_t n, gp_batch *batch, advgp_error *err);
 
-// Calls visit for all rows of a part, in pieces of at most capacity rows, in order. At most max_rows (0: all).
+// Calls visit for all rows of a part in order, capacity rows at a time, the last time what is left. At most max_rows
+// (0: all).
 typedef advgp_status (*gp_visit)(void *ctx, gp_batch rows, advgp_error *err);
 advgp_status gp_reader_visit(gp_reader *reader, gp_part part, size_t max_rows, gp_visit visit, void *ctx,
                              advgp_error *err);

@@ -1,6 +1,7 @@
 // shards_test.c: shuffling, shards in memory and on disk, and packed files that someone has damaged.
 #include "base/rng.h"
 #include "data/packed.h"
+#include "data/reader.h"
 #include "data/shards.h"
 #include "data/shuffle.h"
 #include "data/table_test.h"
@@ -580,6 +581,53 @@ static void reading_allocates_nothing(void **state)
     done(&p);
 }
 
+typedef struct visited {
+    size_t n, pieces, largest, smallest;
+    double y[N];
+} visited;
+
+static advgp_status note_piece(void *ctx, gp_batch rows, advgp_error *e)
+{
+    (void)e;
+    visited *v = ctx;
+    memcpy(v->y + v->n, rows.y, rows.X.rows * sizeof *v->y);
+    v->n += rows.X.rows;
+    if (rows.X.rows > v->largest) v->largest = rows.X.rows;
+    if (!v->pieces++ || rows.X.rows < v->smallest) v->smallest = rows.X.rows;
+    return ADVGP_OK;
+}
+
+// However many shards there are, pieces are full but for the last, and rows come in the order of the shards.
+static void pieces_are_full_whatever_the_shards(void **state)
+{
+    (void)state;
+    enum { CAPACITY = 1000, SOME = 2500 };
+    static visited all, some;
+    static double in_order[N];
+    prepared p = prepare(N, false);
+    gp_shards *shards = in_memory(&p, 16, true);
+    gp_reader pieces = {0};
+    double x[D], unused;
+    size_t rows = 0;
+    for (size_t s = 0; s < shards->n_train; s++)
+        for (size_t i = 0; i < shards->rows[s]; i++)
+            ASSERT_OK(gp_shards_read(shards, s, i, 1, x, &in_order[rows++], &unused, err));
+    ASSERT_OK(gp_reader_new(shards, CAPACITY, &pieces, err));
+    ASSERT_OK(gp_reader_visit(&pieces, GP_TRAIN, 0, note_piece, &all, err));
+    assert_int_equal(all.n, rows);
+    assert_int_equal(all.pieces, (rows + CAPACITY - 1) / CAPACITY);
+    assert_int_equal(all.largest, CAPACITY);
+    assert_memory_equal(all.y, in_order, rows * sizeof *in_order);
+    ASSERT_OK(gp_reader_visit(&pieces, GP_TRAIN, SOME, note_piece, &some, err));
+    assert_int_equal(some.n, SOME);
+    assert_int_equal(some.pieces, 3);
+    assert_int_equal(some.smallest, SOME % CAPACITY);
+    assert_memory_equal(some.y, in_order, SOME * sizeof *in_order);
+    gp_reader_fini(&pieces);
+    gp_shards_free(shards);
+    done(&p);
+}
+
 int main(void)
 {
     gp_rng rng = gp_rng_seeded(2, 0);
@@ -594,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_shuffle_is_a_permutation),
         cmocka_unit_test(a_shuffle_is_uniform),
         cmocka_unit_test(dealing_gives_shards_of_equal_size),
+        cmocka_unit_test(pieces_are_full_whatever_the_shards),
         cmocka_unit_test(memory_and_disk_give_the_same_rows_in_the_same_order),
         cmocka_unit_test(a_sorted_file_is_spread_over_every_stretch),
         cmocka_unit_test(tiny_tables_and_many_shards_work),
