@@ -95,19 +95,21 @@ static advgp_status ask_pilots(const gp_encoding_question *q, bool log_open, boo
                                gp_schema_options *options, gp_encoding_choice *choice, advgp_error *err)
 {
     gp_encodings now = {.logarithm = options->log_target, .ranks = options->ranks}, other = now;
-    advgp_status st = ADVGP_OK;
-    if (ranks_open) {
+    gp_encoding_pilot *pilot = NULL;
+    advgp_status st = gp_encoding_pilot_new(q, now, &pilot, err);
+    if (st == ADVGP_OK && ranks_open) {
         gp_host_phase(host, "pilot: columns of long tails as they are, and their ranks");
         other.ranks = true;
-        st = gp_encoding_pilot(q, now, other, &choice->ranks, err);
-        now.ranks = other.ranks = choice->ranks.pays;
+        st = gp_encoding_pilot_try(pilot, other, &choice->ranks, err);
+        now = other = gp_encoding_pilot_present(pilot);
     }
     if (st == ADVGP_OK && log_open) {
         gp_host_phase(host, "pilot: the target as it is, and its logarithm");
         other.logarithm = true;
-        st = gp_encoding_pilot(q, now, other, &choice->logarithm, err);
-        now.logarithm = choice->logarithm.pays;
+        st = gp_encoding_pilot_try(pilot, other, &choice->logarithm, err);
+        now = gp_encoding_pilot_present(pilot);
     }
+    gp_encoding_pilot_free(pilot);
     if (st != ADVGP_OK) return st;
     if (choice->logarithm.pays && q->bounds_open)
         options->bounds_are = GP_BOUNDS_GIVEN, options->bounds = gp_log_bounds(q->schema);

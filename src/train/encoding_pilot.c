@@ -26,7 +26,7 @@ enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
 static const double gain_share = 0.05, gain_errors = 1.5, squares_share = 0.04;
 
 typedef struct judged_row {
-    size_t row;              // its place among them
+    size_t place;            // among them, while they are sorted otherwise
     double target, w;        // in its own units; weight
     double mean, var, score; // of the standardised target
     double crps, off;        // in the target's own units
@@ -37,9 +37,17 @@ typedef struct trial {
     double *X, *y, *w;  // [n x d], [n], [n]: rows to fit first, then those to judge
     double *mean, *var; // [n]: of those to judge; mean is scratch before
     size_t n, n_fit, d; // n_fit of the present part
-    judged_row *judged; // [n]: of all parts so far
-    size_t n_judged;
+    judged_row *judged; // [n]: of all parts so far, part by part
+    judged_row *sorted; // [n]: some of them by prediction
+    size_t n_judged, parts;
+    size_t seen[PARTS]; // rows of so many parts
+    gp_encodings how;
 } trial;
+
+struct gp_encoding_pilot {
+    gp_encoding_question question;
+    trial present;
+};
 
 gp_limits gp_log_bounds(const gp_schema *schema)
 {
@@ -91,19 +99,20 @@ static void take_rows(const gp_encoding_question *q, trial *t, size_t part)
         memcpy(t->X + k * t->d, rows->X + i * t->d, t->d * sizeof *t->X);
         t->y[k] = t->schema.log_target ? gp_schema_standardise(&t->schema, fmax(target, 0)) : rows->y[i];
         t->w[k] = rows->w[i];
-        if (k >= t->n_fit) t->judged[judged++] = (judged_row){.row = i, .target = target, .w = rows->w[i]};
+        if (k >= t->n_fit) t->judged[judged++] = (judged_row){.target = target, .w = rows->w[i]};
     }
 }
 
-static advgp_status trial_init(trial *t, const gp_encoding_question *q, bool logarithm, advgp_error *err)
+static advgp_status trial_init(trial *t, const gp_encoding_question *q, gp_encodings how, advgp_error *err)
 {
     const size_t n = q->rows->n, d = q->rows->d;
-    *t = (trial){.schema = *q->schema, .n = n, .d = d};
+    *t = (trial){.schema = *q->schema, .n = n, .d = d, .how = how};
     t->X = gp_alloc(n, (d + 4) * sizeof *t->X);
-    t->judged = gp_alloc(n, sizeof *t->judged);
+    t->judged = gp_alloc(2 * n, sizeof *t->judged);
     if (!t->X || !t->judged) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", n);
     t->y = t->X + n * d, t->w = t->y + n, t->mean = t->w + n, t->var = t->mean + n;
-    if (logarithm) set_logarithm(t, q);
+    t->sorted = t->judged + n;
+    if (how.logarithm) set_logarithm(t, q);
     return ADVGP_OK;
 }
 
@@ -219,35 +228,30 @@ static int by_mean(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_row(const void *a, const void *b)
+// Row i of n, in the order of predictions, by the scores of some others about it.
+static void judge_row(trial *t, size_t n, size_t i, size_t others)
 {
-    const size_t x = ((const judged_row *)a)->row, y = ((const judged_row *)b)->row;
-    return (x > y) - (x < y);
-}
-
-// Row i, in the order of predictions, by the scores of n others about it.
-static void judge_row(trial *t, size_t i, size_t n)
-{
-    judged_row *row = &t->judged[i];
+    judged_row *row = &t->sorted[i];
     const double sd = sqrt(row->var);
-    const size_t half = n / 2, last = t->n_judged - 1 - n;
+    const size_t half = others / 2, last = n - 1 - others;
     const size_t first = i < half ? 0 : i - half > last ? last : i - half;
-    for (size_t k = 0, other = first; k < n; k++, other++) {
+    for (size_t k = 0, other = first; k < others; k++, other++) {
         other += other == i;
-        const double y = gp_schema_target(&t->schema, row->mean + sd * t->judged[other].score);
+        const double y = gp_schema_target(&t->schema, row->mean + sd * t->sorted[other].score);
         t->mean[k] = gp_schema_cut(&t->schema, y);
     }
-    gp_sort(t->mean, n);
-    row->crps = sample_crps(t->mean, n, row->target);
-    row->off = row->target - gp_predicted_mean(&t->schema, row->mean, row->var);
+    gp_sort(t->mean, others);
+    t->judged[row->place].crps = sample_crps(t->mean, others, row->target);
+    t->judged[row->place].off = row->target - gp_predicted_mean(&t->schema, row->mean, row->var);
 }
 
-static void judge(trial *t)
+// The first n rows.
+static void judge(trial *t, size_t n)
 {
-    const size_t tenth = t->n_judged / NEIGHBOURS_SHARE, n = tenth > NEIGHBOURS_MIN ? tenth : NEIGHBOURS_MIN;
-    qsort(t->judged, t->n_judged, sizeof *t->judged, by_mean);
-    for (size_t i = 0; i < t->n_judged; i++) judge_row(t, i, n);
-    qsort(t->judged, t->n_judged, sizeof *t->judged, by_row);
+    const size_t tenth = n / NEIGHBOURS_SHARE, others = tenth > NEIGHBOURS_MIN ? tenth : NEIGHBOURS_MIN;
+    for (size_t i = 0; i < n; i++) t->sorted[i] = t->judged[i], t->sorted[i].place = i;
+    qsort(t->sorted, n, sizeof *t->sorted, by_mean);
+    for (size_t i = 0; i < n; i++) judge_row(t, n, i, others);
 }
 
 // The mean of what rows have more of it without the encoding than with it, and its standard error.
@@ -265,18 +269,18 @@ static double square_of(const judged_row *row)
     return row->off * row->off;
 }
 
-// Rows of both are the same, in the same order.
-static gain gain_of(const trial *before, const trial *after, double (*figure)(const judged_row *row))
+// The first `rows` of both are the same.
+static gain gain_of(const trial *before, const trial *after, size_t rows, double (*figure)(const judged_row *row))
 {
     double n = 0, variance = 0;
     gain g = {0};
-    for (size_t i = 0; i < before->n_judged; i++) {
+    for (size_t i = 0; i < rows; i++) {
         const judged_row *a = &before->judged[i], *b = &after->judged[i];
         n += a->w;
         g.without += a->w * figure(a), g.mean += a->w * (figure(a) - figure(b));
     }
     g.without /= n, g.mean /= n;
-    for (size_t i = 0; i < before->n_judged; i++) {
+    for (size_t i = 0; i < rows; i++) {
         const judged_row *a = &before->judged[i], *b = &after->judged[i];
         const double off = a->w / n * (figure(a) - figure(b) - g.mean);
         variance += off * off;
@@ -285,40 +289,86 @@ static gain gain_of(const trial *before, const trial *after, double (*figure)(co
     return g;
 }
 
-static void compare(const trial *before, const trial *after, gp_encoding_verdict *out)
+static void compare(trial *before, trial *after, size_t rows, gp_encoding_verdict *out)
 {
-    const gain crps = gain_of(before, after, crps_of), squares = gain_of(before, after, square_of);
+    judge(before, rows), judge(after, rows);
+    const gain crps = gain_of(before, after, rows, crps_of), squares = gain_of(before, after, rows, square_of);
     out->crps = 1 - crps.mean / crps.without;
     out->rmse = sqrt(1 - squares.mean / squares.without);
     out->pays = crps.mean > fmax(gain_share * crps.without, gain_errors * crps.error) &&
                 -squares.mean < fmax(squares_share * squares.without, squares.error);
 }
 
-static advgp_status try_encoding(trial *t, const gp_encoding_question *q, gp_encodings how, bool *stopped,
-                                 advgp_error *err)
+// ---- part by part ---------------------------------------------------------------------------------------------------
+
+// Unless it has been: the fit of the others, and what it says of this part.
+static advgp_status see_part(trial *t, const gp_encoding_question *q, size_t part, bool *stopped, advgp_error *err)
 {
-    const size_t parts = q->rows->n < ROWS_ENOUGH ? PARTS : 1;
-    advgp_status st = trial_init(t, q, how.logarithm, err);
-    for (size_t part = 0; part < parts && st == ADVGP_OK && !*stopped; part++) {
-        take_rows(q, t, part);
-        if (how.ranks) st = warp_columns(t, err);
-        if (st == ADVGP_OK) st = fit_part(t, q, stopped, err);
-    }
-    if (st == ADVGP_OK && !*stopped) judge(t);
+    advgp_status st = ADVGP_OK;
+    if (t->parts > part || *stopped) return st;
+    take_rows(q, t, part);
+    if (t->how.ranks) st = warp_columns(t, err);
+    if (st == ADVGP_OK) st = fit_part(t, q, stopped, err);
+    if (st == ADVGP_OK && !*stopped) t->seen[t->parts++] = t->n_judged;
     return st;
 }
 
-advgp_status gp_encoding_pilot(const gp_encoding_question *q, gp_encodings how, gp_encodings other,
-                               gp_encoding_verdict *out, advgp_error *err)
+// An encoding by which nothing is gained so far is given up.
+static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_encoding_verdict *out, advgp_error *err)
 {
-    trial before = {0}, after = {0};
+    const gp_encoding_question *q = &p->question;
+    const size_t parts = q->rows->n < ROWS_ENOUGH ? PARTS : 1;
     bool stopped = false;
-    *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
-    if (q->rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
-    advgp_status st = try_encoding(&before, q, how, &stopped, err);
-    if (st == ADVGP_OK && !stopped) st = try_encoding(&after, q, other, &stopped, err);
-    if (st == ADVGP_OK && !stopped) compare(&before, &after, out);
-    trial_fini(&before);
-    trial_fini(&after);
-    return st == ADVGP_ENUMERIC ? ADVGP_OK : st; // what cannot be computed does not pay
+    advgp_status st = ADVGP_OK;
+    for (size_t part = 0; part < parts && st == ADVGP_OK && !stopped; part++) {
+        st = see_part(&p->present, q, part, &stopped, err);
+        if (st == ADVGP_OK) st = see_part(other, q, part, &stopped, err);
+        if (st != ADVGP_OK || stopped) break;
+        compare(&p->present, other, other->seen[part], out);
+        if (out->crps >= 1) break;
+    }
+    if (stopped) *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
+    return st;
+}
+
+advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_encoding_verdict *out,
+                                   advgp_error *err)
+{
+    trial t = {0};
+    *out = (gp_encoding_verdict){.rows = pilot->question.rows->n, .crps = NAN, .rmse = NAN};
+    if (pilot->question.rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
+    advgp_status st = trial_init(&t, &pilot->question, other, err);
+    if (st == ADVGP_OK) st = try_parts(pilot, &t, out, err);
+    if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->pays = false; // what cannot be computed does not pay
+    if (st == ADVGP_OK && out->pays) {
+        const trial worse = pilot->present;
+        pilot->present = t, t = worse;
+    }
+    trial_fini(&t);
+    return st;
+}
+
+advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_encodings present, gp_encoding_pilot **out,
+                                   advgp_error *err)
+{
+    gp_encoding_pilot *p = *out = gp_alloc(1, sizeof *p);
+    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", question->rows->n);
+    p->question = *question;
+    const advgp_status st = trial_init(&p->present, question, present, err);
+    if (st == ADVGP_OK) return st;
+    gp_encoding_pilot_free(p);
+    *out = NULL;
+    return st;
+}
+
+gp_encodings gp_encoding_pilot_present(const gp_encoding_pilot *pilot)
+{
+    return pilot->present.how;
+}
+
+void gp_encoding_pilot_free(gp_encoding_pilot *pilot)
+{
+    if (!pilot) return;
+    trial_fini(&pilot->present);
+    gp_free(pilot);
 }

@@ -33,5 +33,12 @@ typedef struct gp_encoding_verdict {
     double crps, rmse; // with it, as a share of those without it; NaN: it was not tried
 } gp_encoding_verdict;
 
-advgp_status gp_encoding_pilot(const gp_encoding_question *question, gp_encodings before, gp_encodings after,
-                               gp_encoding_verdict *out, advgp_error *err);
+// The fits of the present encoding are kept: whatever is tried is compared with the same, and if it pays it is the
+// present one.
+typedef struct gp_encoding_pilot gp_encoding_pilot;
+advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_encodings present, gp_encoding_pilot **out,
+                                   advgp_error *err);
+advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_encoding_verdict *out,
+                                   advgp_error *err);
+gp_encodings gp_encoding_pilot_present(const gp_encoding_pilot *pilot);
+void gp_encoding_pilot_free(gp_encoding_pilot *pilot);

@@ -50,14 +50,23 @@ static gp_schema make_rows(kind what, uint64_t seed)
     return schema_of();
 }
 
+static advgp_status try_one(const gp_encoding_question *q, gp_encodings other, gp_encoding_verdict *v, advgp_error *e)
+{
+    gp_encoding_pilot *pilot = NULL;
+    advgp_status st = gp_encoding_pilot_new(q, (gp_encodings){0}, &pilot, e);
+    if (st == ADVGP_OK) st = gp_encoding_pilot_try(pilot, other, v, e);
+    gp_encoding_pilot_free(pilot);
+    return st;
+}
+
 static gp_encoding_verdict ask(const gp_schema *schema, size_t n, int (*stop)(void *ctx))
 {
-    const gp_encodings as_they_are = {0}, other = {.logarithm = !schema->n_inputs, .ranks = schema->n_inputs > 0};
+    const gp_encodings other = {.logarithm = !schema->n_inputs, .ranks = schema->n_inputs > 0};
     const gp_rows rows = {.n = n, .d = D, .X = X, .y = y, .w = w};
     const gp_encoding_question q = {
         .schema = schema, .rows = &rows, .bounds_open = true, .kernel = &gp_kernel_ard_rbf, .seed = 7, .stop = stop};
     gp_encoding_verdict v;
-    ASSERT_OK(gp_encoding_pilot(&q, as_they_are, other, &v, err));
+    ASSERT_OK(try_one(&q, other, &v, err));
     return v;
 }
 
@@ -98,6 +107,31 @@ static void ranks_are_taken_where_they_tell_more(void **state)
     }
 }
 
+// What is asked second is answered as if it were asked alone, and beside what was taken.
+static void the_second_question_is_as_good_as_the_first(void **state)
+{
+    (void)state;
+    static char name[] = "x";
+    gp_input inputs[D] = {0};
+    for (size_t k = 0; k < D; k++)
+        inputs[k] = (gp_input){.name = name, .first = k, .n_encoded = 1, .long_tailed = true};
+    gp_schema schema = make_rows(PRICE, 1);
+    schema.inputs = inputs, schema.n_inputs = D;
+    const gp_rows rows = {.n = N, .d = D, .X = X, .y = y, .w = w};
+    const gp_encoding_question q = {
+        .schema = &schema, .rows = &rows, .bounds_open = true, .kernel = &gp_kernel_ard_rbf, .seed = 7};
+    gp_encoding_pilot *pilot = NULL;
+    gp_encoding_verdict ranks, second, alone;
+    ASSERT_OK(gp_encoding_pilot_new(&q, (gp_encodings){0}, &pilot, err));
+    ASSERT_OK(gp_encoding_pilot_try(pilot, (gp_encodings){.ranks = true}, &ranks, err));
+    assert_true(!ranks.pays && !gp_encoding_pilot_present(pilot).ranks); // normal inputs tell by their own scale
+    ASSERT_OK(gp_encoding_pilot_try(pilot, (gp_encodings){.logarithm = true}, &second, err));
+    assert_true(second.pays && gp_encoding_pilot_present(pilot).logarithm);
+    gp_encoding_pilot_free(pilot);
+    ASSERT_OK(try_one(&q, (gp_encodings){.logarithm = true}, &alone, err));
+    assert_true(alone.crps == second.crps && alone.rmse == second.rmse);
+}
+
 static int at_once(void *ctx)
 {
     (void)ctx;
@@ -119,7 +153,7 @@ static advgp_status ask_again(void *ctx)
     const gp_rows rows = {.n = GP_ENCODING_PILOT_ROWS_MIN, .d = D, .X = X, .y = y, .w = w};
     const gp_encoding_question q = {.schema = ctx, .rows = &rows, .kernel = &gp_kernel_ard_rbf};
     gp_encoding_verdict v;
-    return gp_encoding_pilot(&q, (gp_encodings){0}, (gp_encodings){.logarithm = true}, &v, NULL);
+    return try_one(&q, (gp_encodings){.logarithm = true}, &v, NULL);
 }
 
 static void failing_memory_is_told(void **state)
@@ -140,6 +174,7 @@ int main(void)
         cmocka_unit_test(a_price_has_its_logarithm_taken),
         cmocka_unit_test(a_sum_stays_as_it_is),
         cmocka_unit_test(ranks_are_taken_where_they_tell_more),
+        cmocka_unit_test(the_second_question_is_as_good_as_the_first),
         cmocka_unit_test(few_rows_or_a_stop_decide_nothing),
         cmocka_unit_test(failing_memory_is_told),
     };
