@@ -38,10 +38,10 @@ static void load(const uint8_t *bytes, size_t n)
     const char *path = fuzz_file(bytes, n);
     gp_run_state state = state_of(path);
     advgp_error err = {0};
-    size_t components, workers;
-    advgp_status st = gp_checkpoint_shape(path, &components, &workers, &err);
+    gp_run_shape shape;
+    advgp_status st = gp_checkpoint_shape(path, &shape, &err);
     FUZZ_CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && err.text[0]));
-    if (st == ADVGP_OK) FUZZ_CHECK(components <= GP_COMPONENTS_MAX);
+    if (st == ADVGP_OK) FUZZ_CHECK(shape.components <= GP_COMPONENTS_MAX);
     st = gp_checkpoint_load(path, &parts, &state, NULL, &err);
     FUZZ_CHECK(st == ADVGP_OK || ((st == ADVGP_EFILE || st == ADVGP_EINVAL) && err.text[0]));
     if (st == ADVGP_OK) {

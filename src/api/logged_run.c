@@ -175,6 +175,7 @@ static advgp_status look_ahead(gp_logged_run *s, const char *path, advgp_error *
                                .n_parts = s->n_route - 1,
                                .parts = s->parts,
                                .components = (size_t)json_integer_value(json_object_get(s->begin, "components")),
+                               .inducing = (size_t)json_integer_value(json_object_get(s->begin, "inducing")),
                                .workers_max = (size_t)json_integer_value(json_object_get(s->begin, "workers_max")),
                                .stopped = gp_stop_reason_named(json_string_value(json_object_get(s->done, "stopped"))),
                                .evaluated = evaluated,

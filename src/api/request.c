@@ -93,6 +93,7 @@ gp_train_options gp_request_train(const gp_options *o)
     const bool patient = gp_options_is(o, "patience", "inf");
     gp_train_options t = {
         .m = (size_t)gp_options_int(o, "inducing"),
+        .m_open = !gp_options_given(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0
         .cells = gp_options_is(o, "cells", "auto") ? GP_CELLS_AUTO : (size_t)gp_options_int(o, "cells"), // none: 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
@@ -166,7 +167,8 @@ advgp_status gp_request_adopt(const gp_options *o, const gp_model *model, gp_tra
     if (gp_options_given(o, "map") && t->map != c->map) return contradicts(o, "map", c->map->name, err);
     if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
         return contradicts(o, "trend", gp_trend_name(model->spec.trend), err);
-    t->m = m, t->components = J, t->kernel = c->kernel, t->map = c->map, t->trend = model->spec.trend;
+    t->m = m, t->m_open = false, t->components = J, t->kernel = c->kernel, t->map = c->map,
+    t->trend = model->spec.trend;
     return ADVGP_OK;
 }
 

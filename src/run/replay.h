@@ -21,6 +21,7 @@ typedef struct gp_replay_feed {
     const gp_replay_part *parts; // [n_parts]
     const char *checkpoint;      // a file for the state between two parts; NULL without any
     size_t components;           // that the run had
+    size_t inducing;             // the same; 0: as many as its options say
     size_t workers_max;          // places for workers; 0: as many as it began with
     gp_stop_reason stopped;      // why it ended; GP_NOT_STOPPED: the log does not tell
     size_t evaluated;            // version of its last evaluation

@@ -40,6 +40,7 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
     t->state = (gp_run_state){.best = INFINITY,
                               .undecided = t->undecided,
                               .components = t->components,
+                              .inducing = t->m,
                               .batch = t->batch,
                               .steps = t->steps,
                               .every = t->every,
@@ -79,17 +80,33 @@ void gp_training_end_run(gp_training *t)
     t->evaluator = NULL, t->run = NULL, t->evaluated = NULL;
 }
 
+static advgp_status differs(const gp_training *t, const char *what, size_t was, size_t is, advgp_error *err)
+{
+    return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu %s, this one has %zu: use the same options",
+                   t->options->resume, was, what, is);
+}
+
+// Of a run that goes on, of one that is replayed, or as pilots choose.
+static advgp_status settle_shape(gp_training *t, advgp_error *err)
+{
+    const gp_train_options *o = t->options;
+    gp_run_shape shape = {0};
+    advgp_status st = o->resume ? gp_checkpoint_shape(o->resume, &shape, err) : ADVGP_OK;
+    if (st == ADVGP_OK && shape.components && o->components && shape.components != o->components)
+        return differs(t, "components", shape.components, o->components, err);
+    if (st == ADVGP_OK && shape.components && shape.inducing != t->m && !(o->m_open && shape.inducing < t->m))
+        return differs(t, "inducing inputs", shape.inducing, t->m, err);
+    if (st == ADVGP_OK && !shape.components) t->conductor->shape(t, &shape);
+    if (st == ADVGP_OK && !shape.components) st = gp_training_choose_shape(t, &shape, err);
+    t->components = shape.components;
+    if (shape.inducing && shape.inducing < t->m) t->m = shape.inducing;
+    return st;
+}
+
 advgp_status gp_training_begin(gp_training *t, advgp_error *err)
 {
-    advgp_status st = ADVGP_OK;
     const double start = gp_clock_wall();
-    size_t workers;
-    if (t->options->resume) st = gp_checkpoint_shape(t->options->resume, &t->components, &workers, err);
-    if (st == ADVGP_OK && t->components && t->options->components && t->components != t->options->components)
-        return gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu components, this one has %zu: use the same options",
-                       t->options->resume, t->components, t->options->components);
-    if (st == ADVGP_OK && !t->components) t->components = t->conductor->components(t);
-    if (st == ADVGP_OK && !t->components) st = gp_training_choose_components(t, &t->components, err);
+    advgp_status st = settle_shape(t, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = gp_training_new_learner(t, t->m, t->components, &t->learner, err);
     const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;

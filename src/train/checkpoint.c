@@ -24,6 +24,7 @@ enum {
     EVALUATED,
     EVALUATING,
     COMPONENTS,
+    INDUCING,
     BATCH,
     STEPS,
     ROWS,
@@ -35,7 +36,7 @@ enum {
 };
 enum { N_OWN_SCALARS = 2, N_SCALARS = N_OWN_SCALARS + GP_IMAGE_N_REALS, N_TENSORS_MAX = 16 };
 
-static const char metadata_format[] = "{\"checkpoint\": 3, \"xxh3\": \"%016" PRIx64 "\"}";
+static const char metadata_format[] = "{\"checkpoint\": 4, \"xxh3\": \"%016" PRIx64 "\"}";
 
 static gp_tensor doubles(const char *name, const double *data, size_t n)
 {
@@ -57,6 +58,7 @@ advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, con
                                  [EVALUATED] = state->evaluated_version,
                                  [EVALUATING] = state->evaluating,
                                  [COMPONENTS] = state->undecided ? 0 : state->components,
+                                 [INDUCING] = state->inducing,
                                  [BATCH] = state->batch,
                                  [STEPS] = state->steps,
                                  [ROWS] = state->n_rows,
@@ -142,14 +144,15 @@ static advgp_status open_file(const char *path, gp_tensorfile **file, const uint
     return st;
 }
 
-advgp_status gp_checkpoint_shape(const char *path, size_t *components, size_t *workers, advgp_error *err)
+advgp_status gp_checkpoint_shape(const char *path, gp_run_shape *out, advgp_error *err)
 {
     gp_tensorfile *file;
     const uint64_t *counts;
     advgp_status st = open_file(path, &file, &counts, err);
     if (st != ADVGP_OK) return st;
-    *components = (size_t)counts[COMPONENTS];
-    *workers = (size_t)counts[WORKERS];
+    *out = (gp_run_shape){.components = (size_t)counts[COMPONENTS],
+                          .inducing = (size_t)counts[INDUCING],
+                          .workers = (size_t)counts[WORKERS]};
     gp_tensorfile_free(file);
     return ADVGP_OK;
 }
@@ -186,6 +189,8 @@ static advgp_status same_run(const char *path, const uint64_t *counts, const gp_
     if (st == ADVGP_OK && counts[WORKERS] != state->workers)
         st = gp_fail(err, ADVGP_EINVAL, "%s is of a run with %zu workers, this one has %zu: give it {workers} %zu",
                      path, (size_t)counts[WORKERS], state->workers, (size_t)counts[WORKERS]);
+    if (st == ADVGP_OK && counts[COMPONENTS] != 0)
+        st = same(path, "inducing inputs", (size_t)counts[INDUCING], state->inducing, err);
     if (st == ADVGP_OK) st = same(path, "batch", (size_t)counts[BATCH], state->batch, err);
     if (st == ADVGP_OK) st = same(path, "steps", (size_t)counts[STEPS], state->steps, err);
     if (st == ADVGP_OK && counts[DATA] != state->data)
@@ -212,14 +217,12 @@ static advgp_status read_rule(const gp_tensorfile *file, const uint64_t *counts,
     return st;
 }
 
-// The workers' copies. Files had them as one array before a server kept only those of workers that came.
+// The copies of workers that came.
 static advgp_status find_sent(const gp_tensorfile *file, size_t n_workers, size_t size, const double **rows,
                               advgp_error *err)
 {
-    const gp_tensor *t = gp_tensorfile_find(file, "sent");
-    const bool one_array = t && t->rank == 1;
-    const size_t shape[] = {one_array ? n_workers * size : n_workers, size};
-    advgp_status st = gp_tensorfile_need(file, "sent", GP_F64, one_array ? 1 : 2, shape, &t, err);
+    const gp_tensor *t;
+    advgp_status st = gp_tensorfile_need(file, "sent", GP_F64, 2, (size_t[]){n_workers, size}, &t, err);
     if (st == ADVGP_OK) st = gp_tensorfile_finite(file, t, err);
     for (size_t k = 0; st == ADVGP_OK && k < n_workers; k++) rows[k] = (const double *)t->data + k * size;
     return st;
@@ -267,6 +270,7 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     gp_free((void *)rows);
     if (st != ADVGP_OK) return st;
     state->components = (size_t)counts[COMPONENTS];
+    state->inducing = (size_t)counts[INDUCING];
     state->since_best = (size_t)counts[SINCE_BEST];
     state->evaluating = counts[EVALUATING];
     state->evaluated_version = (size_t)counts[EVALUATED];

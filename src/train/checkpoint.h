@@ -5,8 +5,8 @@
 typedef struct gp_run_state {
     size_t since_best; // evaluations without gain
     double best;       // held-out MNLP
-    bool undecided;    // stopped while pilots ran: the number of components is not settled
-    size_t components;
+    bool undecided;    // stopped while pilots ran: components and inducing inputs are not settled
+    size_t components, inducing;
     size_t evaluated_version; // the last that was evaluated
     bool evaluating;          // its evaluation was under way
     // What the rows and the schedule must be for the state to mean anything:
@@ -30,9 +30,11 @@ typedef struct gp_run_parts {
 // *id (may be NULL) is a hash of all it holds: the same state has the same one, in any file.
 advgp_status gp_checkpoint_save(const char *path, const gp_run_parts *parts, const gp_run_state *state, uint64_t *id,
                                 advgp_error *err);
-// How many components and workers the run had. 0 components: it was stopped before that was settled, and resuming
-// begins at the beginning.
-advgp_status gp_checkpoint_shape(const char *path, size_t *components, size_t *workers, advgp_error *err);
+// What the run had. 0 components: it was stopped before that was settled, and resuming begins at the beginning.
+typedef struct gp_run_shape {
+    size_t components, inducing, workers;
+} gp_run_shape;
+advgp_status gp_checkpoint_shape(const char *path, gp_run_shape *out, advgp_error *err);
 // Fills parts and state, which come with the shape and the schedule of this run: a checkpoint of another is EINVAL and
 // says how it differs; a damaged one, or one that no run can have written, is EFILE. *id (may be NULL) is as above, and
 // 0 where the run begins at the beginning.

@@ -5,9 +5,11 @@
 #include "train/training.h"
 
 typedef struct gp_conductor {
-    size_t (*components)(const gp_training *t); // that are known without pilots; 0: they must choose
-    size_t (*threads)(const gp_training *t);    // of this process that work
-    size_t (*places)(const gp_training *t);     // for workers, at most
+    // Components and inducing inputs, where they are known without pilots; 0 components: these must choose; 0 inducing
+    // inputs: as many as there are.
+    void (*shape)(const gp_training *t, gp_run_shape *out);
+    size_t (*threads)(const gp_training *t); // of this process that work
+    size_t (*places)(const gp_training *t);  // for workers, at most
     advgp_status (*new_run)(const gp_training *t, gp_run_options *options, gp_run **out, advgp_error *err);
 
     // Steps. Versions may be made up to this one.

@@ -7,9 +7,9 @@
 
 // ---- the beginning --------------------------------------------------------------------------------------------------
 
-static size_t components(const gp_training *t)
+static void shape(const gp_training *t, gp_run_shape *out)
 {
-    return t->options->components;
+    out->components = t->options->components;
 }
 
 static size_t threads(const gp_training *t)
@@ -159,7 +159,7 @@ static bool at_checkpoint(const gp_training *t)
     return false; // it is resumed by another training
 }
 
-const gp_conductor gp_conductor_live = {.components = components,
+const gp_conductor gp_conductor_live = {.shape = shape,
                                         .threads = threads,
                                         .places = places,
                                         .new_run = new_run,

@@ -21,9 +21,10 @@ static advgp_status give_up(advgp_error *err)
 
 // ---- the beginning --------------------------------------------------------------------------------------------------
 
-static size_t components(const gp_training *t)
+static void shape(const gp_training *t, gp_run_shape *out)
 {
-    return t->options->components ? t->options->components : feed_of(t)->components;
+    out->components = t->options->components ? t->options->components : feed_of(t)->components;
+    out->inducing = feed_of(t)->inducing;
 }
 
 static size_t threads(const gp_training *t)
@@ -150,7 +151,7 @@ static advgp_status next_part(gp_training *t, advgp_error *err)
     return gp_training_begin_run(t, feed_of(t)->checkpoint, err);
 }
 
-const gp_conductor gp_conductor_replay = {.components = components,
+const gp_conductor gp_conductor_replay = {.shape = shape,
                                           .threads = threads,
                                           .places = places,
                                           .new_run = new_run,

@@ -21,6 +21,9 @@ enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3,
 enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
 enum { EPOCHS = 6, EPOCHS_BESIDE_CELLS = 3, STEPS_LEAST = 400, STEPS_USUAL = 600, STEPS_MAX = 3000 };
 enum { FEW_ROWS = 10000, STEPS_FEW_ROWS = 1000 };
+// From this number of rows on, where nobody says how many inducing inputs, and pilots see more signal than noise: with
+// cells beside them nyctaxi 261 -> 258 in half as much time again. Where most is noise they gain nothing.
+enum { MANY_ROWS = 95000, INDUCING_MANY = 400 };
 enum { STEPS_M = 400000 }; // steps times m: the larger batches of many inducing inputs need fewer
 
 // Every thread that computes takes address space (linalg/blas.h): the workers, the evaluator, and this one, which
@@ -37,6 +40,14 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
     return ADVGP_OK;
 }
 
+// Pilots may choose fewer of them again.
+static size_t most_inducing(const gp_training *t)
+{
+    const gp_train_options *o = t->options;
+    const bool open = o->m_open && !o->components && !o->theta && !o->inducing;
+    return open && t->n_train > MANY_ROWS && gp_training_wants_cells(t) && o->m < INDUCING_MANY ? INDUCING_MANY : o->m;
+}
+
 // Matrices of M x M doubles: 17 of model, server and finish, 8 of each thread that works, 2 of the server for each
 // worker, by measurement (tables of 400 to 2,000 columns, 1 to 4 threads); the linear trend has a feature for every
 // encoded column, so it is these that many columns cost. Matrices of m x m beside them, where m is large: 8, and 2 of
@@ -46,7 +57,7 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     const bool lines = o->trend == GP_TREND_LINEAR;
-    const double m = fmin((double)o->m, (double)t->n_train); // no more than distinct rows
+    const double m = fmin((double)most_inducing(t), (double)t->n_train); // no more than distinct rows
     const double M = m + (o->trend != GP_TREND_NONE) + (lines ? (double)t->shards->d : 0);
     const double threads = (double)t->conductor->threads(t), workers = (double)t->workers;
     const double matrices = M * M * (17 + 8 * threads + 2 * workers) + m * m * (8 + 2 * threads + (m < 2000 ? 14 : 0));
@@ -74,9 +85,10 @@ static advgp_status resolve_workers(gp_training *t, advgp_error *err)
     const gp_train_options *o = t->options;
     t->workers = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
     if (o->resume && !o->workers_asked) { // the schedule is that of its own number, whoever comes now
-        size_t components;
-        const advgp_status st = gp_checkpoint_shape(o->resume, &components, &t->workers, err);
+        gp_run_shape shape;
+        const advgp_status st = gp_checkpoint_shape(o->resume, &shape, err);
         if (st != ADVGP_OK) return st;
+        t->workers = shape.workers;
     }
     // Few rows are not worth a thread each, unless somebody wants it so; a worker without a shard has nothing to do.
     if (!o->workers_asked && !o->cluster && t->workers > t->n_train / WORKER_ROWS_MIN)
@@ -116,13 +128,14 @@ static void resolve_schedule(gp_training *t)
 static advgp_status resolve_inducing(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
+    const size_t m = most_inducing(t);
     if (!o->theta && !o->inducing) {
         gp_interrupt scope;
         gp_interrupt_open(&scope, gp_training_stop, t);
-        const advgp_status st = gp_inducing_choose(t->shards, o->m, o->start_rows, o->start, o->kernel,
+        const advgp_status st = gp_inducing_choose(t->shards, m, o->start_rows, o->start, o->kernel,
                                                    gp_train_start_length(t->shards->d), &t->inducing, &t->m, err);
         (void)gp_interrupt_close(&scope);
-        if (st != ADVGP_OK || t->m == o->m) return st;
+        if (st != ADVGP_OK || t->m >= o->m) return st;
         return gp_notes_add(t->notes, err, t->m,
                             "inducing inputs reduced from %zu to %zu: there are no more distinct rows", o->m, t->m);
     }

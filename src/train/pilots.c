@@ -1,4 +1,5 @@
-// pilots.c: one component or a sum of four: two short runs, and the better one's shape is taken.
+// pilots.c: one component or a sum of four: two short runs, and the better one's shape is taken. And what they say of
+// the noise: whether more inducing inputs than usual pay.
 #include "cluster/cluster.h"
 #include "train/map_choice.h"
 #include "train/training.h"
@@ -11,16 +12,18 @@
 enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS = 200, PILOT_BATCH_MAX = 1024, PILOT_SCORE_ROWS = 20000 };
 enum { PILOT_M_MIN = 40, PILOT_M_MAX = 100, PILOT_SUM = 4 };
 static const double pilot_handicap = 1.01;
+static const double mostly_noise = 0.5; // of the target's variance
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
 // are synchronous and by the natural rule: they are to rank shapes, quickly.
-static advgp_status pilot(gp_training *t, const char *what, size_t components, double *score, advgp_error *err)
+static advgp_status pilot(gp_training *t, const char *what, size_t components, double *score, double *noise,
+                          advgp_error *err)
 {
     gp_learner *l = NULL;
     gp_run *run = NULL;
     gp_score held_out;
     advgp_status st = gp_training_new_learner(t, t->m < PILOT_M_MAX ? t->m : PILOT_M_MAX, components, &l, err);
-    *score = INFINITY;
+    *score = INFINITY, *noise = 1;
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
@@ -47,25 +50,28 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
+    *noise = exp(2 * l->theta[0]);
     t->act = (gp_act){0};
     gp_run_free(run);
     gp_learner_free(l);
     return st;
 }
 
-advgp_status gp_training_choose_components(gp_training *t, size_t *components, advgp_error *err)
+advgp_status gp_training_choose_shape(gp_training *t, gp_run_shape *out, advgp_error *err)
 {
-    *components = 1;
+    const size_t usual = t->m < t->options->m ? t->m : t->options->m;
+    *out = (gp_run_shape){.components = 1, .inducing = usual};
     if (t->m < PILOT_M_MIN || gp_map_choice_check(gp_training_map(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
         return ADVGP_OK;
-    double one, sum;
-    advgp_status st = pilot(t, "pilot: one component", 1, &one, err);
+    double one, sum, noise, noise_of_sum;
+    advgp_status st = pilot(t, "pilot: one component", 1, &one, &noise, err);
     if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
-        st = pilot(t, "pilot: a sum of four components", PILOT_SUM, &sum, err);
+        st = pilot(t, "pilot: a sum of four components", PILOT_SUM, &sum, &noise_of_sum, err);
         if (st == ADVGP_OK && sum < (gp_training_held_out_decides(t) ? pilot_handicap * one : one))
-            *components = PILOT_SUM;
+            out->components = PILOT_SUM, noise = noise_of_sum;
     }
     // Then the comparison is void; what there is becomes a model, and resuming begins again.
     t->undecided = gp_training_stop_asked(t);
+    if (noise < mostly_noise && !t->undecided) out->inducing = t->m;
     return st;
 }

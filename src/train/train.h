@@ -20,6 +20,7 @@ enum { GP_CELLS_MAX = 10000 }; // that may be asked for
 
 typedef struct gp_train_options {
     size_t m;          // inducing inputs in all components together
+    bool m_open;       // nobody asked for so many: where they pay there are more (defaults.c)
     size_t components; // 0: pilots choose
     size_t cells;      // local processes beside the global one (fit_cells.c); 0: none; GP_CELLS_AUTO: as many as pay
     const gp_kernel *kernel;

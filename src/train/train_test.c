@@ -405,6 +405,48 @@ static void a_run_that_finds_no_more_than_the_line_ends_early(void **state)
     free_table();
 }
 
+static size_t settled;
+
+static advgp_status see_shape(gp_training *training, advgp_error *err)
+{
+    settled = training->m;
+    return gp_fail(err, ADVGP_ESTOPPED, "seen");
+}
+
+// More inducing inputs than usual, where rows are many, most of the target is no noise, and nobody says how many.
+static void many_rows_with_little_noise_have_more_inducing_inputs(void **state)
+{
+    (void)state;
+    enum { ROWS = 96200, FEWER = 90000, USUAL = 40, MANY = 400 };
+    const struct {
+        size_t rows, m;
+        bool open;
+        double noise;
+    } cases[] = {{ROWS, MANY, true, 0.1}, {ROWS, USUAL, true, 3}, {ROWS, USUAL, false, 0.1}, {FEWER, USUAL, true, 0.1}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        gp_rng rng = gp_rng_seeded(5, 0);
+        gp_train_options o = small();
+        gp_training training;
+        gp_train_result r;
+        size_t rows;
+        advgp_error err = {0};
+        o.m = USUAL, o.m_open = cases[c].open, o.components = 0, o.cells = GP_CELLS_AUTO, o.start_rows = 2000;
+        t.x = doubles(cases[c].rows * D), t.y = doubles(cases[c].rows);
+        for (size_t i = 0; i < cases[c].rows; i++) {
+            double *x = t.x + i * D;
+            for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+            t.y[i] = sin(x[0]) + x[1] + cases[c].noise * gp_rng_normal(&rng);
+        }
+        encode_table(cases[c].rows, 1, "0.01");
+        const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
+        const advgp_status st = gp_training_fit(&training, &request, see_shape, &r, &rows, &err);
+        if (st != ADVGP_ESTOPPED) fail_msg("case %zu: %s", c, err.text);
+        gp_training_fini(&training);
+        if (settled != cases[c].m) fail_msg("case %zu: %zu inducing inputs", c, settled);
+        free_table();
+    }
+}
+
 static void training_without_memory_fails_cleanly_at_every_call(void **state)
 {
     (void)state;
@@ -444,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_line_through_few_rows_is_that_of_minimum_norm),
         cmocka_unit_test(a_line_without_a_row_is_that_of_the_others),
         cmocka_unit_test(a_run_that_finds_no_more_than_the_line_ends_early),
+        cmocka_unit_test(many_rows_with_little_noise_have_more_inducing_inputs),
         cmocka_unit_test(training_without_memory_fails_cleanly_at_every_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ typedef struct gp_training {
     const struct gp_conductor *conductor; // decides what no seed decides (conductor.h)
     gp_reader reader;
     double *inducing;
-    size_t m; // after distinct rows were counted
+    size_t m; // after distinct rows were counted; at first as many as may pay
     size_t components;
     size_t n_train;
     size_t workers, batch, steps; // batch: rows of a push
@@ -99,8 +99,8 @@ advgp_status gp_training_posterior(gp_training *training, gp_run *run, gp_learne
 
 // defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
 advgp_status gp_training_resolve_defaults(gp_training *training, advgp_error *err);
-// pilots.c: one component or a sum, by two short runs.
-advgp_status gp_training_choose_components(gp_training *training, size_t *components, advgp_error *err);
+// pilots.c: one component or a sum, by two short runs; and whether more inducing inputs than usual pay.
+advgp_status gp_training_choose_shape(gp_training *training, gp_run_shape *out, advgp_error *err);
 // begin.c: a fresh learner with as many components as pilots choose or a checkpoint holds; then the run. And the run
 // alone, with what a checkpoint (may be NULL) knows of it.
 advgp_status gp_training_begin(gp_training *training, advgp_error *err);
