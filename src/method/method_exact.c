@@ -19,6 +19,7 @@ enum { READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5 };
 // By measurement: a sample of ten rows a parameter, within bounds, ends so near the optimum of all rows that a few
 // evaluations more are enough; kernels are told apart by the evidence of a larger one.
 enum { SAMPLE_MIN = 300, SAMPLE_MAX = 600, SAMPLE_ROWS_EACH = 10, SAMPLE_ITERATIONS = 60, JUDGE_ROWS = 1200 };
+enum { OTHER_ITERATIONS = 30 }; // of kernels that begin where another ended
 enum { FOLDS = 10, REFIT_ITERATIONS = 20, REFIT_ROWS_MAX = 500, REFIT_ROWS_EACH = 25 };
 enum { ITERATIONS_MIN = 6, ITERATIONS = 200, QUICK_ROWS = 500 };
 static const double budget = 3.5e10; // flops of the last stage, about: seconds
@@ -191,10 +192,10 @@ static size_t last_iterations(const exact_run *r)
 }
 
 // From x on the first n rows (they come shuffled), which all are at last.
-static advgp_status stage(exact_run *r, size_t n, gp_lbfgs_result *found, advgp_error *err)
+static advgp_status stage(exact_run *r, size_t n, size_t iterations, gp_lbfgs_result *found, advgp_error *err)
 {
     const bool last = n == r->n;
-    const gp_lbfgs_options o = {.max_iterations = last ? last_iterations(r) : SAMPLE_ITERATIONS,
+    const gp_lbfgs_options o = {.max_iterations = last ? last_iterations(r) : iterations,
                                 .gradient_tol = 1e-6,
                                 .value_tol = last ? 1e-4 : 3e-4};
     advgp_status st = take_rows(r, n, err);
@@ -223,7 +224,7 @@ static advgp_status choose_kernel(exact_run *r, size_t sample, gp_lbfgs_result *
         if (!r->options->kernel_open && gp_kernels[i] != r->options->kernel) continue;
         r->kernel = gp_kernels[i];
         if (!chosen) start(r); // the others begin where it ended
-        st = stage(r, sample, found, err);
+        st = stage(r, sample, chosen ? OTHER_ITERATIONS : SAMPLE_ITERATIONS, found, err);
         if (st == ADVGP_OK && r->options->kernel_open) st = judge(r, r->n < JUDGE_ROWS ? r->n : JUDGE_ROWS, &nlml, err);
         if (chosen && !(r->options->kernel_open && nlml < least)) continue;
         least = nlml;
@@ -249,7 +250,7 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     const size_t sample = sample_rows(r);
     advgp_status st = choose_kernel(r, sample, &found, err);
     if (st == ADVGP_OK && sample < r->n)
-        st = stage(r, r->n, &found, err);
+        st = stage(r, r->n, 0, &found, err);
     else if (st == ADVGP_OK)
         st = take_rows(r, r->n, err); // of the kernel that was chosen
     result->stopped = r->interrupted                                ? GP_STOPPED_INTERRUPTED

@@ -14,7 +14,7 @@ static void shape(const gp_training *t, gp_run_shape *out)
 
 static size_t threads(const gp_training *t)
 {
-    return t->options->cluster ? 0 : t->workers;
+    return t->options->cluster ? 0 : t->threads;
 }
 
 static size_t places(const gp_training *t)

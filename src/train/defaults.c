@@ -18,11 +18,13 @@
 // steps, and cells learn what the global part leaves, so that half of the epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
-enum { WORKER_ROWS_MIN = 1024 }; // fewer are not worth a thread
+// Fewer rows of a table are not worth a thread, fewer of a step not a worker, which repeats the algebra of the step:
+// with two of them kin40k took a tenth less time and a quarter more CPU time.
+enum { THREAD_ROWS_MIN = 1024, PUSH_ROWS_MIN = 1024 };
 enum { EPOCHS = 6, EPOCHS_BESIDE_CELLS = 3, STEPS_LEAST = 400, STEPS_USUAL = 600, STEPS_MAX = 3000 };
 enum { FEW_ROWS = 10000, STEPS_FEW_ROWS = 1000 };
 // From this number of rows on, where nobody says how many inducing inputs, and pilots see more signal than noise: with
-// cells beside them nyctaxi 261 -> 258 in half as much time again. Where most is noise they gain nothing.
+// cells beside them nyctaxi 263 -> 257 in twice the time. Where most is noise they gain little (docs/tables.md).
 enum { MANY_ROWS = 95000, INDUCING_MANY = 400 };
 enum { STEPS_M = 400000 }; // steps times m: the larger batches of many inducing inputs need fewer
 
@@ -35,8 +37,10 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
     const size_t fit = gp_blas_reserve_some(OTHERS + here);
     if (fit == OTHERS + here) return ADVGP_OK;
     if (fit <= OTHERS) return gp_blas_reserve(OTHERS + (here > 0), err);
+    t->threads = fit - OTHERS;
+    if (t->workers <= t->threads) return ADVGP_OK;
     *reduced = "the limit of this process (ulimit -d, ulimit -v) leaves no room for more threads";
-    t->workers = fit - OTHERS;
+    t->workers = t->threads;
     return ADVGP_OK;
 }
 
@@ -80,26 +84,43 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
     return st;
 }
 
+// Rows of a step, of all workers together.
+static size_t step_rows(const gp_training *t)
+{
+    const gp_train_options *o = t->options;
+    size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
+    while ((batch < BATCH_MAX || batch < BATCH_WORKER_MAX * t->workers) && 40 * batch < t->n_train) batch *= 2;
+    if (batch < BATCH_PER_INDUCING * o->m) batch = BATCH_PER_INDUCING * o->m;
+    if (o->batch) batch = o->batch;
+    return batch < t->n_train ? batch : t->n_train;
+}
+
+static size_t within(size_t n, size_t most)
+{
+    return n < most ? n : most > 1 ? most : 1;
+}
+
+// As many as somebody asked for, as there are in the cluster, or as are worth it.
 static advgp_status resolve_workers(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
-    t->workers = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    const size_t wanted = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    const bool open = !o->workers_asked && !o->cluster;
+    t->workers = t->threads = open ? within(wanted, t->n_train / THREAD_ROWS_MIN) : wanted;
+    if (open) t->workers = within(t->workers, step_rows(t) / PUSH_ROWS_MIN);
     if (o->resume && !o->workers_asked) { // the schedule is that of its own number, whoever comes now
         gp_run_shape shape;
         const advgp_status st = gp_checkpoint_shape(o->resume, &shape, err);
         if (st != ADVGP_OK) return st;
         t->workers = shape.workers;
     }
-    // Few rows are not worth a thread each, unless somebody wants it so; a worker without a shard has nothing to do.
-    if (!o->workers_asked && !o->cluster && t->workers > t->n_train / WORKER_ROWS_MIN)
-        t->workers = t->n_train / WORKER_ROWS_MIN;
-    if (t->workers > t->shards->n_train) t->workers = t->shards->n_train;
-    if (t->workers < 1) t->workers = 1;
-    const size_t wanted = o->workers_asked ? o->workers : t->workers;
-    const char *reduced = t->workers < wanted ? "there are no more shards" : NULL; // said once, whatever the reasons
+    if (t->workers > t->shards->n_train) t->workers = t->shards->n_train; // without a shard there is nothing to do
+    if (t->threads < t->workers) t->threads = t->workers;
+    const char *reduced = o->workers_asked && t->workers < o->workers ? "there are no more shards" : NULL;
+    const size_t before = o->workers_asked ? o->workers : t->workers;
     const advgp_status st = fit_threads(t, &reduced, err);
-    if (st != ADVGP_OK || !reduced) return st;
-    return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", wanted, t->workers, reduced);
+    if (st != ADVGP_OK || !reduced) return st; // said once, whatever the reasons
+    return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", before, t->workers, reduced);
 }
 
 static double least_steps(const gp_training *t, size_t batch)
@@ -112,11 +133,7 @@ static double least_steps(const gp_training *t, size_t batch)
 static void resolve_schedule(gp_training *t)
 {
     const gp_train_options *o = t->options;
-    size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
-    while ((batch < BATCH_MAX || batch < BATCH_WORKER_MAX * t->workers) && 40 * batch < t->n_train) batch *= 2;
-    if (batch < BATCH_PER_INDUCING * o->m) batch = BATCH_PER_INDUCING * o->m;
-    if (o->batch) batch = o->batch;
-    if (batch > t->n_train) batch = t->n_train;
+    const size_t batch = step_rows(t);
     t->batch = (batch + t->workers - 1) / t->workers;
     const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
     const double epochs = gp_training_wants_cells(t) ? EPOCHS_BESIDE_CELLS : EPOCHS;

@@ -109,6 +109,6 @@ void gp_training_end_steps(gp_training *t, double cpu_began)
     for (size_t k = 0; k < gp_run_members(t->run); k++) waited += gp_server_member(t->run->server, (uint32_t)k).waited;
     r->step_seconds = gp_clock_wall() - t->run_start;
     r->step_cpu = gp_clock_cpu() - cpu_began;
-    r->workers = t->workers;
+    r->workers = t->workers, r->threads = t->threads;
     r->waiting_share = waited / fmax(r->step_seconds * (double)t->workers, 1e-9);
 }

@@ -468,7 +468,7 @@ advgp_status gp_training_fit_cells(gp_training *t, advgp_error *err)
 {
     const size_t n = n_wanted(t);
     const double start = gp_clock_wall();
-    fitting f = {.t = t, .threads = t->conductor->threads(t) ? t->workers : gp_cores()};
+    fitting f = {.t = t, .threads = t->conductor->threads(t) ? t->threads : gp_cores()};
     candidate best = {0};
     advgp_error why = {0};
     if (!n) return ADVGP_OK;

@@ -196,12 +196,12 @@ static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, co
 
 // The mean weighted by what the scale says, if held-out rows agree (reweigh.h); then its errors are others, and the
 // scale is solved for them anew, hyper-parameters as they were found.
-static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t workers, sample *s, advgp_error *err)
+static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t threads, sample *s, advgp_error *err)
 {
     gp_reweighed weighed;
     gp_reader rows = {0};
     const bool all = s->scale.n == gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_reweigh(model, reader, workers ? workers : 1, all ? s->scale.ln_g : NULL, &weighed, err);
+    advgp_status st = gp_reweigh(model, reader, threads ? threads : 1, all ? s->scale.ln_g : NULL, &weighed, err);
     if (st == ADVGP_OK && weighed.shards) {
         s->weighed = true;
         st = gp_reader_new(weighed.shards, reader->capacity, &rows, err);
@@ -275,7 +275,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
         st = choose(model, reader, held_out, &s, &why);
     }
-    if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->workers, &s, &why);
+    if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->threads, &s, &why);
     if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
     if (st == ADVGP_OK && !held_out) pass_on(&s, rows, model);
     sample_fini(&s);

@@ -29,6 +29,6 @@ advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *rows, gp_m
                           advgp_error *err);
 // The same for other u, hyper-parameters as they are: a few solutions for q(w).
 advgp_status gp_scale_sharpen(gp_model *noise, double range[2], gp_scale_rows *rows, advgp_error *err);
-// Sets ln_g_unseen: rows in five parts, and for each a scale fitted to the others, from the start: one that
-// began where that of all rows ended would know them.
+// Sets ln_g_unseen: rows in five parts, many in three, and for each a scale fitted to the others, from the start: one
+// that began where that of all rows ended would know them.
 advgp_status gp_scale_cross_fit(const gp_scale_fitting *how, gp_scale_rows *rows, advgp_error *err);

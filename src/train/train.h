@@ -46,7 +46,7 @@ typedef struct gp_train_options {
     size_t patience;    // evaluations without gain before it stops; 0: 10
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
-    size_t workers;          // threads; 0: 1. Small tables use fewer, unless someone asked
+    size_t workers;          // threads; 0: 1. Small tables and small steps use fewer, unless someone asked
     bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
                              // goes on with its own
     size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
@@ -131,8 +131,8 @@ typedef struct gp_train_result {
     double step_cpu; // seconds of CPU
     double pilot_seconds, step_seconds, finish_seconds, last_seconds;
     double cells_seconds;
-    size_t cells; // in the model
-    size_t workers;
+    size_t cells;            // in the model
+    size_t workers, threads; // that stepped; of this process, for what is no step
     double waiting_share;
     double jitter; // the largest that the precision of q(w) needed (qw.h), of steps and finish; 0: none
     gp_server_counts counts;

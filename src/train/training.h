@@ -36,6 +36,7 @@ typedef struct gp_training {
     size_t components;
     size_t n_train;
     size_t workers, batch, steps; // batch: rows of a push
+    size_t threads;               // of this process, for what is no step
     size_t every;                 // versions between two evaluations
     double wall_start, cpu_start;
     double run_start;  // wall clock when the steps began, after pilots
