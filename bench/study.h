@@ -3,8 +3,8 @@
 #pragma once
 #include "base/alloc.h"
 #include "bench.h"
+#include "cells/inducing.h"
 #include "sim/simulate.h"
-#include "train/inducing.h"
 
 typedef struct study {
     gp_shards *shards;

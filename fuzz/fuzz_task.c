@@ -1,9 +1,9 @@
 // fuzz_task.c: any bytes as a task that a lead gives its workers: a text, ended by a zero, and values after it. The fit
 // of a cell that is accepted says the same when it is told again; sums are read up to where rows would be needed.
 #include "base/alloc.h"
+#include "cells/local_task.h"
+#include "cells/sums_task.h"
 #include "fuzz.h"
-#include "train/local_task.h"
-#include "train/sums_task.h"
 
 #include <string.h>
 

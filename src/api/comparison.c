@@ -5,10 +5,10 @@
 #include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
+#include "cells/inducing.h"
 #include "linalg/blas.h"
 #include "method/method.h"
 #include "store/runlog.h"
-#include "train/inducing.h"
 
 #include <math.h>
 #include <stdio.h>

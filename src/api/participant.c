@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "cells/worker_task.h"
 #include "cluster/role.h"
 #include "data/packed.h"
 #include "data/synthetic.h"
-#include "train/worker_task.h"
 
 #include <inttypes.h>
 #include <math.h>

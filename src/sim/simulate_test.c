@@ -2,9 +2,9 @@
 // unequal shards do not hurt, the same options give the same bits, and what is said to saturate does.
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "cells/inducing.h"
 #include "fixture.h"
 #include "sim/simulate.h"
-#include "train/inducing.h"
 #include "train/train.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 // defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "cells/inducing.h"
 #include "cluster/cluster.h"
 #include "linalg/blas.h"
 #include "linalg/interrupt.h"
 #include "score/linear_fit.h"
 #include "train/conductor.h"
-#include "train/inducing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,14 +7,14 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "cells/cells_join.h"
+#include "cells/inducing.h"
+#include "cells/local_task.h"
+#include "cells/pooled_fit.h"
 #include "cluster/cluster.h"
 #include "linalg/dense.h"
 #include "run/crew.h"
-#include "train/cells_join.h"
 #include "train/conductor.h"
-#include "train/inducing.h"
-#include "train/local_task.h"
-#include "train/pooled_fit.h"
 
 #include <math.h>
 #include <stdio.h>

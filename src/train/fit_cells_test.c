@@ -1,10 +1,10 @@
 // fit_cells_test.c: cells of a whole training on a small generated table: better where the function is rough, the same
 // bits again; sums that do not depend on threads; and a model that someone stops for is one without them.
 #include "base/alloc.h"
+#include "cells/cells_join.h"
+#include "cells/local_fit.h"
 #include "fixture.h"
 #include "model/arrow.h"
-#include "train/cells_join.h"
-#include "train/local_fit.h"
 #include "train/rows_test.h"
 #include "train/train.h"
 

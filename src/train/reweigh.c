@@ -1,13 +1,13 @@
 // reweigh.c: weights of all training rows, shards that read them so, the posterior over those, and the choice.
 #include "train/reweigh.h"
 #include "base/alloc.h"
+#include "cells/cells_join.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "run/crew.h"
 #include "score/paired.h"
 #include "score/score.h"
 #include "store/form.h"
-#include "train/cells_join.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 // come.
 #pragma once
 #include "base/rng.h"
+#include "cells/inducing.h"
 #include "data/encode.h"
 #include "data/shards.h"
 #include "fixture.h"
-#include "train/inducing.h"
 #include "train/learner.h"
 #include "train/train.h"
 

@@ -1,7 +1,7 @@
 // scale_search.c: the bound of a scale and its gradient, without the part of the inducing inputs.
 #include "train/scale_search.h"
+#include "cells/rows_bound.h"
 #include "optim/lbfgs.h"
-#include "train/rows_bound.h"
 
 #include <math.h>
 #include <string.h>

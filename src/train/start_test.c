@@ -2,10 +2,10 @@
 // units of other data is the same function.
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "cells/inducing.h"
 #include "data/strings.h"
 #include "fixture.h"
 #include "linalg/interrupt.h"
-#include "train/inducing.h"
 #include "train/learner.h"
 #include "train/train.h"
 #include "train/warmstart.h"

@@ -6,13 +6,13 @@
 // a run early. With max_delay 0 a run repeats bit for bit for the same seed and number of workers.
 #pragma once
 #include "base/status.h"
+#include "cells/inducing.h"
 #include "data/notes.h"
 #include "data/shards.h"
 #include "optim/stop_reason.h"
 #include "ps/server.h"
 #include "score/assess.h"
 #include "store/modelfile.h"
-#include "train/inducing.h"
 
 typedef enum gp_noise_choice { GP_NOISE_AUTO, GP_NOISE_CONSTANT, GP_NOISE_VARYING } gp_noise_choice;
 enum { GP_CELLS_MAX = 10000 }; // that may be asked for

@@ -1,10 +1,10 @@
 // train_test.c: whole trainings on small generated tables: better than the baselines, the same bits again and after an
 // interruption, honest intervals, and few rows.
 #include "base/alloc.h"
+#include "cells/inducing.h"
 #include "fixture.h"
 #include "score/linear_fit.h"
 #include "train/checkpoint.h"
-#include "train/inducing.h"
 #include "train/rows_test.h"
 #include "train/train.h"
 #include "train/training.h"

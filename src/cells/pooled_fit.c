@@ -1,10 +1,10 @@
 // pooled_fit.c: L-BFGS on the sum; the cells are tasks, added up in their order.
-#include "train/pooled_fit.h"
+#include "cells/pooled_fit.h"
 #include "base/alloc.h"
+#include "cells/local_fit.h"
 #include "model/exact.h"
 #include "optim/lbfgs.h"
 #include "run/crew.h"
-#include "train/local_fit.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // cells_join.c: the sums of all cells, by this process or by pieces of work for several; then the posterior.
-#include "train/cells_join.h"
+#include "cells/cells_join.h"
 #include "base/alloc.h"
+#include "cells/sums_task.h"
 #include "linalg/interrupt.h"
-#include "train/sums_task.h"
 
 #include <math.h>
 #include <string.h>

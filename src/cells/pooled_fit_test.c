@@ -1,8 +1,8 @@
 // pooled_fit_test.c: cells in common: one is a fit of its own, spreads are units, threads change no bit, and together
 // cells know more of their length-scales than each alone.
+#include "cells/local_task.h"
+#include "cells/pooled_fit.h"
 #include "fixture.h"
-#include "train/local_task.h"
-#include "train/pooled_fit.h"
 
 enum { N = 60, D2 = 2, CELLS = 6 };
 

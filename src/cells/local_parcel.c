@@ -2,9 +2,9 @@
 // values are start, scale, X, y, and weights where rows have any.
 #include "base/alloc.h"
 #include "base/text.h"
+#include "cells/local_task.h"
 #include "linalg/dense.h"
 #include "store/form.h"
-#include "train/local_task.h"
 
 #include <inttypes.h>
 #include <jansson.h>

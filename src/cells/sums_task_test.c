@@ -1,9 +1,9 @@
 // sums_task_test.c: sums of cells that another process makes have the bits of those made here; what is no such task, or
 // is of other rows, is refused.
 #include "base/alloc.h"
+#include "cells/sums_task.h"
 #include "fixture.h"
 #include "train/rows_test.h"
-#include "train/sums_task.h"
 
 enum { ROWS = 1500, CELLS = 5, FINGERPRINT = 77 };
 

@@ -1,7 +1,7 @@
 // local_task_test.c: the fit of a cell gives the same bits here and in another process; what is no task is refused.
 #include "base/alloc.h"
+#include "cells/local_task.h"
 #include "fixture.h"
-#include "train/local_task.h"
 
 enum { N = 120, D2 = 2, M = 9 };
 

@@ -1,8 +1,8 @@
 // worker_task.c: which kind of task it is.
-#include "train/worker_task.h"
+#include "cells/worker_task.h"
+#include "cells/local_task.h"
+#include "cells/sums_task.h"
 #include "linalg/interrupt.h"
-#include "train/local_task.h"
-#include "train/sums_task.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // sums_task.h: the sums of some cells over all rows (cells_sums.h) as a task for another process, which has opened the
 // same rows: parameters travel to it, and the sums come back. They have the bits of sums that are made here.
 #pragma once
+#include "cells/cells_sums.h"
 #include "cluster/cluster.h"
-#include "train/cells_sums.h"
 
 typedef struct gp_sums_task {
     const gp_feature_spec *spec; // of the global part,

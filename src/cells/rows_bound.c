@@ -1,5 +1,5 @@
 // rows_bound.c: one pass over the rows where they are kept meanwhile; very many are looked at twice.
-#include "train/rows_bound.h"
+#include "cells/rows_bound.h"
 #include "base/alloc.h"
 
 #include <string.h>

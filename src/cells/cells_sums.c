@@ -1,5 +1,5 @@
 // cells_sums.c: rows come in pieces; a piece is sorted by cell, and the cells are tasks of threads.
-#include "train/cells_sums.h"
+#include "cells/cells_sums.h"
 #include "base/alloc.h"
 #include "data/reader.h"
 #include "linalg/dense.h"

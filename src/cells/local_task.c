@@ -1,9 +1,9 @@
 // local_task.c: one task, from where it begins to the parameters of the cell.
-#include "train/local_task.h"
+#include "cells/local_task.h"
 #include "base/alloc.h"
+#include "cells/inducing.h"
+#include "cells/local_fit.h"
 #include "linalg/interrupt.h"
-#include "train/inducing.h"
-#include "train/local_fit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // sums_task.c: sums of cells on their way to another process and back. The values of a task are the parameters of the
 // global part, scale and centres of all cells, and the parameters of its own; for rows beyond their borders also noise
 // and mean of the global part, the posterior of the cells, and the sums to go on from.
-#include "train/sums_task.h"
+#include "cells/sums_task.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "linalg/dense.h"

@@ -1,13 +1,13 @@
 // local_fit.c: one cell. By the evidence: an exact process of the cell's rows has a handful of parameters, so a few
 // iterations find them, and rows that explain the others best are its inducing inputs. By the bound, with q(w) at its
 // optimum: inducing inputs are learned too.
-#include "train/local_fit.h"
+#include "cells/local_fit.h"
 #include "base/alloc.h"
+#include "cells/inducing.h"
+#include "cells/rows_bound.h"
 #include "linalg/interrupt.h"
 #include "model/exact.h"
 #include "optim/lbfgs.h"
-#include "train/inducing.h"
-#include "train/rows_bound.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 // Epperly, Tropp and Webber 2022), and the best of them is taken.
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "cells/inducing.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
-#include "train/inducing.h"
 
 #include <math.h>
 #include <string.h>

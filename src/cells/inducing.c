@@ -1,5 +1,5 @@
 // inducing.c: a sample of the shuffled rows, without repetition, and k-means or the greedy choice on it.
-#include "train/inducing.h"
+#include "cells/inducing.h"
 #include "base/alloc.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
