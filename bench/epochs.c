@@ -6,9 +6,9 @@
 //     epochs computed|packed [ROWS ...]        1e6 1e7
 #include "base/clock.h"
 #include "bench.h"
-#include "data/packed.h"
-#include "data/synthetic.h"
 #include "linalg/blas.h"
+#include "shards/packed.h"
+#include "shards/synthetic.h"
 #include "train/train.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "bench.h"
-#include "data/packed.h"
 #include "export_table.h"
 #include "files/files.h"
+#include "shards/packed.h"
 
 #include <math.h>
 #include <stdio.h>

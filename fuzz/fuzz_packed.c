@@ -2,9 +2,9 @@
 // stop.bin; calibrate.bin is the rest. What opens can be read to its end, or says which block is damaged.
 #define _DEFAULT_SOURCE // mkdtemp
 #include "base/alloc.h"
-#include "data/packed.h"
 #include "fuzz.h"
 #include "repair.h"
+#include "shards/packed.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
 // Keys: kernel, map, m, components, trend, sql, log, weights, missing, calibrate, and pack for a packed folder beside.
 #include "base/alloc.h"
 #include "data/encode.h"
-#include "data/packed.h"
 #include "files/files.h"
 #include "model/qw.h"
 #include "score/distribution.h"
+#include "shards/packed.h"
 
 #include <math.h>
 #include <stdio.h>

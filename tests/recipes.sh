@@ -44,7 +44,7 @@ sed '/^static advgp_status train_mean/,/^}/d; /^const gp_method gp_method_mean/,
 within src/method/method.h 'X(exact)' 'X(exact) X(yours)'
 
 # ---- a source: synthetic, by another name ---------------------------------------------------------------------------------
-sed 's/gp_source_synthetic/gp_source_yours/g; s/"synthetic"/"yours"/' src/data/synthetic.c >src/data/yours.c
+sed 's/gp_source_synthetic/gp_source_yours/g; s/"synthetic"/"yours"/' src/shards/synthetic.c >src/data/yours.c
 behind src/data/source.h 'extern const gp_source_ops gp_source_memory' 'extern const gp_source_ops gp_source_yours;
 advgp_status gp_source_yours_open(size_t n_rows, size_t d, uint64_t seed, gp_source **out, advgp_error *err);'
 within src/files/source_table.c '&gp_source_synthetic,' '&gp_source_synthetic, &gp_source_yours,'

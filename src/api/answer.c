@@ -3,8 +3,8 @@
 
 #include "api/load.h"
 #include "base/alloc.h"
-#include "data/packed.h"
 #include "files/files.h"
+#include "shards/packed.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,11 +6,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/encode.h"
-#include "data/packed.h"
 #include "data/schema.h"
-#include "data/synthetic.h"
 #include "files/files.h"
 #include "method/method.h"
+#include "shards/packed.h"
+#include "shards/synthetic.h"
 #include "store/place.h"
 
 #include <math.h>

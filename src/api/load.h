@@ -2,10 +2,10 @@
 // packed folders as they are, and tables larger than memory by way of a packed folder.
 #pragma once
 #include "api/host.h"
-#include "data/shards.h"
 #include "data/split.h"
 #include "files/files.h"
 #include "options/option.h"
+#include "shards/shards.h"
 
 typedef struct gp_loaded {
     gp_shards *shards;

@@ -3,10 +3,10 @@
 #include "api/answer.h"
 #include "api/explain.h"
 #include "api/record.h"
-#include "data/reader.h"
 #include "report/report.h"
 #include "score/assess_json.h"
 #include "score/left_out.h"
+#include "shards/reader.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 

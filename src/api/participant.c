@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "cells/worker_task.h"
 #include "cluster/role.h"
-#include "data/packed.h"
-#include "data/synthetic.h"
+#include "shards/packed.h"
+#include "shards/synthetic.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,11 +2,11 @@
 #include "api/record.h"
 #include "api/evaluate.h"
 #include "api/request.h"
-#include "data/packed.h"
 #include "data/split.h"
 #include "linalg/blas.h"
 #include "method/method.h"
 #include "options/option_json.h"
+#include "shards/packed.h"
 #include "store/form.h"
 #include "store/runlog.h"
 

@@ -4,9 +4,9 @@
 // it once, but what a cell says near its border is then known from both sides.
 #pragma once
 #include "cluster/cluster.h"
-#include "data/shards.h"
 #include "model/arrow.h"
 #include "model/theta.h"
+#include "shards/shards.h"
 
 typedef struct gp_cells_join_options {
     const gp_shards *shards;

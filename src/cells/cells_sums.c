@@ -1,10 +1,10 @@
 // cells_sums.c: rows come in pieces; a piece is sorted by cell, and the cells are tasks of threads.
 #include "cells/cells_sums.h"
 #include "base/alloc.h"
-#include "data/reader.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
 #include "run/crew.h"
+#include "shards/reader.h"
 
 #include <math.h>
 #include <string.h>

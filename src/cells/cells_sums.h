@@ -2,8 +2,8 @@
 // with the target. Rows are read in their order, and a cell's are summed by one thread at a time: the sums depend
 // neither on the threads nor on which cells are summed together.
 #pragma once
-#include "data/shards.h"
 #include "model/arrow.h"
+#include "shards/shards.h"
 
 typedef struct gp_cells_sums {
     const gp_shards *shards;

@@ -1,8 +1,8 @@
 // inducing.h: candidates for inducing inputs: distinct rows of a random sample, k-means centres of it, or those of its
 // rows that explain the others best.
 #pragma once
-#include "data/reader.h"
 #include "kernel/kernel.h"
+#include "shards/reader.h"
 
 typedef enum gp_start { GP_START_KMEANS, GP_START_RANDOM, GP_START_GREEDY } gp_start; // where inducing inputs begin
 

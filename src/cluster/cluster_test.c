@@ -7,9 +7,9 @@
 #include "cluster/job.h"
 #include "cluster/join.h"
 #include "cluster/range_state.h"
-#include "data/packed.h"
 #include "fixture.h"
 #include "run/work.h"
+#include "shards/packed.h"
 #include "train/rows_test.h"
 
 #include <pthread.h>

@@ -2,12 +2,12 @@
 #include "cluster/join.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "data/packed.h"
-#include "data/synthetic.h"
 #include "linalg/interrupt.h"
 #include "run/computer.h"
 #include "run/run.h"
 #include "run/send.h"
+#include "shards/packed.h"
+#include "shards/synthetic.h"
 
 #include <math.h>
 #include <stdio.h>

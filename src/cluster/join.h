@@ -2,7 +2,7 @@
 // follower.h, which asks what the work is, works or serves until that is over, and asks again.
 #pragma once
 #include "cluster/follower.h"
-#include "data/shards.h"
+#include "shards/shards.h"
 #include "transport/transport.h"
 
 // For a process that serves a range.

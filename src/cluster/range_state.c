@@ -1,7 +1,7 @@
 // range_state.c: the state of a range, to a text and back.
 #include "cluster/range_state.h"
-#include "data/shards.h"
 #include "linalg/dense.h"
+#include "shards/shards.h"
 #include "store/form.h"
 
 #include <jansson.h>

@@ -1,9 +1,9 @@
 // real_test.c: real tables, where ../shared/data (seen from the project's root) is there; elsewhere each test says that
 // it is skipped.
 #include "data/encode.h"
-#include "data/packed.h"
 #include "data/table_test.h"
 #include "files/files.h"
+#include "shards/packed.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 // source_test.c: the promises of source.h, asked of every member of the table: the same rows twice, missing values, no
 // rows, a cut at every chunk size, unwanted columns.
-#include "data/packed.h"
 #include "data/source.h"
 #include "data/table_test.h"
 #include "files/files.h"
+#include "shards/packed.h"
 
 #include <math.h>
 

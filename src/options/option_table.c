@@ -6,12 +6,12 @@
 
 #include "cluster/job.h"
 #include "data/schema.h"
-#include "data/shards.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
 #include "method/method.h"
 #include "ps/rule.h"
 #include "ps/server.h"
+#include "shards/shards.h"
 #include "store/modelfile.h"
 #include "train/learner.h"
 #include "transport/transport.h"

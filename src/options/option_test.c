@@ -3,10 +3,10 @@
 #include "options/option.h"
 
 #include "base/alloc.h"
-#include "data/shards.h"
 #include "kernel/kernel.h"
 #include "method/method.h"
 #include "ps/server.h"
+#include "shards/shards.h"
 #include "store/modelfile.h"
 #include "train/learner.h"
 #include "transport/transport.h"

@@ -1,9 +1,9 @@
 // computer.h: what a worker does with its rows: the next batch of its shards, or all of them, through one pass, into
 // the values of a push.
 #pragma once
-#include "data/reader.h"
 #include "ps/rule.h"
 #include "ps/worker.h"
+#include "shards/reader.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 // calibrate.h: intervals that cover what they say: split conformal on held-out rows, or leave-one-out scores where rows
 // are few. docs/math.md 6.
 #pragma once
-#include "data/reader.h"
 #include "score/groups.h"
+#include "shards/reader.h"
 #include "store/modelfile.h"
 
 enum { GP_CALIBRATION_ROWS_MIN = 100 };

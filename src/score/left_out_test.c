@@ -1,10 +1,10 @@
 // left_out_test.c: a row left out in closed form against the posterior of the other rows, hyper-parameters as they are:
 // mean and variance are the same but for rounding. (Of the exact process: model/exact_test.c. What hyper-parameters
 // have learned from the row is not undone: method/method_exact.c fits them anew where rows are few.)
-#include "data/shards.h"
 #include "fixture.h"
 #include "model/qw.h"
 #include "score/left_out.h"
+#include "shards/shards.h"
 
 enum { N = 30 };
 

@@ -1,7 +1,7 @@
 // linear_fit.h: least squares with intercept in one pass of normal equations: the method `linear`, with the intercept
 // alone the method `mean`, and the baselines of every other.
 #pragma once
-#include "data/reader.h"
+#include "shards/reader.h"
 #include "store/modelfile.h"
 
 // Where the target is a logarithm, exp of a line has no end beyond the rows it was fitted to, and its errors are rarely

@@ -1,8 +1,8 @@
 // score.h: how good predictions are, in the target's own units. Shared by training and evaluation.
 #pragma once
-#include "data/reader.h"
 #include "data/schema.h"
 #include "model/predict.h"
+#include "shards/reader.h"
 
 // A prediction in the target's own units, and its standard deviation. For a log-target both are of the lognormal
 // variable, and the median is exp of the mean.

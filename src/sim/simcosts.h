@@ -1,7 +1,7 @@
 // simcosts.h: what a training's parts cost on this machine, measured in a second or two: the figures of a simulation.
 #pragma once
-#include "data/shards.h"
 #include "ps/rule.h"
+#include "shards/shards.h"
 
 // Seconds of one core.
 typedef struct gp_sim_costs {

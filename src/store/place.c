@@ -3,9 +3,9 @@
 #include "store/place.h"
 
 #include "base/status.h"
-#include "data/packed.h"
 #include "files/files.h"
 #include "files/inputs.h"
+#include "shards/packed.h"
 #include "store/atomicfile.h"
 #include "store/runlog.h"
 

@@ -1,6 +1,6 @@
 // conclude.h: the last act of every method: how good the model is, and the record of its training.
 #pragma once
-#include "data/reader.h"
+#include "shards/reader.h"
 #include "train/train.h"
 
 typedef struct gp_stopwatch {

@@ -1,7 +1,7 @@
 // evaluator.h: scores parameters on held-out rows in a thread of its own, so that workers do not wait for it.
 #pragma once
-#include "data/reader.h"
 #include "score/score.h"
+#include "shards/reader.h"
 
 typedef struct gp_evaluator gp_evaluator;
 

@@ -1,10 +1,10 @@
 // learner.h: one model being learned: its shape and starting parameters, a score, the finish. What pilots and the run
 // itself share.
 #pragma once
-#include "data/reader.h"
 #include "model/predict.h"
 #include "model/qw.h"
 #include "score/score.h"
+#include "shards/reader.h"
 #include "store/modelfile.h"
 
 typedef struct gp_learner {

@@ -1,8 +1,8 @@
 // noise.h: noise that depends on the row. After the mean is final a second model of the same kind is fitted to the
 // logarithm of its leave-one-out residuals: ln s(x). docs/math.md 6.
 #pragma once
-#include "data/reader.h"
 #include "score/groups.h"
+#include "shards/reader.h"
 #include "train/train.h"
 
 // By options->noise: none for `constant`; `varying` takes it, where rows and residuals allow one; `auto` takes it if

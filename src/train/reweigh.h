@@ -1,7 +1,7 @@
 // reweigh.h: the mean once more, with each row weighted by its noise. One sigma for all gives loud rows too much say;
 // but where the spread is a tail rather than noise the weights do harm, so held-out rows decide. docs/math.md 6.
 #pragma once
-#include "data/reader.h"
+#include "shards/reader.h"
 #include "store/modelfile.h"
 
 typedef struct gp_reweighed {

@@ -4,8 +4,8 @@
 #include "base/rng.h"
 #include "cells/inducing.h"
 #include "data/encode.h"
-#include "data/shards.h"
 #include "fixture.h"
+#include "shards/shards.h"
 #include "train/learner.h"
 #include "train/train.h"
 

@@ -8,10 +8,10 @@
 #include "base/status.h"
 #include "cells/inducing.h"
 #include "data/notes.h"
-#include "data/shards.h"
 #include "optim/stop_reason.h"
 #include "ps/server.h"
 #include "score/assess.h"
+#include "shards/shards.h"
 #include "store/modelfile.h"
 
 typedef enum gp_noise_choice { GP_NOISE_AUTO, GP_NOISE_CONSTANT, GP_NOISE_VARYING } gp_noise_choice;

@@ -1,7 +1,7 @@
 // cut_shards.c: the training rows of some shards seen as one row of rows and cut at other places. Order inside a shard
 // is a shuffle, so a piece of it is as random as the whole.
 #include "base/alloc.h"
-#include "data/shards.h"
+#include "shards/shards.h"
 
 typedef struct cut_shards {
     gp_shards base;

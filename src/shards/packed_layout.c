@@ -1,5 +1,5 @@
 // packed_layout.c: where things are in a shard file, computed the same way by writer and reader.
-#include "data/packed.h"
+#include "shards/packed.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // synthetic_test.c: rows out of a seed: the same in pieces and for everyone who opens them, standardised, held out as
 // others are; a text that means none is refused.
-#include "data/synthetic.h"
+#include "shards/synthetic.h"
 
 #include "base/alloc.h"
 #include "fixture.h"

@@ -1,8 +1,8 @@
 // memory_shards.c: shards held in memory. Rows are dealt to shards as they come, into slabs that never move; the
 // shuffle inside a shard is applied when reading, so nothing is copied twice and the peak is the data itself.
 #include "base/alloc.h"
-#include "data/shards.h"
-#include "data/shuffle.h"
+#include "shards/shards.h"
+#include "shards/shuffle.h"
 
 #include <string.h>
 

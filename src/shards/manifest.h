@@ -1,7 +1,7 @@
 // manifest.h: manifest.json of a packed folder, between pack.c, which writes it, and packed.c, which reads it as
 // hostile.
 #pragma once
-#include "data/packed.h"
+#include "shards/packed.h"
 
 typedef struct gp_manifest {
     size_t d, n_train, block_rows;

@@ -1,5 +1,5 @@
 // reader.c: shards read piece by piece into one buffer.
-#include "data/reader.h"
+#include "shards/reader.h"
 #include "base/alloc.h"
 
 advgp_status gp_reader_new(const gp_shards *shards, size_t capacity, gp_reader *out, advgp_error *err)

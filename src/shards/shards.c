@@ -1,5 +1,5 @@
 // shards.c: what shards in memory and on disk share.
-#include "data/shards.h"
+#include "shards/shards.h"
 
 #include "base/alloc.h"
 #include "base/rng.h"

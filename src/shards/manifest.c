@@ -1,5 +1,5 @@
 // manifest.c: writing and reading manifest.json.
-#include "data/manifest.h"
+#include "shards/manifest.h"
 
 #include "base/alloc.h"
 #include "data/strings.h"

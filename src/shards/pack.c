@@ -4,10 +4,10 @@
 #define _GNU_SOURCE // renameat2
 #include "base/alloc.h"
 #include "base/temporary.h"
-#include "data/manifest.h"
-#include "data/packed.h"
-#include "data/shuffle.h"
 #include "data/strings.h"
+#include "shards/manifest.h"
+#include "shards/packed.h"
+#include "shards/shuffle.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // shuffle.c: a Feistel network over the bits of an index, walked until it lands below n (Black and Rogaway 2002,
 // "Ciphers with arbitrary finite domains").
-#include "data/shuffle.h"
+#include "shards/shuffle.h"
 
 #include "base/rng.h"
 

@@ -1,10 +1,10 @@
 // shards_test.c: shuffling, shards in memory and on disk, and packed files that someone has damaged.
 #include "base/rng.h"
-#include "data/packed.h"
-#include "data/reader.h"
-#include "data/shards.h"
-#include "data/shuffle.h"
 #include "data/table_test.h"
+#include "shards/packed.h"
+#include "shards/reader.h"
+#include "shards/shards.h"
+#include "shards/shuffle.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 // with zeros to 16 values. All but the last block hold block_rows rows. Where a block starts follows from these
 // numbers; nothing in the file can point elsewhere.
 #pragma once
-#include "data/shards.h"
+#include "shards/shards.h"
 
 typedef struct gp_shard_head {
     char magic[8]; // "ADVGPSH1"

@@ -1,7 +1,7 @@
 // packed_source.c: packed shards as a source again: encoded columns in their own units, then target and weights, so
 // that whatever reads a table can read a packed one.
 #include "base/alloc.h"
-#include "data/packed.h"
+#include "shards/packed.h"
 
 #include <math.h>
 

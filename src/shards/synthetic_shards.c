@@ -3,7 +3,7 @@
 #include "base/constants.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "data/synthetic.h"
+#include "shards/synthetic.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // reader.h: rows of shards in the order training wants them: the next batch of a step, all rows of a part.
 #pragma once
-#include "data/shards.h"
 #include "model/pass.h"
+#include "shards/shards.h"
 
 typedef struct gp_reader {
     const gp_shards *shards;

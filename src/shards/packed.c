@@ -4,12 +4,12 @@
 #define _XOPEN_SOURCE           700 // realpath
 #define _DEFAULT_SOURCE             // MAP_ANONYMOUS
 #define XXH_STATIC_LINKING_ONLY     // the state of a hash on the stack
-#include "data/packed.h"
+#include "shards/packed.h"
 
 #include "base/alloc.h"
 #include "base/machine.h"
-#include "data/manifest.h"
 #include "data/strings.h"
+#include "shards/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>

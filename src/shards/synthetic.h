@@ -3,7 +3,7 @@
 // process that is given the text has the same rows.
 #pragma once
 #include "data/schema.h"
-#include "data/shards.h"
+#include "shards/shards.h"
 
 bool gp_synthetic_is(const char *text);
 // Taxi trips: month, day, weekday and hour, from where to where in a town and how far, and the duration in seconds. The
