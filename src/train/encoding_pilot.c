@@ -24,6 +24,7 @@ enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
 // its cells did not gain (docs/tables.md), and so many standard errors of it. Squared errors, of which a few rows have
 // most, may rise by as little as this, or within theirs.
 static const double gain_share = 0.05, gain_errors = 1.5, squares_share = 0.04;
+static const double hopeful = 0.5; // the share of that gain that the first parts must show
 
 typedef struct judged_row {
     size_t place;            // among them, while they are sorted otherwise
@@ -313,7 +314,7 @@ static advgp_status see_part(trial *t, const gp_encoding_question *q, size_t par
     return st;
 }
 
-// An encoding by which nothing is gained so far is given up.
+// An encoding by which too little is gained so far is given up.
 static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_encoding_verdict *out, advgp_error *err)
 {
     const gp_encoding_question *q = &p->question;
@@ -325,7 +326,7 @@ static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_encoding_ve
         if (st == ADVGP_OK) st = see_part(other, q, part, &stopped, err);
         if (st != ADVGP_OK || stopped) break;
         compare(&p->present, other, other->seen[part], out);
-        if (out->crps >= 1) break;
+        if (!(out->crps < 1 - hopeful * gain_share)) break;
     }
     if (stopped) *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
     return st;
