@@ -217,6 +217,7 @@ static void unequal_shards_do_not_hurt_a_training(void **state)
                                     .epochs = 16,
                                     .seed = 5,
                                     .workers = 2,
+                                    .workers_asked = true,
                                     .max_delay = 20,
                                     .quorum = -1};
         const gp_train_request request = {.shards = shards, .schema = t.schema, .options = &o};

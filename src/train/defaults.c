@@ -13,9 +13,9 @@
 #include <string.h>
 
 // By measurement (bench/accuracy, bench/tables): a step sees about a fortieth of the rows, within bounds (8,192 rows,
-// or 4,096 of each worker), and a run has five epochs, at least 600 steps, at most 3,000. Few rows cost little, and have
-// a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise between
-// steps, and cells learn what the global part leaves, so that three epochs are enough beside them.
+// or 4,096 of each worker), and a run has five epochs, at least 600 steps, at most 3,000. Few rows cost little, and
+// have a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise
+// between steps, and cells learn what the global part leaves, so that three epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 // Fewer rows of a table are not worth a thread, fewer of a step not a worker, which repeats the algebra of the step:

@@ -287,7 +287,7 @@ t 'checkpoint, other column' 2 'in/kept.checkpoint' 'other data' -- train in/nar
 t 'checkpoint, other seed'   2 'in/kept.checkpoint' 'seed' -- "${run[@]}" --seed 7 --resume in/kept.checkpoint
 t 'checkpoint, other batch'  2 'in/kept.checkpoint' 'batch' -- train in/run.csv --target y -m 5 --epochs 1000000 --batch 50 --resume in/kept.checkpoint
 t 'checkpoint, other epochs' 2 'in/kept.checkpoint' 'steps' -- train in/run.csv --target y -m 5 --epochs 5 --batch 100 --resume in/kept.checkpoint
-t 'checkpoint, more points'  2 'in/kept.checkpoint' 'parameters' -- train in/run.csv --target y -m 9 --epochs 1000000 --batch 100 --resume in/kept.checkpoint
+t 'checkpoint, more points'  2 'in/kept.checkpoint' '5 inducing inputs' 'this one has 9' -- train in/run.csv --target y -m 9 --epochs 1000000 --batch 100 --resume in/kept.checkpoint
 t 'checkpoint, components'   2 'in/kept.checkpoint' 'components' -- train in/run.csv --target y -m 5 --components 2 --epochs 1000000 --batch 100 --resume in/kept.checkpoint
 t 'checkpoint, other target' 2 'in/kept.checkpoint' -- train in/run.csv --target x1 "${base[@]:2}" --resume in/kept.checkpoint
 t 'checkpoint, other kernel' 2 'in/kept.checkpoint' 'kernel' -- "${run[@]}" --kernel matern32 --resume in/kept.checkpoint
