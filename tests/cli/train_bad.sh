@@ -339,7 +339,7 @@ limited() { # NAME FRAGMENT... -- ARGUMENTS: exit 2 under a limit of 3 GB, witho
   [[ -z $(find out -name 'wide*') ]] || tell "$name: files are left"
 }
 wide=(in/words.csv "${y[@]}" -o out/wide.safetensors --encode 'a=onehot,b=onehot,c=onehot,d=onehot,e=onehot')
-if ldd "$advgp" | grep -q 'lib[atu].*san'; then
+if grep -q 'lib[atu].*san' <<<"$(ldd "$advgp")"; then
   echo 'skipped: memory under a limit, of which a sanitizer needs more itself'
 else
   limited 'many columns' '5201 features' '5000 encoded columns' '--trend constant' '--exclude' -- train "${wide[@]}" --method advgp --log out/wide.log
