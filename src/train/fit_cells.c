@@ -23,7 +23,6 @@
 // By measurement (bench/tables): a cell for some 300 training rows. Held-out rows are too few to tell 300 rows a cell
 // from 600: a second try costs more than it gains. Where most of the target is noise, so few rows tell nothing.
 enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, AUTO_NOISY_CELL_ROWS = 2000, CELL_ROWS_MIN = 100 };
-static const double mostly_noise = 0.5; // of the target's variance
 // Cells of few rows, on average: by the evidence, with two inducing inputs for three rows. What these leave of the
 // process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). Global
 // length-scales are far from theirs: what a few cells together say is where each begins (docs/tables.md), and 4
@@ -457,7 +456,7 @@ static size_t n_wanted(const gp_training *t)
     if (!gp_training_wants_cells(t) || in_hurry || !t->conductor->fits_cells(t)) return 0;
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
     if (r->stopped == GP_STOPPED_LINE) return 0; // there is nothing to refine
-    const bool noisy = exp(2 * t->learner->theta[0]) > mostly_noise;
+    const bool noisy = gp_training_mostly_noise(t->learner->theta[0]);
     const size_t fit = t->n_train / (noisy ? AUTO_NOISY_CELL_ROWS : AUTO_CELL_ROWS);
     size_t n = fit < AUTO_MAX ? fit : AUTO_MAX;
     while (n > 1 && sample_bytes(t, n) > auto_memory_share * gp_memory_bytes()) n /= 2;

@@ -12,18 +12,17 @@
 enum { PILOT_STEPS_WHOLE = 150, PILOT_STEPS = 200, PILOT_BATCH_MAX = 1024, PILOT_SCORE_ROWS = 20000 };
 enum { PILOT_M_MIN = 40, PILOT_M_MAX = 100, PILOT_SUM = 4 };
 static const double pilot_handicap = 1.01;
-static const double mostly_noise = 0.5; // of the target's variance
 
 // Held-out RMSE after a short run with its finish; where too few rows are held out the bound, which needs none. Pilots
 // are synchronous and by the natural rule: they are to rank shapes, quickly.
-static advgp_status pilot(gp_training *t, const char *what, size_t components, double *score, double *noise,
+static advgp_status pilot(gp_training *t, const char *what, size_t components, double *score, double *ln_sigma,
                           advgp_error *err)
 {
     gp_learner *l = NULL;
     gp_run *run = NULL;
     gp_score held_out;
     advgp_status st = gp_training_new_learner(t, t->m < PILOT_M_MAX ? t->m : PILOT_M_MAX, components, &l, err);
-    *score = INFINITY, *noise = 1;
+    *score = INFINITY, *ln_sigma = 0;
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
@@ -50,7 +49,7 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
         st = gp_score_part(&l->spec, l->theta, &t->reader, GP_STOP, PILOT_SCORE_ROWS, t->schema, &held_out, err);
         *score = gp_score_rmse(&held_out);
     }
-    *noise = exp(2 * l->theta[0]);
+    *ln_sigma = l->theta[0];
     t->act = (gp_act){0};
     gp_run_free(run);
     gp_learner_free(l);
@@ -63,15 +62,15 @@ advgp_status gp_training_choose_shape(gp_training *t, gp_run_shape *out, advgp_e
     *out = (gp_run_shape){.components = 1, .inducing = usual};
     if (t->m < PILOT_M_MIN || gp_map_choice_check(gp_training_map(t->options), t->m, PILOT_SUM, NULL) != ADVGP_OK)
         return ADVGP_OK;
-    double one, sum, noise, noise_of_sum;
-    advgp_status st = pilot(t, "pilot: one component", 1, &one, &noise, err);
+    double one, sum, ln_sigma, of_sum;
+    advgp_status st = pilot(t, "pilot: one component", 1, &one, &ln_sigma, err);
     if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
-        st = pilot(t, "pilot: a sum of four components", PILOT_SUM, &sum, &noise_of_sum, err);
+        st = pilot(t, "pilot: a sum of four components", PILOT_SUM, &sum, &of_sum, err);
         if (st == ADVGP_OK && sum < (gp_training_held_out_decides(t) ? pilot_handicap * one : one))
-            out->components = PILOT_SUM, noise = noise_of_sum;
+            out->components = PILOT_SUM, ln_sigma = of_sum;
     }
     // Then the comparison is void; what there is becomes a model, and resuming begins again.
     t->undecided = gp_training_stop_asked(t);
-    if (noise < mostly_noise && !t->undecided) out->inducing = t->m;
+    if (!gp_training_mostly_noise(ln_sigma) && !t->undecided) out->inducing = t->m;
     return st;
 }

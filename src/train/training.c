@@ -77,6 +77,11 @@ double gp_training_quorum(const gp_training *t)
     return t->options->quorum >= 0 ? t->options->quorum : gp_training_rule(t)->quorum;
 }
 
+bool gp_training_mostly_noise(double ln_sigma)
+{
+    return exp(2 * ln_sigma) > 0.5;
+}
+
 // Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
 double gp_training_rows_a_version(const gp_training *t)
 {
