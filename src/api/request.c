@@ -98,6 +98,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .cells = gp_options_is(o, "cells", "auto") ? GP_CELLS_AUTO : (size_t)gp_options_int(o, "cells"), // none: 0
         .kernel = gp_kernel_named(gp_options_text(o, "kernel")),
         .kernel_open = gp_request_may_be_exact(o) && !gp_options_given(o, "kernel"),
+        .cells_kernel_open = !gp_options_given(o, "kernel"),
         .course_asked = !gp_request_may_be_exact(o),
         .map = gp_map_named(gp_options_text(o, "map")),
         .rank = (size_t)gp_options_int(o, "rank"),

@@ -6,6 +6,7 @@
 #include "optim/lbfgs.h"
 #include "run/crew.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct pool {
@@ -61,13 +62,14 @@ static advgp_status prepare(pool *p, advgp_error *err)
 }
 
 advgp_status gp_pooled_fit(const gp_pooled_options *o, size_t n, const gp_pooled_cell *cells, double *start,
-                           advgp_error *err)
+                           double *nlml, advgp_error *err)
 {
     const gp_lbfgs_options lbfgs = {.max_iterations = o->iterations, .gradient_tol = 1e-4, .value_tol = 1e-4};
     pool p = {.o = o, .cells = cells, .n = n, .n_hyper = 2 + cells[0].rows.X.cols};
-    gp_lbfgs_result result = {0};
+    gp_lbfgs_result result = {.value = INFINITY};
     advgp_status st = prepare(&p, err);
     if (st == ADVGP_OK) st = gp_lbfgs(evidence, &p, p.n_hyper, start, &lbfgs, &result, err);
+    *nlml = result.value;
     for (size_t i = 0; p.exact && i < n; i++) gp_exact_free(p.exact[i]);
     gp_free(p.exact);
     gp_free(p.hyper);

@@ -20,7 +20,7 @@ typedef struct gp_pooled_options {
     void *stop_ctx;
 } gp_pooled_options;
 
-// start: [2 + d]: ln sigma and ln a0 less the spread, ln eta: where it begins, then the best found. What cannot be
-// computed (ENUMERIC) leaves it as good as it was.
+// start: [2 + d]: ln sigma and ln a0 less the spread, ln eta: where it begins, then the best found. *nlml: the negative
+// evidence a row there. What cannot be computed (ENUMERIC) leaves start as good as it was.
 advgp_status gp_pooled_fit(const gp_pooled_options *options, size_t n, const gp_pooled_cell *cells, double *start,
-                           advgp_error *err);
+                           double *nlml, advgp_error *err);

@@ -30,8 +30,9 @@ static void fit(const several *s, size_t n, size_t threads, size_t iterations, d
 {
     const gp_pooled_options o = {.kernel = &gp_kernel_ard_rbf, .iterations = iterations, .threads = threads};
     advgp_error err = {0};
+    double nlml;
     memcpy(start, (double[]){-0.5, -0.5, 0, 0}, (2 + D2) * sizeof *start);
-    CHECK_OK(gp_pooled_fit(&o, n, s->cells, start, &err), err.text);
+    CHECK_OK(gp_pooled_fit(&o, n, s->cells, start, &nlml, &err), err.text);
 }
 
 static const double ones[CELLS] = {1, 1, 1, 1, 1, 1}, powers[CELLS] = {1, 2, 4, 0.5, 8, 0.25};

@@ -29,6 +29,10 @@ enum { AUTO_MAX = 256, AUTO_CELL_ROWS = 300, AUTO_NOISY_CELL_ROWS = 2000, CELL_R
 // iterations are then enough, more where there are many length-scales to find.
 enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_ROWS = 400 };
 enum { POOLED_CELLS = 8, POOLED_ITERATIONS = 40, OWN_ITERATIONS = 4, OWN_COLUMNS = 3 };
+// What a smooth global part leaves is often rough: the same cells say whether a Matern kernel tells more of it. From
+// the best length-scales of the first its own are not far (docs/tables.md).
+static const gp_kernel *const rough = &gp_kernel_matern32;
+enum { ROUGH_ITERATIONS = 12 };
 // Cells of many rows: by the bound (40 iterations are most of the gain).
 enum { INDUCING = 100, ITERATIONS = 40, FIT_ROWS = 2000 };
 _Static_assert((int)FIT_ROWS <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
@@ -331,26 +335,41 @@ static advgp_status fit_cells(fitting *f, advgp_error *err)
     return gp_cluster_do(t->options->cluster, f->threads, &tasks, t->conductor->stop, f->t, err);
 }
 
-// Where cells of few rows begin: what some of them, spread over all, say together.
+// The kernel of cells of few rows, and where they begin: what some of them say together. start: 2 x [2 + d], of which
+// the second is scratch.
+static advgp_status pool(fitting *f, size_t n, const gp_pooled_cell *cells, double *start, advgp_error *err)
+{
+    const size_t n_hyper = 2 + f->rows.X.cols;
+    gp_pooled_options o = {.kernel = f->cells->shape.kernel,
+                           .iterations = POOLED_ITERATIONS,
+                           .threads = f->threads,
+                           .stop = f->t->conductor->stop,
+                           .stop_ctx = f->t};
+    double *other = start + n_hyper, smooth, with_rough;
+    begin_at(f, start);
+    advgp_status st = gp_pooled_fit(&o, n, cells, start, &smooth, err);
+    if (st != ADVGP_OK || !f->t->options->cells_kernel_open) return st;
+    o.kernel = rough, o.iterations = ROUGH_ITERATIONS;
+    memcpy(other, start, n_hyper * sizeof *other);
+    st = gp_pooled_fit(&o, n, cells, other, &with_rough, err);
+    if (st != ADVGP_OK || !(with_rough < smooth)) return st;
+    memcpy(start, other, n_hyper * sizeof *other);
+    f->cells->shape.kernel = rough;
+    return st;
+}
+
+// Some cells, spread over all.
 static advgp_status pool_cells(fitting *f, advgp_error *err)
 {
     const size_t n = f->cells->shape.n, pooled = n < POOLED_CELLS ? n : POOLED_CELLS;
-    const gp_pooled_options o = {.kernel = f->cells->shape.kernel,
-                                 .iterations = POOLED_ITERATIONS,
-                                 .threads = f->threads,
-                                 .stop = f->t->conductor->stop,
-                                 .stop_ctx = f->t};
     gp_pooled_cell cells[POOLED_CELLS];
-    double *blocks[POOLED_CELLS] = {0}, *start = gp_alloc(2 + f->rows.X.cols, sizeof *start);
+    double *blocks[POOLED_CELLS] = {0}, *start = gp_alloc(2 * (2 + f->rows.X.cols), sizeof *start);
     advgp_status st = start ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the start of %zu cells", n);
     for (size_t i = 0; st == ADVGP_OK && i < pooled; i++) {
         cells[i].ln_spread = ln_spread(f, i * n / pooled);
         st = take_rows(f, i * n / pooled, EVIDENCE_ROWS, 0, &cells[i].rows, &blocks[i], err);
     }
-    if (st == ADVGP_OK) {
-        begin_at(f, start);
-        st = gp_pooled_fit(&o, pooled, cells, start, err);
-    }
+    if (st == ADVGP_OK) st = pool(f, pooled, cells, start, err);
     for (size_t i = 0; i < pooled; i++) gp_free(blocks[i]);
     f->start = start;
     return st;

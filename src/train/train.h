@@ -24,8 +24,9 @@ typedef struct gp_train_options {
     size_t components; // 0: pilots choose
     size_t cells;      // local processes beside the global one (fit_cells.c); 0: none; GP_CELLS_AUTO: as many as pay
     const gp_kernel *kernel;
-    bool kernel_open;  // nobody named it: where the evidence of kernels can be had (method exact), the best is taken
-    bool course_asked; // an option was given that only the course of advgp has, so method auto is advgp
+    bool kernel_open; // nobody named it: where the evidence of kernels can be had (method exact), the best is taken
+    bool cells_kernel_open; // the same of cells
+    bool course_asked;      // an option was given that only the course of advgp has, so method auto is advgp
     const gp_map *map;
     size_t rank, groups; // of the map (map_choice.h); 0: full, and by itself
     gp_trend trend;
