@@ -126,7 +126,7 @@ static advgp_status open_packed(gp_answers *a, const char *dir, advgp_error *err
     p->n_clipped = gp_alloc(s->n_inputs, sizeof *p->n_clipped);
     if (!p->columns || !p->n_outside || !p->n_clipped)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->d);
-    for (size_t j = 0; st == ADVGP_OK && j < s->d; j++)
+    for (size_t j = 0; st == ADVGP_OK && j < gp_schema_plain(s); j++)
         st = gp_source_require(a->source, s->x_names[j], "an input of the model", &p->columns[j], err);
     if (st == ADVGP_OK) st = gp_source_require(a->source, s->target, "the target", &p->target, err);
     p->weights = s->weights ? gp_source_find(a->source, s->weights) : GP_NO_COLUMN;
@@ -162,9 +162,10 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
         p->capacity = chunk->n_rows;
     }
     for (size_t i = 0; i < chunk->n_rows; i++) {
-        for (size_t j = 0; j < s->d; j++)
+        for (size_t j = 0; j < gp_schema_plain(s); j++)
             p->X[i * s->d + j] = (chunk->columns[p->columns[j]].number[i] - s->x_mean[j]) / s->x_scale[j];
         for (size_t k = 0; k < s->n_inputs; k++) clip_packed(a, k, p->X + i * s->d + s->inputs[k].first);
+        gp_schema_follow_directions(s, p->X + i * s->d);
         p->y[i] = gp_schema_standardise(s, chunk->columns[p->target].number[i]);
         p->w[i] = p->weights == GP_NO_COLUMN ? 1 : chunk->columns[p->weights].number[i];
     }

@@ -14,9 +14,11 @@ double gp_cell_centre(const gp_model *model, size_t cell, size_t column)
     return gp_schema_shown(model->schema, column, model->cells->centres[cell * model->cells->shape.d + column]);
 }
 
+// NULL: a direction is of several.
 static const gp_input *input_of(const gp_schema *s, size_t column)
 {
     size_t i = 0;
+    if (column >= gp_schema_plain(s)) return NULL;
     while (column >= s->inputs[i].first + s->inputs[i].n_encoded) i++;
     return &s->inputs[i];
 }
@@ -24,6 +26,7 @@ static const gp_input *input_of(const gp_schema *s, size_t column)
 // Which part of a time the column is; GP_TIME_PARTS: none.
 static gp_time_part part_of(const gp_input *input, size_t column)
 {
+    if (!input) return GP_TIME_PARTS;
     size_t left = column - input->first;
     for (int p = 0; input->encoding == GP_ENCODING_TIME && p < GP_TIME_PARTS; p++)
         if (input->time_parts >> p & 1 && left-- == 0) return (gp_time_part)p;

@@ -3,6 +3,7 @@
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "linalg/blas.h"
 #include "store/modelfile.h"
 #include "train/encoding_pilot.h"
 
@@ -80,35 +81,100 @@ static size_t long_tailed(const gp_schema *schema)
     return n;
 }
 
-// A run that goes on from a model has that model's target. A file that is none is refused by whoever reads it for its
-// parameters.
-static bool start_is_of_logarithm(const char *path)
+// ---- a run that goes on from a model --------------------------------------------------------------------------------
+
+// The directions of its schema for a new one, whose scales differ; none where a column of theirs is not there.
+static advgp_status take_directions(const gp_schema *old, const gp_schema *new, gp_encoding_choice *choice,
+                                    advgp_error *err)
+{
+    const size_t n = old->n_directions, plain = gp_schema_plain(old);
+    choice->weights = gp_alloc(n * new->d, sizeof *choice->weights);
+    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    for (size_t k = 0; k < plain; k++) {
+        size_t j = 0;
+        while (j < new->d && strcmp(old->x_names[k], new->x_names[j]) != 0) j++;
+        if (j == new->d) return ADVGP_OK; // whoever takes its parameters says what does not fit
+        for (size_t i = 0; i < n; i++)
+            choice->weights[i * new->d + j] = old->directions[i * plain + k] * new->x_scale[j] / old->x_scale[k];
+    }
+    choice->n_directions = n;
+    return ADVGP_OK;
+}
+
+// It has that model's target and directions. A file that is none is refused by whoever reads it for its parameters.
+static advgp_status as_start(const gp_options *o, const char *path, const gp_schema *schema, gp_schema_options *options,
+                             gp_encoding_choice *choice, advgp_error *err)
 {
     gp_model *model = NULL;
-    const bool logarithm = gp_model_load(path, &model, NULL) == ADVGP_OK && model->schema->log_target;
+    advgp_status st = ADVGP_OK;
+    if (gp_model_load(path, &model, NULL) == ADVGP_OK) {
+        if (gp_options_is(o, "log-target", "auto")) options->log_target = model->schema->log_target;
+        if (gp_options_is(o, "directions", "auto") && model->schema->n_directions)
+            st = take_directions(model->schema, schema, choice, err);
+    }
     gp_model_free(model);
-    return logarithm;
+    return st;
+}
+
+// ---- pilots ---------------------------------------------------------------------------------------------------------
+
+// What options leave open.
+typedef struct questions {
+    bool logarithm, ranks;
+    size_t directions; // 0: they are not
+} questions;
+
+// Sums of a single column are that column; of very many, a sample says nothing.
+static bool may_have_directions(const gp_schema *schema)
+{
+    enum { MOST = 128 };
+    size_t n = 0;
+    for (size_t i = 0; i < schema->n_inputs; i++) {
+        const gp_input *in = &schema->inputs[i];
+        n += in->encoding == GP_ENCODING_ONEHOT ? 0 : in->n_encoded - in->indicator;
+    }
+    return n >= 2 && n <= MOST;
+}
+
+static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp_encoding_choice *choice,
+                                    advgp_error *err)
+{
+    const double *weights;
+    const size_t n = gp_encoding_pilot_directions(pilot, &weights);
+    if (!n) return ADVGP_OK;
+    choice->weights = gp_alloc(n * d, sizeof *weights);
+    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    memcpy(choice->weights, weights, n * d * sizeof *weights);
+    choice->n_directions = n;
+    return ADVGP_OK;
 }
 
 // First the inputs, then the target beside what was taken of them: where inputs tell more, so do pilots of the target.
-static advgp_status ask_pilots(const gp_encoding_question *q, bool log_open, bool ranks_open, const gp_host *host,
+static advgp_status ask_pilots(const gp_encoding_question *q, questions open, const gp_host *host,
                                gp_schema_options *options, gp_encoding_choice *choice, advgp_error *err)
 {
     gp_encodings now = {.logarithm = options->log_target, .ranks = options->ranks}, other = now;
     gp_encoding_pilot *pilot = NULL;
     advgp_status st = gp_encoding_pilot_new(q, now, &pilot, err);
-    if (st == ADVGP_OK && ranks_open) {
+    if (st == ADVGP_OK && open.ranks) {
         gp_host_phase(host, "pilot: columns of long tails as they are, and their ranks");
         other.ranks = true;
         st = gp_encoding_pilot_try(pilot, other, &choice->ranks, err);
         now = other = gp_encoding_pilot_present(pilot);
     }
-    if (st == ADVGP_OK && log_open) {
+    if (st == ADVGP_OK && open.directions) {
+        gp_host_phase(host, "pilot: columns as they are, and sums of them beside them");
+        other.directions = open.directions;
+        st = gp_encoding_pilot_try(pilot, other, &choice->directions, err);
+        now = other = gp_encoding_pilot_present(pilot);
+    }
+    if (st == ADVGP_OK && open.logarithm) {
         gp_host_phase(host, "pilot: the target as it is, and its logarithm");
         other.logarithm = true;
         st = gp_encoding_pilot_try(pilot, other, &choice->logarithm, err);
         now = gp_encoding_pilot_present(pilot);
     }
+    if (st == ADVGP_OK) st = keep_directions(pilot, q->rows->d, choice, err);
     gp_encoding_pilot_free(pilot);
     if (st != ADVGP_OK) return st;
     if (choice->logarithm.pays && q->bounds_open)
@@ -117,9 +183,19 @@ static advgp_status ask_pilots(const gp_encoding_question *q, bool log_open, boo
     return ADVGP_OK;
 }
 
+void gp_encoding_choice_fini(gp_encoding_choice *choice)
+{
+    gp_free(choice->weights);
+    *choice = (gp_encoding_choice){0};
+}
+
 advgp_status gp_encoding_note(const gp_encoding_choice *c, const gp_schema *schema, gp_notes *notes, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
+    if (c->no_room)
+        st = gp_notes_add(notes, err, 1,
+                          "columns and target are taken as they are: the limit of this process (ulimit -d, ulimit -v) "
+                          "leaves no room for pilots");
     if (c->logarithm.pays)
         st = gp_notes_add(notes, err, 1,
                           "the target '%s' is skewed and never negative: its logarithm is fitted, since the CRPS of a "
@@ -130,6 +206,12 @@ advgp_status gp_encoding_note(const gp_encoding_choice *c, const gp_schema *sche
                           "%zu columns of long tails are taken by their ranks, since the CRPS of a pilot on %zu rows "
                           "falls by %.1f %% with them ({warp} none leaves them as they are)",
                           c->n_ranks, c->ranks.rows, 100 * (1 - c->ranks.crps));
+    if (st == ADVGP_OK && c->directions.pays)
+        st = gp_notes_add(
+            notes, err, c->n_directions,
+            "%zu sums of columns stand beside them, since the CRPS of a pilot on %zu rows falls by %.1f %% "
+            "with them ({directions} none leaves them out)",
+            c->n_directions, c->directions.rows, 100 * (1 - c->directions.crps));
     return st;
 }
 
@@ -137,24 +219,34 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                 const gp_host *host, gp_schema_options *options, gp_encoding_choice *choice,
                                 advgp_error *err)
 {
+    enum { DIRECTIONS = 3, PILOT_THREADS = 3 };
     *choice = (gp_encoding_choice){.n_ranks = long_tailed(schema)};
     const char *start = strcmp(o->verb->name, "train") == 0 ? gp_request_start(o) : NULL;
-    const bool log_auto = gp_options_is(o, "log-target", "auto"), process = has_process(o) && !start;
-    const bool log_open = process && log_auto && schema->log_may_pay;
-    const bool ranks_open = process && gp_options_is(o, "warp", "auto") && choice->n_ranks;
-    if (start && log_auto) options->log_target = start_is_of_logarithm(start);
-    if (!log_open && !ranks_open) return ADVGP_OK;
+    if (start) return as_start(o, start, schema, options, choice, err);
+    if (!has_process(o)) return ADVGP_OK;
+    const bool asked = !gp_options_is(o, "directions", "auto") && !gp_options_is(o, "directions", "none");
+    const size_t wanted = asked                                    ? (size_t)gp_options_int(o, "directions")
+                          : gp_options_is(o, "directions", "auto") ? DIRECTIONS
+                                                                   : 0;
+    const questions open = {.logarithm = gp_options_is(o, "log-target", "auto") && schema->log_may_pay,
+                            .ranks = gp_options_is(o, "warp", "auto") && choice->n_ranks,
+                            .directions = may_have_directions(schema) ? wanted : 0};
+    if (!open.logarithm && !open.ranks && !open.directions) return ADVGP_OK;
+    choice->no_room = !asked && !gp_blas_has_room(PILOT_THREADS);
+    if (choice->no_room) return ADVGP_OK;
     sample s = {.host = host};
     advgp_status st = read_sample(&s, source, schema, split, err);
     const gp_rows rows = {.n = s.n, .d = s.d, .X = s.X, .y = s.y, .w = s.w};
     const gp_encoding_question question = {.schema = schema,
                                            .rows = &rows,
                                            .bounds_open = options->bounds_are == GP_BOUNDS_AUTO,
+                                           .directions_open = open.directions > 0,
+                                           .directions_asked = asked,
                                            .kernel = &gp_kernel_ard_rbf,
                                            .seed = split->seed,
                                            .stop = host ? host->stop : NULL,
                                            .stop_ctx = host ? host->ctx : NULL};
-    if (st == ADVGP_OK) st = ask_pilots(&question, log_open, ranks_open, host, options, choice, err);
+    if (st == ADVGP_OK) st = ask_pilots(&question, open, host, options, choice, err);
     gp_free(s.X);
     return st;
 }

@@ -7,13 +7,17 @@
 #include "train/encoding_pilot.h"
 
 typedef struct gp_encoding_choice {
-    gp_encoding_verdict logarithm, ranks; // {0}: nothing was asked
-    size_t n_ranks;                       // columns of long tails
+    gp_encoding_verdict logarithm, ranks, directions; // {0}: nothing was asked
+    size_t n_ranks;                                   // columns of long tails
+    double *weights;                                  // [n_directions x d]: directions to be added to the schema
+    size_t n_directions;
+    bool no_room; // for the threads of pilots: nothing was asked
 } gp_encoding_choice;
+void gp_encoding_choice_fini(gp_encoding_choice *choice);
 
 // A schema was fitted with target and inputs as they are. Sets in options what pays: the logarithm of the target
-// (`log-target` auto), ranks of inputs (`warp` auto). If something does, the schema is to be fitted once more. The
-// source is left rewound.
+// (`log-target` auto), ranks of inputs (`warp` auto). If something does, the schema is to be fitted once more. And in
+// the choice, for fini: directions to add to it then. The source is left rewound.
 advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp_schema *schema, const gp_split *split,
                                 const gp_host *host, gp_schema_options *options, gp_encoding_choice *choice,
                                 advgp_error *err);

@@ -67,20 +67,31 @@ void gp_explainer_free(gp_explainer *e)
 
 // ---- what adds up ---------------------------------------------------------------------------------------------------
 
+// What a plain column adds to the line: by itself, and as a part of directions.
+static double line_of(const gp_explainer *e, const double *x, size_t j)
+{
+    const gp_schema *s = e->model->schema;
+    const size_t plain = gp_schema_plain(s);
+    double sum = e->explanation->line[j];
+    for (size_t i = 0; i < s->n_directions; i++)
+        sum += e->model->form->slope(e->model, plain + i) * s->directions[i * plain + j] * x[j];
+    return sum;
+}
+
 // What each column of the table adds to the line: its encoded columns together.
-static json_t *line_json(const gp_explainer *e)
+static json_t *line_json(const gp_explainer *e, const double *x)
 {
     const gp_schema *s = e->model->schema;
     json_t *o = json_object();
     for (size_t i = 0; i < s->n_inputs; i++) {
         double sum = 0;
-        for (size_t j = 0; j < s->inputs[i].n_encoded; j++) sum += e->explanation->line[s->inputs[i].first + j];
+        for (size_t j = 0; j < s->inputs[i].n_encoded; j++) sum += line_of(e, x, s->inputs[i].first + j);
         json_object_set_new(o, s->inputs[i].name, gp_json_real(sum * s->y_scale));
     }
     return o;
 }
 
-static json_t *term_json(const gp_explainer *e, const gp_term *t)
+static json_t *term_json(const gp_explainer *e, const double *x, const gp_term *t)
 {
     static const char *const kinds[] = {[GP_TERM_CONSTANT] = "constant",
                                         [GP_TERM_LINE] = "line",
@@ -91,7 +102,7 @@ static json_t *term_json(const gp_explainer *e, const gp_term *t)
     json_t *o = json_pack("{s:s, s:o}", "kind", kinds[t->kind], "value", gp_json_real(t->mean * m->schema->y_scale));
     if (t->kind == GP_TERM_COMPONENT || t->kind == GP_TERM_CELL || t->kind == GP_TERM_CELL_TREND)
         json_object_set_new(o, "number", json_integer((json_int_t)t->number + 1));
-    if (t->kind == GP_TERM_LINE) json_object_set_new(o, "columns", line_json(e));
+    if (t->kind == GP_TERM_LINE) json_object_set_new(o, "columns", line_json(e, x));
     if (t->kind == GP_TERM_CELL) {
         json_object_set_new(o, "kernel", json_string(m->cells->shape.kernel->name));
         json_object_set_new(o, "inducing", json_integer((json_int_t)m->cells->m[t->number]));
@@ -105,14 +116,14 @@ static json_t *term_json(const gp_explainer *e, const gp_term *t)
 }
 
 // With the mean of the target first, and their sum: the prediction before bounds, or its logarithm.
-static json_t *parts_json(const gp_explainer *e, double *sum)
+static json_t *parts_json(const gp_explainer *e, const double *x, double *sum)
 {
     const gp_schema *s = e->model->schema;
     json_t *list = json_array();
     json_array_append_new(list, json_pack("{s:s, s:o}", "kind", "target_mean", "value", gp_json_real(s->y_mean)));
     *sum = s->y_mean;
     for (size_t i = 0; i < e->explanation->n_terms; i++) {
-        json_array_append_new(list, term_json(e, &e->explanation->terms[i]));
+        json_array_append_new(list, term_json(e, x, &e->explanation->terms[i]));
         *sum += e->explanation->terms[i].mean * s->y_scale;
     }
     return list;
@@ -211,7 +222,7 @@ static json_t *row_json(const gp_explainer *e, const double *x, double y, const 
     const gp_distribution distribution = {.scores = &e->scores, .schema = s, .mean = mean, .sd = sqrt(var_y)};
     double ends[2], sum;
     gp_distribution_interval(&distribution, level, ends);
-    json_t *parts = parts_json(e, &sum);
+    json_t *parts = parts_json(e, x, &sum);
     const double before = s->log_target ? gp_schema_target(s, mean) : sum, cut = gp_schema_cut(s, before);
     const double noise = gp_predictor_noise(e->predictor);
     return json_pack(

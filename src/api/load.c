@@ -113,7 +113,7 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
     const gp_split split = x->split; // before rows are counted
     const size_t n_notes = notes->n;
     gp_schema_options chosen = *options;
-    gp_encoding_choice choice;
+    gp_encoding_choice choice = {0};
     advgp_status st = gp_schema_fit(x->source, options, &x->split, notes, tell, &host, &x->schema, err);
     if (st == ADVGP_OK) st = gp_choose_encoding(o, x->source, x->schema, &x->split, host, &chosen, &choice, err);
     if (st == ADVGP_OK && (chosen.log_target != options->log_target || chosen.ranks != options->ranks)) {
@@ -122,7 +122,11 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
         x->split = split;
         st = gp_schema_fit(x->source, &chosen, &x->split, notes, tell, &host, &x->schema, err);
     }
-    return st == ADVGP_OK ? gp_encoding_note(&choice, x->schema, notes, err) : st;
+    if (st == ADVGP_OK && choice.n_directions)
+        st = gp_schema_add_directions(x->schema, choice.n_directions, choice.weights, err);
+    if (st == ADVGP_OK) st = gp_encoding_note(&choice, x->schema, notes, err);
+    gp_encoding_choice_fini(&choice);
+    return st;
 }
 
 static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp_host *host, gp_notes *notes,
@@ -281,9 +285,9 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features",    "exclude", "weights",   "weights-are", "missing", "encode",
-                                        "log-target",  "bounds",  "outliers",  "warp",        "sql",     "validation",
-                                        "date-format", "header",  "delimiter", "na"};
+    static const char *const fixed[] = {"features",   "exclude",     "weights",  "weights-are", "missing",    "encode",
+                                        "log-target", "bounds",      "outliers", "warp",        "directions", "sql",
+                                        "validation", "date-format", "header",   "delimiter",   "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

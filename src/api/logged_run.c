@@ -270,6 +270,8 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
     if (st == ADVGP_OK && !json_object_get(options, "outliers"))
         st = gp_options_set(train, "outliers", "keep", err); // the same
     if (st == ADVGP_OK && !json_object_get(options, "warp")) st = gp_options_set(train, "warp", "none", err);
+    if (st == ADVGP_OK && !json_object_get(options, "directions"))
+        st = gp_options_set(train, "directions", "none", err);
     if (st == ADVGP_OK && json_is_false(json_object_get(options, "log-target")))
         st = gp_options_set(train, "log-target", "no", err); // which was the default
     if (st == ADVGP_OK && !json_object_get(options, "bounds")) st = gp_options_set(train, "bounds", "none", err);

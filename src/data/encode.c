@@ -287,6 +287,8 @@ advgp_status gp_encoder_chunk(gp_encoder *e, const gp_chunk *chunk, gp_rows *row
         }
     }
     if (st != ADVGP_OK) return st;
+    for (size_t k = 0; e->schema->n_directions && k < e->usable.n; k++)
+        gp_schema_follow_directions(e->schema, e->X + k * e->schema->d);
     mark_rows(e, chunk);
     e->n_given += e->usable.n;
     *rows = (gp_rows){.n = e->usable.n,

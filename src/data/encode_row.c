@@ -28,5 +28,6 @@ void gp_encode_row(const gp_schema *s, const double *inverse_scale, const double
             break;
         }
     }
+    gp_schema_follow_directions(s, x);
     if (missing) *missing = first_missing;
 }

@@ -128,6 +128,7 @@ advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err)
         input->n_encoded = count_encoded(input);
         schema->d += input->n_encoded;
     }
+    schema->d += schema->n_directions;
     schema->x_names = gp_alloc(schema->d, sizeof *schema->x_names);
     schema->x_mean = gp_alloc(schema->d, sizeof *schema->x_mean);
     schema->x_scale = gp_alloc(schema->d, sizeof *schema->x_scale);
@@ -153,6 +154,7 @@ void gp_schema_free(gp_schema *schema)
     gp_free(schema->x_names);
     gp_free(schema->x_mean);
     gp_free(schema->x_scale);
+    gp_free(schema->directions);
     gp_free(schema->target);
     gp_free(schema->weights);
     gp_free(schema);

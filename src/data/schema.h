@@ -62,11 +62,18 @@ typedef struct gp_input { // one column of the table that the model uses
     size_t first, n_encoded;  // its encoded columns
 } gp_input;
 
+// Sums of columns that the table does not have: behind the columns of the inputs, the plain ones, stand some that are
+// weighted sums of these, standardised. What a function sees of its inputs is often a difference or a sum of several
+// (arrival less departure): along it a kernel with a length-scale for each column needs many inducing inputs.
+enum { GP_DIRECTIONS_MAX = 8 };
+
 typedef struct gp_schema {
     gp_input *inputs;
     size_t n_inputs;
-    size_t d;                 // encoded columns
-    char **x_names;           // d: "distance", "carrier=AA", "when (weekday)", "age (missing)"
+    size_t d;            // encoded columns, directions included
+    size_t n_directions; // the last ones of them
+    double *directions;  // n_directions x (d - n_directions): weights of the plain columns; NULL where there are none
+    char **x_names;      // d: "distance", "carrier=AA", "when (weekday)", "age (missing)"
     double *x_mean, *x_scale; // d: X = (encoded - mean) / scale
     char *target, *weights;   // weights may be NULL
     gp_weights_are weights_are;
@@ -113,6 +120,16 @@ advgp_status gp_schema_fit(gp_source *source, const gp_schema_options *options, 
                            gp_progress progress, void *ctx, gp_schema **out, advgp_error *err);
 void gp_schema_free(gp_schema *schema);
 
+// ---- directions (directions.c) --------------------------------------------------------------------------------------
+
+size_t gp_schema_plain(const gp_schema *schema); // encoded columns of the inputs: those before the directions
+// Adds n of them, weights [n x plain], to a schema that has none: their mean and scale are 0 and 1.
+advgp_status gp_schema_add_directions(gp_schema *schema, size_t n, const double *weights, advgp_error *err);
+// Names of columns, once the weights are there.
+advgp_status gp_schema_name_directions(gp_schema *schema, advgp_error *err);
+// The last columns of an encoded row from its plain ones.
+void gp_schema_follow_directions(const gp_schema *schema, double *x);
+
 char *gp_schema_to_json(const gp_schema *schema); // free with gp_free; NULL without memory
 // Reads text as hostile: EFILE names what is wrong with it.
 advgp_status gp_schema_from_json(const char *text, size_t n, gp_schema **out, advgp_error *err);
@@ -135,7 +152,8 @@ double gp_schema_weight_factor(const gp_schema *schema); // from a weight in the
 // Can a scale be squared, summed and divided by, in double precision? What it scales cannot be computed with if not.
 bool gp_scale_is_usable(double scale);
 
-// For fit and JSON: names the encoded columns and places them, from encodings, categories, parts and indicators.
+// For fit and JSON: names the encoded columns and places them, from encodings, categories, parts and indicators, and
+// from the number of directions, which name themselves once their weights are there.
 advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err);
 const char *gp_encoding_name(gp_encoding encoding);
 const char *gp_missing_name(gp_missing missing);

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17, SCHEMA_VERSION = 2 };
+enum { INPUTS_MAX = 100000, COLUMNS_MAX = 1000000, JSON_DIGITS = 17, SCHEMA_VERSION = 3 };
+enum { VERSION_WITHOUT_DIRECTIONS = 2 }; // which older programs read
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 static json_t *strings_to_json(const gp_categories *c)
@@ -81,23 +82,35 @@ static bool limits_are_whole(const json_t *inputs, const gp_schema *s)
     return true;
 }
 
+static json_t *directions_to_json(const gp_schema *s)
+{
+    const size_t plain = gp_schema_plain(s);
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_directions; i++)
+        json_array_append_new(list, numbers_to_json(s->directions + i * plain, plain));
+    return list;
+}
+
 char *gp_schema_to_json(const gp_schema *s)
 {
     json_t *inputs = json_array();
     for (size_t i = 0; i < s->n_inputs; i++) json_array_append_new(inputs, input_to_json(&s->inputs[i]));
-    json_t *o = json_pack("{s:i, s:s, s:s?, s:b, s:s, s:f, s:f, s:I, s:f, s:o, s:o, s:o}", "version", SCHEMA_VERSION,
-                          "target", s->target, "weights", s->weights, "log_target", s->log_target, "missing",
-                          gp_missing_name(s->missing), "y_mean", s->y_mean, "y_scale", s->y_scale, "rows",
-                          (json_int_t)s->n_rows, "weight", s->n_weight, "inputs", inputs, "x_mean",
-                          numbers_to_json(s->x_mean, s->d), "x_scale", numbers_to_json(s->x_scale, s->d));
+    json_t *o = json_pack("{s:i, s:s, s:s?, s:b, s:s, s:f, s:f, s:I, s:f, s:o, s:o, s:o}", "version",
+                          s->n_directions ? SCHEMA_VERSION : VERSION_WITHOUT_DIRECTIONS, "target", s->target, "weights",
+                          s->weights, "log_target", s->log_target, "missing", gp_missing_name(s->missing), "y_mean",
+                          s->y_mean, "y_scale", s->y_scale, "rows", (json_int_t)s->n_rows, "weight", s->n_weight,
+                          "inputs", inputs, "x_mean", numbers_to_json(s->x_mean, s->d), "x_scale",
+                          numbers_to_json(s->x_scale, s->d));
     if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
     if (o && s->target_written)
         json_object_set_new(o, "target_written", json_string(gp_writing_name(s->target_written)));
     if (o && s->log_offset > 0) json_object_set_new(o, "log_offset", json_real(s->log_offset));
     if (o && s->bounded) add_limits(o, "bounds", s->bounds);
+    if (o && s->n_directions) json_object_set_new(o, "directions", directions_to_json(s));
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
     bool whole = o && json_array_size(inputs) == s->n_inputs && limits_are_whole(inputs, s) &&
-                 (!s->weights || json_object_get(o, "weights_are"));
+                 (!s->weights || json_object_get(o, "weights_are")) &&
+                 json_array_size(json_object_get(o, "directions")) == s->n_directions;
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
     char *copy = text ? gp_copy_text(text) : NULL;
     free(text);
@@ -304,6 +317,32 @@ static advgp_status read_scales(const json_t *o, gp_schema *s, advgp_error *err)
     return ok ? ADVGP_OK : bad(err, "its scales");
 }
 
+// Absent, as before version 3: none.
+static advgp_status count_directions(const json_t *list, gp_schema *s, advgp_error *err)
+{
+    s->n_directions = json_array_size(list);
+    if (list && (s->n_directions < 1 || s->n_directions > GP_DIRECTIONS_MAX)) {
+        s->n_directions = 0;
+        return bad(err, "its directions");
+    }
+    return ADVGP_OK;
+}
+
+static advgp_status read_directions(const json_t *list, gp_schema *s, advgp_error *err)
+{
+    const size_t plain = gp_schema_plain(s);
+    if (!s->n_directions) return ADVGP_OK;
+    s->directions = gp_alloc(s->n_directions * plain, sizeof *s->directions);
+    if (!s->directions) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    for (size_t i = 0; i < s->n_directions; i++) {
+        double size = 0, *weights = s->directions + i * plain;
+        if (!read_numbers(json_array_get(list, i), plain, weights)) return bad(err, "its directions");
+        for (size_t j = 0; j < plain; j++) size += fabs(weights[j]);
+        if (!gp_scale_is_usable(size)) return bad(err, "its directions");
+    }
+    return gp_schema_name_directions(s, err);
+}
+
 static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
 {
     const json_t *version = json_object_get(o, "version"), *weights = json_object_get(o, "weights");
@@ -336,7 +375,10 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
     s->target_written = written < 0 ? GP_WRITING_PLAIN : (gp_writing)written;
     s->weights_are = kind < 0 ? GP_WEIGHTS_COUNTS : (gp_weights_are)kind;
     if (st == ADVGP_OK) st = read_inputs(json_object_get(o, "inputs"), s, err);
+    const json_t *directions = json_object_get(o, "directions");
+    if (st == ADVGP_OK) st = count_directions(directions, s, err);
     if (st == ADVGP_OK) st = gp_schema_layout(s, err);
+    if (st == ADVGP_OK) st = read_directions(directions, s, err);
     return st == ADVGP_OK ? read_scales(o, s, err) : st;
 }
 

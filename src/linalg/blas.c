@@ -95,6 +95,15 @@ size_t gp_blas_reserve_some(size_t callers)
     return n < wanted ? n : callers;
 }
 
+bool gp_blas_has_room(size_t callers)
+{
+    pthread_mutex_lock(&lock);
+    const size_t missing = n_mapped < callers ? callers - n_mapped : 0;
+    const bool room = !missing || there_is_room(missing * buffer_bytes + callers * thread_bytes);
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
 advgp_status gp_blas_reserve(size_t callers, advgp_error *err)
 {
     const size_t n = gp_blas_reserve_some(callers);

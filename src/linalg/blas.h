@@ -7,6 +7,7 @@
 #pragma once
 #include "advgp.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // From now on `callers` threads in all, the calling one among them, can be inside BLAS at once. May be called at any
@@ -14,6 +15,8 @@
 advgp_status gp_blas_reserve(size_t callers, advgp_error *err);
 // The same for as many of them as there is room for, which it returns.
 size_t gp_blas_reserve_some(size_t callers);
+// Would so many find room? Takes none.
+bool gp_blas_has_room(size_t callers);
 
 // As a guest of somebody else's program: from the first that enters to the last that leaves OpenBLAS has one thread,
 // and afterwards as many as before.

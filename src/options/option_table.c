@@ -483,6 +483,17 @@ const gp_option gp_option_table[] = {
      .words = "auto|none|ranks",
      .help = "number columns of long tails are mapped to their ranks; auto: where a pilot on a sample of the rows "
              "shows that it pays"},
+    {.name = "directions",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = TRAIN | PACK | COMPARE | SIMULATE,
+     .group = GP_GROUP_DATA,
+     .value = "N",
+     .fallback = "auto",
+     .min = 1,
+     .max = GP_DIRECTIONS_MAX,
+     .words = "auto|none",
+     .help = "sums of columns beside the columns, along which the target changes most; auto: three, where a pilot on a "
+             "sample of the rows shows that they pay"},
     {.name = "encode",
      .kind = GP_OPTION_LIST,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

@@ -95,8 +95,10 @@ static void put(question *q, size_t input, double value)
     for (size_t i = 0; i < s->n_inputs; i++) q->values[i] = NAN;
     q->values[input] = value;
     gp_encode_row(s, q->inverse, q->values, q->encoded, NULL);
-    for (size_t i = 0; i < q->rows.n; i++)
+    for (size_t i = 0; i < q->rows.n; i++) {
         memcpy(q->X + i * s->d + in->first, q->encoded + in->first, in->n_encoded * sizeof *q->X);
+        gp_schema_follow_directions(s, q->X + i * s->d);
+    }
 }
 
 static advgp_status ask(question *q, bool band, gp_effect_point *out, advgp_error *err)

@@ -15,6 +15,18 @@ static void sort(size_t n, const double *value, size_t *order)
     }
 }
 
+// What a plain column moves in the directions that it is a part of.
+static double along_directions(const gp_schema *s, const double *relevance, size_t k)
+{
+    const size_t plain = gp_schema_plain(s);
+    double sum = 0;
+    for (size_t i = 0; i < s->n_directions; i++) {
+        const double moved = relevance[plain + i] * s->directions[i * plain + k];
+        sum += moved * moved;
+    }
+    return sum;
+}
+
 advgp_status gp_input_relevance_init(gp_input_relevance *r, const gp_model *model, advgp_error *err)
 {
     const gp_schema *s = model->schema;
@@ -28,7 +40,7 @@ advgp_status gp_input_relevance_init(gp_input_relevance *r, const gp_model *mode
     for (size_t i = 0; i < s->n_inputs; i++) {
         double sum = 0;
         for (size_t k = s->inputs[i].first; k < s->inputs[i].first + s->inputs[i].n_encoded; k++)
-            sum += r->column[k] * r->column[k];
+            sum += r->column[k] * r->column[k] + along_directions(s, r->column, k);
         r->input[i] = sqrt(sum);
     }
     sort(s->n_inputs, r->input, r->input_order);

@@ -3,8 +3,10 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "linalg/dense.h"
 #include "model/predict.h"
 #include "score/score.h"
+#include "train/steepness.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -23,7 +25,7 @@ enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
 // What an encoding must gain: this share of the CRPS, by measurement more than it ever had where a whole training with
 // its cells did not gain (docs/tables.md), and so many standard errors of it. Squared errors, of which a few rows have
 // most, may rise by as little as this, or within theirs.
-static const double gain_share = 0.05, gain_errors = 1.5, squares_share = 0.04;
+static const double gain_share = 0.05, directions_share = 0.01, gain_errors = 1.5, squares_share = 0.04;
 static const double hopeful = 0.5; // the share of that gain that the first parts must show
 
 typedef struct judged_row {
@@ -37,17 +39,22 @@ typedef struct trial {
     gp_schema schema;   // that of the question with another target; borrows all it points to
     double *X, *y, *w;  // [n x d], [n], [n]: rows to fit first, then those to judge
     double *mean, *var; // [n]: of those to judge; mean is scratch before
-    size_t n, n_fit, d; // n_fit of the present part
+    size_t n, n_fit, d; // n_fit of the present part; d: with directions
     judged_row *judged; // [n]: of all parts so far, part by part
     judged_row *sorted; // [n]: some of them by prediction
     size_t n_judged, parts;
     size_t seen[PARTS]; // rows of so many parts
     gp_encodings how;
+    double *steepness; // PARTS x [n_columns x n_columns]: of the fit of each part; NULL: nobody will ask
 } trial;
 
 struct gp_encoding_pilot {
     gp_encoding_question question;
     trial present;
+    size_t *columns, n_columns; // of which directions may be sums
+    double *directions;         // [GP_DIRECTIONS_MAX x d]: weights of those that are tried, or were taken
+    size_t n_directions;
+    bool settled; // they were taken
 };
 
 gp_limits gp_log_bounds(const gp_schema *schema)
@@ -97,22 +104,27 @@ static void take_rows(const gp_encoding_question *q, trial *t, size_t part)
     for (size_t i = 0; i < rows->n; i++) {
         const size_t k = at[is_judged(q, i, part)]++;
         const double target = gp_schema_target(q->schema, rows->y[i]);
-        memcpy(t->X + k * t->d, rows->X + i * t->d, t->d * sizeof *t->X);
+        memcpy(t->X + k * t->d, rows->X + i * rows->d, rows->d * sizeof *t->X);
         t->y[k] = t->schema.log_target ? gp_schema_standardise(&t->schema, fmax(target, 0)) : rows->y[i];
         t->w[k] = rows->w[i];
         if (k >= t->n_fit) t->judged[judged++] = (judged_row){.target = target, .w = rows->w[i]};
     }
 }
 
-static advgp_status trial_init(trial *t, const gp_encoding_question *q, gp_encodings how, advgp_error *err)
+static advgp_status trial_init(trial *t, const gp_encoding_pilot *p, gp_encodings how, advgp_error *err)
 {
-    const size_t n = q->rows->n, d = q->rows->d;
+    const gp_encoding_question *q = &p->question;
+    const size_t n = q->rows->n, d = q->rows->d + how.directions;
     *t = (trial){.schema = *q->schema, .n = n, .d = d, .how = how};
     t->X = gp_alloc(n, (d + 4) * sizeof *t->X);
     t->judged = gp_alloc(2 * n, sizeof *t->judged);
     if (!t->X || !t->judged) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", n);
     t->y = t->X + n * d, t->w = t->y + n, t->mean = t->w + n, t->var = t->mean + n;
     t->sorted = t->judged + n;
+    if (q->directions_open && !how.directions) {
+        t->steepness = gp_alloc(PARTS * p->n_columns * p->n_columns, sizeof *t->steepness);
+        if (!t->steepness) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu columns", p->n_columns);
+    }
     if (how.logarithm) set_logarithm(t, q);
     return ADVGP_OK;
 }
@@ -121,6 +133,7 @@ static void trial_fini(trial *t)
 {
     gp_free(t->X);
     gp_free(t->judged);
+    gp_free(t->steepness);
 }
 
 // ---- ranks ----------------------------------------------------------------------------------------------------------
@@ -154,15 +167,43 @@ static advgp_status warp_columns(trial *t, advgp_error *err)
     return st;
 }
 
+// ---- directions -----------------------------------------------------------------------------------------------------
+
+static size_t n_products(const gp_encoding_pilot *p)
+{
+    return p->n_columns * p->n_columns;
+}
+
+// Those of a fit that has not seen the part that it will be judged by; of all fits, once they are taken.
+static advgp_status find_directions(gp_encoding_pilot *p, size_t first_part, size_t parts, size_t most,
+                                    advgp_error *err)
+{
+    const trial *t = &p->present; // whose rows are as its encoding has them
+    double *sum = gp_alloc(n_products(p), sizeof *sum);
+    if (!sum) return gp_fail(err, ADVGP_ENOMEM, "no memory for directions of %zu columns", p->n_columns);
+    for (size_t part = first_part; part < first_part + parts; part++)
+        for (size_t k = 0; k < n_products(p); k++) sum[k] += t->steepness[part * n_products(p) + k];
+    const advgp_status st = gp_steepest(sum, p->n_columns, p->columns, gp_cmat_of(t->X, t->n, t->d), most,
+                                        p->directions, &p->n_directions, err);
+    gp_free(sum);
+    return st;
+}
+
+static void follow_directions(const gp_encoding_pilot *p, trial *t)
+{
+    const size_t plain = p->question.rows->d;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < p->n_directions; k++)
+            t->X[i * t->d + plain + k] = gp_dot(plain, p->directions + k * plain, t->X + i * t->d);
+}
+
 // ---- fitting --------------------------------------------------------------------------------------------------------
 
-static advgp_status predict_judged(trial *t, const gp_learner *l, advgp_error *err)
+static advgp_status predict_judged(trial *t, const gp_predictor *predictor, advgp_error *err)
 {
     const size_t n = t->n - t->n_fit;
-    gp_predictor *predictor = NULL;
     gp_predict_work *work = NULL;
-    advgp_status st = gp_predictor_new(&l->spec, l->theta, &predictor, err);
-    if (st == ADVGP_OK) st = gp_predict_work_new(predictor, 0, &work, err);
+    advgp_status st = gp_predict_work_new(predictor, 0, &work, err);
     if (st == ADVGP_OK)
         st = gp_predict(predictor, work, gp_cmat_of(t->X + t->n_fit * t->d, n, t->d), t->mean, NULL, t->var, err);
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
@@ -171,13 +212,26 @@ static advgp_status predict_judged(trial *t, const gp_learner *l, advgp_error *e
         row->score = (t->y[t->n_fit + i] - row->mean) / sqrt(row->var);
     }
     gp_predict_work_free(work);
+    return st;
+}
+
+// What a fit says: of the rows to judge, and how steep it is.
+static advgp_status hear(const gp_encoding_pilot *p, trial *t, const gp_learner *l, advgp_error *err)
+{
+    gp_predictor *predictor = NULL;
+    advgp_status st = gp_predictor_new(&l->spec, l->theta, &predictor, err);
+    if (st == ADVGP_OK) st = predict_judged(t, predictor, err);
+    if (st == ADVGP_OK && t->steepness)
+        st = gp_steepness_add(predictor, gp_cmat_of(t->X, t->n_fit, t->d), p->n_columns, p->columns,
+                              t->steepness + t->parts * n_products(p), err);
     gp_predictor_free(predictor);
     return st;
 }
 
 // In this process, by one worker, with the schedule for its end: the same rows give the same bits everywhere.
-static advgp_status fit_part(trial *t, const gp_encoding_question *q, bool *stopped, advgp_error *err)
+static advgp_status fit_part(const gp_encoding_pilot *p, trial *t, bool *stopped, advgp_error *err)
 {
+    const gp_encoding_question *q = &p->question;
     const bool few = t->n < ROWS_ENOUGH;
     const size_t told = t->n_fit / ROWS_EACH, wide = BATCH_NUMBERS / t->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
     const size_t batch = few ? BATCH_FEW : BATCH;
@@ -204,7 +258,7 @@ static advgp_status fit_part(trial *t, const gp_encoding_question *q, bool *stop
     const gp_train_request request = {.shards = shards, .schema = &t->schema, .options = &o, .events = &events};
     st = gp_training_fit(&training, &request, gp_training_versions, &result, &rows, err);
     *stopped = st == ADVGP_ESTOPPED || (st == ADVGP_OK && result.interrupted);
-    if (st == ADVGP_OK && !*stopped) st = predict_judged(t, training.learner, err);
+    if (st == ADVGP_OK && !*stopped) st = hear(p, t, training.learner, err);
     gp_training_fini(&training);
     gp_shards_free(shards);
     return *stopped ? ADVGP_OK : st;
@@ -290,26 +344,35 @@ static gain gain_of(const trial *before, const trial *after, size_t rows, double
     return g;
 }
 
+static double wanted_share(const trial *before, const trial *after)
+{
+    return after->how.directions > before->how.directions ? directions_share : gain_share;
+}
+
 static void compare(trial *before, trial *after, size_t rows, gp_encoding_verdict *out)
 {
     judge(before, rows), judge(after, rows);
     const gain crps = gain_of(before, after, rows, crps_of), squares = gain_of(before, after, rows, square_of);
     out->crps = 1 - crps.mean / crps.without;
     out->rmse = sqrt(1 - squares.mean / squares.without);
-    out->pays = crps.mean > fmax(gain_share * crps.without, gain_errors * crps.error) &&
+    out->pays = crps.mean > fmax(wanted_share(before, after) * crps.without, gain_errors * crps.error) &&
                 -squares.mean < fmax(squares_share * squares.without, squares.error);
 }
 
 // ---- part by part ---------------------------------------------------------------------------------------------------
 
 // Unless it has been: the fit of the others, and what it says of this part.
-static advgp_status see_part(trial *t, const gp_encoding_question *q, size_t part, bool *stopped, advgp_error *err)
+static advgp_status see_part(gp_encoding_pilot *p, trial *t, size_t part, bool *stopped, advgp_error *err)
 {
+    const gp_encoding_question *q = &p->question;
     advgp_status st = ADVGP_OK;
     if (t->parts > part || *stopped) return st;
-    take_rows(q, t, part);
-    if (t->how.ranks) st = warp_columns(t, err);
-    if (st == ADVGP_OK) st = fit_part(t, q, stopped, err);
+    if (t->how.directions && !p->settled) st = find_directions(p, part, 1, t->how.directions, err);
+    if (t->how.directions) t->d = q->rows->d + p->n_directions;
+    if (st == ADVGP_OK) take_rows(q, t, part);
+    if (st == ADVGP_OK && t->how.ranks) st = warp_columns(t, err);
+    if (st == ADVGP_OK && t->how.directions) follow_directions(p, t);
+    if (st == ADVGP_OK) st = fit_part(p, t, stopped, err);
     if (st == ADVGP_OK && !*stopped) t->seen[t->parts++] = t->n_judged;
     return st;
 }
@@ -322,11 +385,11 @@ static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_encoding_ve
     bool stopped = false;
     advgp_status st = ADVGP_OK;
     for (size_t part = 0; part < parts && st == ADVGP_OK && !stopped; part++) {
-        st = see_part(&p->present, q, part, &stopped, err);
-        if (st == ADVGP_OK) st = see_part(other, q, part, &stopped, err);
+        st = see_part(p, &p->present, part, &stopped, err);
+        if (st == ADVGP_OK) st = see_part(p, other, part, &stopped, err);
         if (st != ADVGP_OK || stopped) break;
         compare(&p->present, other, other->seen[part], out);
-        if (!(out->crps < 1 - hopeful * gain_share)) break;
+        if (!(out->crps < 1 - hopeful * wanted_share(&p->present, other))) break;
     }
     if (stopped) *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
     return st;
@@ -338,15 +401,31 @@ advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other,
     trial t = {0};
     *out = (gp_encoding_verdict){.rows = pilot->question.rows->n, .crps = NAN, .rmse = NAN};
     if (pilot->question.rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
-    advgp_status st = trial_init(&t, &pilot->question, other, err);
+    advgp_status st = trial_init(&t, pilot, other, err);
     if (st == ADVGP_OK) st = try_parts(pilot, &t, out, err);
     if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->pays = false; // what cannot be computed does not pay
+    if (st == ADVGP_OK && pilot->question.directions_asked && other.directions) out->pays = pilot->n_directions > 0;
+    const bool settles = out->pays && other.directions && !pilot->settled;
+    if (st == ADVGP_OK && settles) st = find_directions(pilot, 0, pilot->present.parts, other.directions, err);
     if (st == ADVGP_OK && out->pays) {
+        pilot->settled |= settles;
         const trial worse = pilot->present;
         pilot->present = t, t = worse;
     }
     trial_fini(&t);
     return st;
+}
+
+static advgp_status pilot_init(gp_encoding_pilot *p, gp_encodings present, advgp_error *err)
+{
+    const gp_encoding_question *q = &p->question;
+    const size_t d = q->rows->d;
+    p->columns = gp_alloc(d, sizeof *p->columns);
+    p->directions = gp_alloc(GP_DIRECTIONS_MAX * d, sizeof *p->directions);
+    if (!p->columns || !p->directions)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", q->rows->n);
+    p->n_columns = gp_steepness_columns(q->schema, p->columns);
+    return trial_init(&p->present, p, present, err);
 }
 
 advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_encodings present, gp_encoding_pilot **out,
@@ -355,7 +434,7 @@ advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_enco
     gp_encoding_pilot *p = *out = gp_alloc(1, sizeof *p);
     if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", question->rows->n);
     p->question = *question;
-    const advgp_status st = trial_init(&p->present, question, present, err);
+    const advgp_status st = pilot_init(p, present, err);
     if (st == ADVGP_OK) return st;
     gp_encoding_pilot_free(p);
     *out = NULL;
@@ -367,9 +446,17 @@ gp_encodings gp_encoding_pilot_present(const gp_encoding_pilot *pilot)
     return pilot->present.how;
 }
 
+size_t gp_encoding_pilot_directions(const gp_encoding_pilot *pilot, const double **weights)
+{
+    *weights = pilot->directions;
+    return pilot->settled ? pilot->n_directions : 0;
+}
+
 void gp_encoding_pilot_free(gp_encoding_pilot *pilot)
 {
     if (!pilot) return;
     trial_fini(&pilot->present);
+    gp_free(pilot->columns);
+    gp_free(pilot->directions);
     gp_free(pilot);
 }

@@ -1,6 +1,6 @@
-// encoding_pilot.h: does the logarithm of a skewed target pay, do ranks of inputs with long tails? Short trainings on a
-// sample of encoded rows, the same but for the encoding, are judged by rows that none has seen, in the target's own
-// units.
+// encoding_pilot.h: does the logarithm of a skewed target pay, do ranks of inputs with long tails, do directions, sums
+// of columns beside them? Short trainings on a sample of encoded rows, the same but for the encoding, are judged by
+// rows that none has seen, in the target's own units.
 #pragma once
 #include "data/encode.h"
 #include "kernel/kernel.h"
@@ -11,6 +11,8 @@ typedef struct gp_encoding_question {
     const gp_schema *schema; // by which the rows are encoded, fresh from its fit, target and inputs as they are
     const gp_rows *rows;     // a sample of the training rows
     bool bounds_open;        // nobody set any: a logarithm brings its own
+    bool directions_open;    // they may be asked for: fits are looked at for how steep they are
+    bool directions_asked;   // somebody wants them: they pay whatever rows say
     const gp_kernel *kernel;
     uint64_t seed;
     int (*stop)(void *ctx); // may be NULL; non-zero: nothing is decided, and all stays as it is
@@ -24,6 +26,7 @@ gp_limits gp_log_bounds(const gp_schema *schema);
 // How target and inputs are taken.
 typedef struct gp_encodings {
     bool logarithm, ranks;
+    size_t directions; // at most so many beside the columns: those along which a fit without them is steepest
 } gp_encodings;
 
 // What held-out rows of the sample say of an encoding against the one before it.
@@ -41,4 +44,6 @@ advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_enco
 advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_encoding_verdict *out,
                                    advgp_error *err);
 gp_encodings gp_encoding_pilot_present(const gp_encoding_pilot *pilot);
+// Weights [n x d] of the directions that were taken; the pilot's. 0: none were.
+size_t gp_encoding_pilot_directions(const gp_encoding_pilot *pilot, const double **weights);
 void gp_encoding_pilot_free(gp_encoding_pilot *pilot);

@@ -26,6 +26,7 @@ static size_t by_columns_of_the_table(const gp_schema *schema, size_t *of)
         for (size_t k = 0; k < input->n_encoded; k++) of[input->first + k] = together || k == 0 ? n : n + k;
         n += together ? input->n_encoded > 0 : input->n_encoded;
     }
+    for (size_t k = gp_schema_plain(schema); k < schema->d; k++) of[k] = n++;
     return n;
 }
 

@@ -1,0 +1,85 @@
+// directions.c: the encoded columns that are sums of others: their names, and their values in a row.
+#include "base/alloc.h"
+#include "base/text.h"
+#include "data/schema.h"
+#include "data/strings.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t gp_schema_plain(const gp_schema *s)
+{
+    return s->d - s->n_directions;
+}
+
+static size_t heaviest(const double *weights, size_t n, const size_t *taken, size_t n_taken)
+{
+    size_t best = n;
+    for (size_t j = 0; j < n; j++) {
+        bool is_taken = false;
+        for (size_t i = 0; i < n_taken; i++) is_taken |= taken[i] == j;
+        if (!is_taken && (best == n || fabs(weights[j]) > fabs(weights[best]))) best = j;
+    }
+    return best;
+}
+
+// "direction 1 (arr_minute - dep_minute - airtime)": the columns that weigh most, with their signs.
+static char *name_of(const gp_schema *s, size_t i)
+{
+    enum { NAMED = 3 };
+    static const double least = 0.1; // of the heaviest: what weighs less is not named
+    const size_t plain = gp_schema_plain(s);
+    const double *weights = s->directions + i * plain;
+    size_t taken[NAMED];
+    gp_buffer name = {0};
+    gp_buffer_add(&name, "direction %zu (", i + 1);
+    for (size_t n = 0; n < NAMED && n < plain; n++) {
+        const size_t j = taken[n] = heaviest(weights, plain, taken, n);
+        if (n && fabs(weights[j]) < least * fabs(weights[taken[0]])) break;
+        gp_buffer_add(&name, "%s%s", weights[j] < 0 ? n ? " - " : "-" : n ? " + " : "", s->x_names[j]);
+    }
+    gp_buffer_add(&name, ")");
+    return name.failed ? gp_buffer_fini(&name), NULL : name.p;
+}
+
+advgp_status gp_schema_name_directions(gp_schema *s, advgp_error *err)
+{
+    for (size_t i = 0; i < s->n_directions; i++) {
+        char **name = &s->x_names[gp_schema_plain(s) + i];
+        *name = name_of(s, i);
+        if (!*name) return gp_fail(err, ADVGP_ENOMEM, "no memory for the name of a direction");
+    }
+    return ADVGP_OK;
+}
+
+advgp_status gp_schema_add_directions(gp_schema *s, size_t n, const double *weights, advgp_error *err)
+{
+    const size_t plain = s->d;
+    char **names = gp_alloc(plain + n, sizeof *names);
+    double *copy = gp_alloc(n * plain, sizeof *copy), *mean = gp_alloc(plain + n, sizeof *mean);
+    double *scale = gp_alloc(plain + n, sizeof *scale);
+    if (!names || !copy || !mean || !scale) {
+        gp_free(names), gp_free(copy), gp_free(mean), gp_free(scale);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    }
+    memcpy(names, s->x_names, plain * sizeof *names);
+    memcpy(copy, weights, n * plain * sizeof *copy);
+    memcpy(mean, s->x_mean, plain * sizeof *mean);
+    memcpy(scale, s->x_scale, plain * sizeof *scale);
+    for (size_t i = 0; i < n; i++) mean[plain + i] = 0, scale[plain + i] = 1;
+    gp_free(s->x_names), gp_free(s->x_mean), gp_free(s->x_scale);
+    s->x_names = names, s->x_mean = mean, s->x_scale = scale;
+    s->directions = copy, s->n_directions = n, s->d = plain + n;
+    return gp_schema_name_directions(s, err);
+}
+
+void gp_schema_follow_directions(const gp_schema *s, double *x)
+{
+    const size_t plain = gp_schema_plain(s);
+    for (size_t i = 0; i < s->n_directions; i++) {
+        const double *weights = s->directions + i * plain;
+        double sum = 0;
+        for (size_t j = 0; j < plain; j++) sum += weights[j] * x[j];
+        x[plain + i] = sum;
+    }
+}
