@@ -81,39 +81,13 @@ static size_t long_tailed(const gp_schema *schema)
     return n;
 }
 
-// ---- a run that goes on from a model --------------------------------------------------------------------------------
-
-// The directions of its schema for a new one, whose scales differ; none where a column of theirs is not there.
-static advgp_status take_directions(const gp_schema *old, const gp_schema *new, gp_encoding_choice *choice,
-                                    advgp_error *err)
+// A run that goes on from a model has that model's target and directions. A file that is none is refused by whoever
+// reads it for its parameters.
+static void as_start(const gp_options *o, const char *path, gp_schema_options *options, gp_encoding_choice *choice)
 {
-    const size_t n = old->n_directions, plain = gp_schema_plain(old);
-    choice->weights = gp_alloc(n * new->d, sizeof *choice->weights);
-    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
-    for (size_t k = 0; k < plain; k++) {
-        size_t j = 0;
-        while (j < new->d && strcmp(old->x_names[k], new->x_names[j]) != 0) j++;
-        if (j == new->d) return ADVGP_OK; // whoever takes its parameters says what does not fit
-        for (size_t i = 0; i < n; i++)
-            choice->weights[i * new->d + j] = old->directions[i * plain + k] * new->x_scale[j] / old->x_scale[k];
-    }
-    choice->n_directions = n;
-    return ADVGP_OK;
-}
-
-// It has that model's target and directions. A file that is none is refused by whoever reads it for its parameters.
-static advgp_status as_start(const gp_options *o, const char *path, const gp_schema *schema, gp_schema_options *options,
-                             gp_encoding_choice *choice, advgp_error *err)
-{
-    gp_model *model = NULL;
-    advgp_status st = ADVGP_OK;
-    if (gp_model_load(path, &model, NULL) == ADVGP_OK) {
-        if (gp_options_is(o, "log-target", "auto")) options->log_target = model->schema->log_target;
-        if (gp_options_is(o, "directions", "auto") && model->schema->n_directions)
-            st = take_directions(model->schema, schema, choice, err);
-    }
-    gp_model_free(model);
-    return st;
+    if (gp_model_load(path, &choice->start, NULL) != ADVGP_OK) return;
+    if (gp_options_is(o, "log-target", "auto")) options->log_target = choice->start->schema->log_target;
+    if (gp_options_is(o, "directions", "none")) gp_model_free(choice->start), choice->start = NULL;
 }
 
 // ---- pilots ---------------------------------------------------------------------------------------------------------
@@ -136,6 +110,13 @@ static bool may_have_directions(const gp_schema *schema)
     return n >= 2 && n <= MOST;
 }
 
+// NULL: there may be some.
+static const char *why_no_directions(const gp_options *o, const gp_schema *schema)
+{
+    if (!has_process(o)) return "the method fits no process";
+    return may_have_directions(schema) ? NULL : "they are of two to 128 columns of numbers, times and target means";
+}
+
 static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp_encoding_choice *choice,
                                     advgp_error *err)
 {
@@ -145,7 +126,7 @@ static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp
     choice->weights = gp_alloc(n * d, sizeof *weights);
     if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
     memcpy(choice->weights, weights, n * d * sizeof *weights);
-    choice->n_directions = n;
+    choice->n_directions = n, choice->d = d;
     return ADVGP_OK;
 }
 
@@ -186,10 +167,11 @@ static advgp_status ask_pilots(const gp_encoding_question *q, questions open, co
 void gp_encoding_choice_fini(gp_encoding_choice *choice)
 {
     gp_free(choice->weights);
+    gp_model_free(choice->start);
     *choice = (gp_encoding_choice){0};
 }
 
-advgp_status gp_encoding_note(const gp_encoding_choice *c, const gp_schema *schema, gp_notes *notes, advgp_error *err)
+static advgp_status add_notes(const gp_encoding_choice *c, const gp_schema *schema, gp_notes *notes, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     if (c->no_room)
@@ -212,7 +194,18 @@ advgp_status gp_encoding_note(const gp_encoding_choice *c, const gp_schema *sche
             "%zu sums of columns stand beside them, since the CRPS of a pilot on %zu rows falls by %.1f %% "
             "with them ({directions} none leaves them out)",
             c->n_directions, c->directions.rows, 100 * (1 - c->directions.crps));
+    if (st == ADVGP_OK && c->why_none)
+        st = gp_notes_add(notes, err, 1, "no sums of columns stand beside them, which {directions} asks for: %s",
+                          c->why_none);
     return st;
+}
+
+advgp_status gp_encoding_settle(const gp_encoding_choice *c, gp_schema *schema, gp_notes *notes, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    if (c->start) st = gp_schema_take_directions(schema, c->start->schema, err);
+    if (c->n_directions && c->d == schema->d) st = gp_schema_add_directions(schema, c->n_directions, c->weights, err);
+    return st == ADVGP_OK ? add_notes(c, schema, notes, err) : st;
 }
 
 advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp_schema *schema, const gp_split *split,
@@ -222,9 +215,13 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
     enum { DIRECTIONS = 3, PILOT_THREADS = 3 };
     *choice = (gp_encoding_choice){.n_ranks = long_tailed(schema)};
     const char *start = strcmp(o->verb->name, "train") == 0 ? gp_request_start(o) : NULL;
-    if (start) return as_start(o, start, schema, options, choice, err);
-    if (!has_process(o)) return ADVGP_OK;
+    if (start) {
+        as_start(o, start, options, choice);
+        return ADVGP_OK;
+    }
     const bool asked = !gp_options_is(o, "directions", "auto") && !gp_options_is(o, "directions", "none");
+    if (asked) choice->why_none = why_no_directions(o, schema);
+    if (!has_process(o)) return ADVGP_OK;
     const size_t wanted = asked                                    ? (size_t)gp_options_int(o, "directions")
                           : gp_options_is(o, "directions", "auto") ? DIRECTIONS
                                                                    : 0;
@@ -247,6 +244,9 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                            .stop = host ? host->stop : NULL,
                                            .stop_ctx = host ? host->ctx : NULL};
     if (st == ADVGP_OK) st = ask_pilots(&question, open, host, options, choice, err);
+    if (asked && open.directions && !choice->n_directions)
+        choice->why_none = rows.n < GP_ENCODING_PILOT_ROWS_MIN ? "a pilot needs 300 rows"
+                                                               : "the target changes along single columns";
     gp_free(s.X);
     return st;
 }

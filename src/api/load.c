@@ -122,9 +122,7 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
         x->split = split;
         st = gp_schema_fit(x->source, &chosen, &x->split, notes, tell, &host, &x->schema, err);
     }
-    if (st == ADVGP_OK && choice.n_directions)
-        st = gp_schema_add_directions(x->schema, choice.n_directions, choice.weights, err);
-    if (st == ADVGP_OK) st = gp_encoding_note(&choice, x->schema, notes, err);
+    if (st == ADVGP_OK) st = gp_encoding_settle(&choice, x->schema, notes, err);
     gp_encoding_choice_fini(&choice);
     return st;
 }

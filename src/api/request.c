@@ -168,6 +168,11 @@ advgp_status gp_request_adopt(const gp_options *o, const gp_model *model, gp_tra
     if (gp_options_given(o, "map") && t->map != c->map) return contradicts(o, "map", c->map->name, err);
     if (gp_options_given(o, "trend") && t->trend != model->spec.trend)
         return contradicts(o, "trend", gp_trend_name(model->spec.trend), err);
+    const size_t n = model->schema->n_directions;
+    const bool none = gp_options_is(o, "directions", "none");
+    snprintf(has, sizeof has, "%zu", n);
+    if (!gp_options_is(o, "directions", "auto") && (none ? 0 : (size_t)gp_options_int(o, "directions")) != n)
+        return contradicts(o, "directions", n ? has : "none", err);
     t->m = m, t->m_open = false, t->components = J, t->kernel = c->kernel, t->map = c->map,
     t->trend = model->spec.trend;
     return ADVGP_OK;

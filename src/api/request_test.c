@@ -102,7 +102,8 @@ static void a_start_decides_what_nobody_said(void **state)
     (void)state;
     gp_component_spec components[] = {{.kernel = &gp_kernel_matern32, .map = &gp_map_cholesky, .shape = {.m = 6}},
                                       {.kernel = &gp_kernel_matern32, .map = &gp_map_cholesky, .shape = {.m = 5}}};
-    gp_model model = {.spec = {.n_components = 2, .trend = GP_TREND_CONSTANT}};
+    gp_schema schema = {.n_directions = 2};
+    gp_model model = {.spec = {.n_components = 2, .trend = GP_TREND_CONSTANT}, .schema = &schema};
     snprintf(model.method, sizeof model.method, "advgp");
     model.components = components;
     gp_options *o = train_with("start", "old.safetensors");
@@ -114,6 +115,24 @@ static void a_start_decides_what_nobody_said(void **state)
     t = gp_request_train(o);
     ASSERT_FAILS(gp_request_adopt(o, &model, &t, err), ADVGP_EINVAL, "{inducing} 12: the model of {start}");
     gp_options_free(o);
+    static const struct {
+        const char *value;
+        size_t has;
+        const char *words; // NULL: it fits
+    } directions[] = {{"auto", 2, NULL}, {"2", 2, NULL},
+                      {"none", 0, NULL}, {"none", 2, "{directions} none: the model of {start} old.safetensors has 2"},
+                      {"3", 2, "has 2"}, {"1", 0, "has none"}};
+    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
+        o = train_with("start", "old.safetensors");
+        ASSERT_OK(gp_options_set(o, "directions", directions[i].value, err));
+        schema.n_directions = directions[i].has;
+        t = gp_request_train(o);
+        if (directions[i].words)
+            ASSERT_FAILS(gp_request_adopt(o, &model, &t, err), ADVGP_EINVAL, directions[i].words);
+        else
+            ASSERT_OK(gp_request_adopt(o, &model, &t, err));
+        gp_options_free(o);
+    }
     o = train_with("start", "greedy");
     assert_null(gp_request_start(o));
     gp_options_free(o);

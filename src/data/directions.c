@@ -73,6 +73,32 @@ advgp_status gp_schema_add_directions(gp_schema *s, size_t n, const double *weig
     return gp_schema_name_directions(s, err);
 }
 
+// The plain column of this name; d where there is none.
+static size_t column_named(const gp_schema *s, const char *name)
+{
+    size_t j = 0;
+    while (j < gp_schema_plain(s) && strcmp(s->x_names[j], name) != 0) j++;
+    return j < gp_schema_plain(s) ? j : s->d;
+}
+
+advgp_status gp_schema_take_directions(gp_schema *s, const gp_schema *from, advgp_error *err)
+{
+    const size_t n = from->n_directions, plain = gp_schema_plain(from), d = s->d;
+    if (!n) return ADVGP_OK;
+    double *weights = gp_alloc(n * d, sizeof *weights);
+    bool fit = true;
+    if (!weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    for (size_t k = 0; fit && k < plain; k++) {
+        const size_t j = column_named(s, from->x_names[k]);
+        fit = j < d;
+        for (size_t i = 0; fit && i < n; i++)
+            weights[i * d + j] = from->directions[i * plain + k] * s->x_scale[j] / from->x_scale[k];
+    }
+    const advgp_status st = fit ? gp_schema_add_directions(s, n, weights, err) : ADVGP_OK;
+    gp_free(weights);
+    return st;
+}
+
 void gp_schema_follow_directions(const gp_schema *s, double *x)
 {
     const size_t plain = gp_schema_plain(s);

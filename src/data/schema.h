@@ -125,6 +125,9 @@ void gp_schema_free(gp_schema *schema);
 size_t gp_schema_plain(const gp_schema *schema); // encoded columns of the inputs: those before the directions
 // Adds n of them, weights [n x plain], to a schema that has none: their mean and scale are 0 and 1.
 advgp_status gp_schema_add_directions(gp_schema *schema, size_t n, const double *weights, advgp_error *err);
+// The directions of another schema, in the units of this one, which has none yet. None are added where a column of
+// theirs is not here.
+advgp_status gp_schema_take_directions(gp_schema *schema, const gp_schema *from, advgp_error *err);
 // Names of columns, once the weights are there.
 advgp_status gp_schema_name_directions(gp_schema *schema, advgp_error *err);
 // The last columns of an encoded row from its plain ones.

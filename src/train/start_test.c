@@ -116,20 +116,35 @@ static gp_schema *make_schema(const char *order, uint64_t seed)
     return s;
 }
 
-static gp_model *make_model(gp_trend trend, size_t n_components, uint64_t seed)
+// The model has these sums of its inputs beside them.
+static void add_directions(gp_schema *s, size_t n)
+{
+    static const double weights[] = {1, -0.8, 0.02, 0.3, 0.4, -1.2};
+    advgp_error err;
+    must(gp_schema_add_directions(s, n, weights, &err), &err);
+}
+
+static gp_model *make_model_with(gp_trend trend, size_t n_components, size_t n_directions, uint64_t seed)
 {
     gp_rng rng = gp_rng_seeded(seed, 8);
     gp_component_spec parts[2];
     for (size_t b = 0; b < 2; b++) parts[b] = (gp_component_spec){&gp_kernel_matern52, &gp_map_cholesky, {.m = 4 + b}};
+    gp_schema *schema = make_schema("abc", seed);
+    if (n_directions) add_directions(schema, n_directions);
     const gp_feature_spec spec = {
-        .d = INPUTS, .n_components = n_components, .components = parts, .trend = trend, .jitter = 1e-6};
+        .d = schema->d, .n_components = n_components, .components = parts, .trend = trend, .jitter = 1e-6};
     gp_model *model;
     advgp_error err;
-    must(gp_model_new(&spec, make_schema("abc", seed), NULL, &model, &err), &err);
+    must(gp_model_new(&spec, schema, NULL, &model, &err), &err);
     for (size_t i = 0; i < model->layout.size; i++) model->theta[i] = 0.3 * gp_rng_normal(&rng);
     for (size_t i = 0; i < model->layout.M; i++)
         model->theta[model->layout.U + gp_packed_index(model->layout.M, i, i)] = exp(0.5 * gp_rng_normal(&rng));
     return model;
+}
+
+static gp_model *make_model(gp_trend trend, size_t n_components, uint64_t seed)
+{
+    return make_model_with(trend, n_components, 0, seed);
 }
 
 // Mean and standard deviations at the point a, b, c in own units.
@@ -139,15 +154,46 @@ static void predict_at(const gp_feature_spec *spec, const double *theta, const g
     gp_predictor *p;
     gp_predict_work *work;
     advgp_error err;
-    double x[INPUTS], mean, var_f, var_y;
+    double x[INPUTS + GP_DIRECTIONS_MAX], mean, var_f, var_y;
     for (size_t j = 0; j < INPUTS; j++) x[j] = (point[s->x_names[j][0] - 'a'] - s->x_mean[j]) / s->x_scale[j];
+    gp_schema_follow_directions(s, x);
     must(gp_predictor_new(spec, theta, &p, &err), &err);
     must(gp_predict_work_new(p, 0, &work, &err), &err);
-    must(gp_predict(p, work, gp_cmat_of(x, 1, INPUTS), &mean, &var_f, &var_y, &err), &err);
+    must(gp_predict(p, work, gp_cmat_of(x, 1, s->d), &mean, &var_f, &var_y, &err), &err);
     out[0] = s->y_mean + s->y_scale * mean;
     out[1] = s->y_scale * sqrt(var_f), out[2] = s->y_scale * sqrt(var_y);
     gp_predict_work_free(work);
     gp_predictor_free(p);
+}
+
+static void the_same_function_in_other_units(gp_trend trend, size_t n, size_t n_directions, const char *order)
+{
+    gp_model *model = make_model_with(trend, n, n_directions, 11 + n);
+    gp_schema *other = make_schema(order, 99);
+    double *theta;
+    advgp_error err;
+    if (trend == GP_TREND_NONE) // a shift would have no place
+        other->y_mean = model->schema->y_mean;
+    must(gp_schema_take_directions(other, model->schema, &err), &err);
+    must(gp_warmstart(model, "m", other, &theta, &err), &err);
+    gp_rng rng = gp_rng_seeded(3, (uint64_t)order[0]);
+    for (int i = 0; i < 20; i++) {
+        double point[INPUTS], before[3], after[3];
+        for (size_t j = 0; j < INPUTS; j++) point[j] = 4 * gp_rng_normal(&rng);
+        predict_at(&model->spec, model->theta, model->schema, point, before);
+        predict_at(&model->spec, theta, other, point, after);
+        for (int v = 0; v < 3; v++)
+            if (!(fabs(after[v] - before[v]) <= 1e-9 * (1 + fabs(before[v]))))
+                fail_msg("trend %d, %zu components, %zu directions, %s: %s %.15g became %.15g", (int)trend, n,
+                         n_directions, order,
+                         v == 0   ? "mean"
+                         : v == 1 ? "sd_f"
+                                  : "sd_y",
+                         before[v], after[v]);
+    }
+    gp_free(theta);
+    gp_schema_free(other);
+    gp_model_free(model);
 }
 
 static void a_model_in_other_units_is_the_same_function(void **state)
@@ -156,32 +202,9 @@ static void a_model_in_other_units_is_the_same_function(void **state)
     static const char *const orders[] = {"abc", "cab"};
     for (int trend = GP_TREND_NONE; trend <= GP_TREND_LINEAR; trend++)
         for (size_t n = 1; n <= 2; n++)
-            for (size_t k = 0; k < 2; k++) {
-                gp_model *model = make_model((gp_trend)trend, n, 11 + n);
-                gp_schema *other = make_schema(orders[k], 99);
-                if (trend == GP_TREND_NONE) // a shift would have no place
-                    other->y_mean = model->schema->y_mean;
-                double *theta;
-                advgp_error err;
-                must(gp_warmstart(model, "m", other, &theta, &err), &err);
-                gp_rng rng = gp_rng_seeded(3, k);
-                for (int i = 0; i < 20; i++) {
-                    double point[INPUTS], before[3], after[3];
-                    for (size_t j = 0; j < INPUTS; j++) point[j] = 4 * gp_rng_normal(&rng);
-                    predict_at(&model->spec, model->theta, model->schema, point, before);
-                    predict_at(&model->spec, theta, other, point, after);
-                    for (int v = 0; v < 3; v++)
-                        if (!(fabs(after[v] - before[v]) <= 1e-9 * (1 + fabs(before[v]))))
-                            fail_msg("trend %d, %zu components, %s: %s %.15g became %.15g", trend, n, orders[k],
-                                     v == 0   ? "mean"
-                                     : v == 1 ? "sd_f"
-                                              : "sd_y",
-                                     before[v], after[v]);
-                }
-                gp_free(theta);
-                gp_schema_free(other);
-                gp_model_free(model);
-            }
+            for (size_t n_directions = 0; n_directions <= 2; n_directions++)
+                for (size_t k = 0; k < 2; k++)
+                    the_same_function_in_other_units((gp_trend)trend, n, n_directions, orders[k]);
 }
 
 static void in_the_same_units_nothing_changes(void **state)
@@ -245,6 +268,27 @@ static void what_does_not_fit_is_named(void **state)
     gp_model_free(model);
 }
 
+static void directions_must_be_the_same(void **state)
+{
+    (void)state;
+    advgp_error err;
+    gp_model *model = make_model_with(GP_TREND_LINEAR, 1, 2, 4);
+    gp_schema *other = make_schema("abx", 1); // a column of theirs is not there
+    must(gp_schema_take_directions(other, model->schema, &err), &err);
+    assert_int_equal(other->n_directions, 0);
+    gp_schema_free(other);
+    refuse(model, make_schema("abc", 1), "its 2 directions are not the 0 of the data");
+    other = make_schema("abc", 1);
+    add_directions(other, 2); // the same weights in other units are other sums
+    refuse(model, other, "say {directions} none");
+    gp_model_free(model);
+    model = make_model(GP_TREND_LINEAR, 1, 4);
+    other = make_schema("abc", 1);
+    add_directions(other, 1);
+    refuse(model, other, "its 0 directions are not the 1 of the data");
+    gp_model_free(model);
+}
+
 static void a_long_choice_can_be_ended_a_short_one_is_waited_for(void **state)
 {
     (void)state;
@@ -283,6 +327,7 @@ static void wide_tables_start_with_kernel_values_above_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(directions_must_be_the_same),
         cmocka_unit_test(a_long_choice_can_be_ended_a_short_one_is_waited_for),
         cmocka_unit_test(greedy_rows_are_distinct_and_explain_more_than_random_ones),
         cmocka_unit_test(greedy_goes_on_when_nothing_is_left),

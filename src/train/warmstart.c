@@ -1,7 +1,7 @@
 // warmstart.c: from the standardised units of one table to those of another. With x = m + s x~ and y = mu + c y~ in
-// both: inducing inputs and length-scales follow the inputs; amplitudes, noise and trend follow the target; the weights
-// of the kernel features stay, since phi grows with the amplitude; those of the trend are mapped linearly, w' = A w +
-// b.
+// both (a direction is a sum of such x~, so it is the old one but for a shift): inducing inputs and length-scales
+// follow the inputs; amplitudes, noise and trend follow the target; the weights of the kernel features stay, since phi
+// grows with the amplitude; those of the trend are mapped linearly, w' = A w + b.
 #include "train/warmstart.h"
 #include "base/alloc.h"
 #include "data/strings.h"
@@ -56,26 +56,52 @@ static advgp_status check_columns(const gp_schema *old, const gp_schema *new, co
     return st == ADVGP_OK ? compare(old, new, "the model has", "and the data have not", path, err) : st;
 }
 
+// Directions are known by their weights, since their names go with the units: they must be the same sums of the same
+// columns.
+static bool directions_are_the_same(const gp_schema *old, const gp_schema *new, const size_t *from)
+{
+    static const double rounding = 1e-9;
+    const size_t plain = gp_schema_plain(new);
+    if (old->n_directions != new->n_directions) return false;
+    for (size_t i = 0; i < new->n_directions; i++) {
+        const double *a = old->directions + i * plain, *b = new->directions + i *plain;
+        double size = 0, off = 0;
+        for (size_t j = 0; j < plain; j++) {
+            size += fabs(b[j]);
+            off += fabs(b[j] - a[from[j]] * new->x_scale[j] / old->x_scale[from[j]]);
+        }
+        if (!(off <= rounding * size)) return false;
+    }
+    return true;
+}
+
 // from[j] is the model's encoded input of the same name as j.
 static advgp_status match(const gp_schema *old, const gp_schema *new, const char *path, size_t *from, advgp_error *err)
 {
-    for (size_t j = 0; j < new->d; j++) {
+    const size_t plain = gp_schema_plain(new), old_plain = gp_schema_plain(old);
+    for (size_t j = 0; j < plain; j++) {
         size_t k = 0;
-        while (k < old->d && strcmp(old->x_names[k], new->x_names[j]) != 0) k++;
-        if (k == old->d)
+        while (k < old_plain && strcmp(old->x_names[k], new->x_names[j]) != 0) k++;
+        if (k == old_plain)
             return gp_fail(err, ADVGP_EDATA,
                            "%.200s does not fit: the data give an input '%.80s' that the model has not; %s", path,
                            new->x_names[j], way_out);
         from[j] = k;
     }
-    for (size_t k = 0; k < old->d; k++) {
+    for (size_t k = 0; k < old_plain; k++) {
         size_t j = 0;
-        while (j < new->d && from[j] != k) j++;
-        if (j == new->d)
+        while (j < plain && from[j] != k) j++;
+        if (j == plain)
             return gp_fail(err, ADVGP_EDATA,
                            "%.200s does not fit: the model has an input '%.80s' that the data do not give; %s", path,
                            old->x_names[k], way_out);
     }
+    if (!directions_are_the_same(old, new, from))
+        return gp_fail(err, ADVGP_EDATA,
+                       "%.200s does not fit: its %zu directions are not the %zu of the data; say {directions} none in "
+                       "both trainings, or %s",
+                       path, old->n_directions, new->n_directions, way_out);
+    for (size_t j = plain; j < new->d; j++) from[j] = j;
     return ADVGP_OK;
 }
 
@@ -84,6 +110,7 @@ static advgp_status match(const gp_schema *old, const gp_schema *new, const char
 typedef struct change {
     const gp_schema *old, *new;
     const size_t *from;   // [d]
+    double *origin;       // [d]: where the new 0 of an input lies, in old standardised units
     const gp_features *f; // for the places of parameters
     double ratio;         // old scale of the target by the new one
 } change;
@@ -93,6 +120,18 @@ static double stretch(const change *c, size_t j) // of input j: new scale by old
     return c->new->x_scale[j] / c->old->x_scale[c->from[j]];
 }
 
+static void find_origin(const change *c)
+{
+    const size_t plain = gp_schema_plain(c->new);
+    for (size_t j = 0; j < plain; j++)
+        c->origin[j] = (c->new->x_mean[j] - c->old->x_mean[c->from[j]]) / c->old->x_scale[c->from[j]];
+    for (size_t j = plain; j < c->new->d; j++) {
+        const double *weights = c->old->directions + (j - plain) * plain;
+        c->origin[j] = 0;
+        for (size_t i = 0; i < plain; i++) c->origin[j] += weights[c->from[i]] * c->origin[i];
+    }
+}
+
 static void move_component(const change *c, const gp_component *part, const double *in, double *out)
 {
     const size_t d = c->new->d;
@@ -100,9 +139,8 @@ static void move_component(const change *c, const gp_component *part, const doub
     for (size_t j = 0; j < d; j++) out[1 + j] = in[1 + c->from[j]] + 2 * log(stretch(c, j));
     for (size_t i = 0; i < part->m; i++)
         for (size_t j = 0; j < d; j++) {
-            const size_t k = c->from[j];
-            const double x = c->old->x_mean[k] + c->old->x_scale[k] * in[1 + d + i * d + k];
-            out[1 + d + i * d + j] = (x - c->new->x_mean[j]) / c->new->x_scale[j];
+            const double z = in[1 + d + i * d + c->from[j]];
+            out[1 + d + i * d + j] = (z - c->origin[j]) / stretch(c, j);
         }
 }
 
@@ -135,7 +173,7 @@ static void move_weights(const change *c, const double *s, const double *in, dou
     for (size_t j = 0; j < d; j++) {
         const size_t k = c->from[j];
         out[1 + j] = stretch(c, j) * in[1 + k];
-        out[0] += s[1] / s[0] * (c->new->x_mean[j] - c->old->x_mean[k]) / c->old->x_scale[k] * in[1 + k];
+        out[0] += s[1] / s[0] * c->origin[j] * in[1 + k];
     }
 }
 
@@ -179,9 +217,10 @@ advgp_status gp_warmstart(const gp_model *model, const char *path, const gp_sche
     *theta = NULL;
     gp_features *f = NULL;
     size_t *from = gp_alloc(schema->d, sizeof *from);
-    double *out = gp_alloc(model->layout.size, sizeof *out);
-    advgp_status st = from && out ? ADVGP_OK
-                                  : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", model->layout.size);
+    double *out = gp_alloc(model->layout.size, sizeof *out), *origin = gp_alloc(schema->d, sizeof *origin);
+    advgp_status st = from && out && origin
+                          ? ADVGP_OK
+                          : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", model->layout.size);
     if (st == ADVGP_OK) st = check_columns(model->schema, schema, path, err);
     if (st == ADVGP_OK) st = match(model->schema, schema, path, from, err);
     if (st == ADVGP_OK) st = gp_features_new(&model->spec, &f, err);
@@ -189,8 +228,10 @@ advgp_status gp_warmstart(const gp_model *model, const char *path, const gp_sche
         const change c = {.old = model->schema,
                           .new = schema,
                           .from = from,
+                          .origin = origin,
                           .f = f,
                           .ratio = model->schema->y_scale / schema->y_scale};
+        find_origin(&c);
         memcpy(out, model->theta, model->layout.size * sizeof *out);
         out[0] += log(c.ratio);
         for (size_t b = 0; b < f->n_components; b++)
@@ -199,6 +240,7 @@ advgp_status gp_warmstart(const gp_model *model, const char *path, const gp_sche
     }
     gp_features_free(f);
     gp_free(from);
+    gp_free(origin);
     if (st == ADVGP_OK)
         *theta = out;
     else
