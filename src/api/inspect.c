@@ -91,6 +91,22 @@ static json_t *inputs_json(const gp_schema *s)
     return list;
 }
 
+// Weights are of standardised columns; those that weigh nothing are left out.
+static json_t *directions_json(const gp_schema *s)
+{
+    const size_t plain = gp_schema_plain(s);
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_directions; i++) {
+        json_t *weights = json_object();
+        for (size_t j = 0; j < plain; j++) {
+            const double w = s->directions[i * plain + j];
+            if (w != 0) json_object_set_new(weights, s->x_names[j], gp_json_real(w));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:o}", "name", s->x_names[plain + i], "weights", weights));
+    }
+    return list;
+}
+
 static json_t *columns_json(const view *v)
 {
     const gp_schema *s = v->model->schema;
@@ -220,18 +236,18 @@ static json_t *view_json(const view *v)
     const gp_model *m = v->model;
     const gp_schema *s = m->schema;
     return json_pack(
-        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:o, "
+        "{s:o, s:i, s:s, s:s, s:s, s:b, s:s?, s:s?, s:I, s:f, s:s, s:s?, s:{s:f, s:f}, s:o, s:o, s:o, s:o, s:o, "
         "s:s, s:o, s:{s:f, s:f, "
         "s:f}, s:o, s:{s:o, s:o}, s:O, s:O}",
         "model", v->path ? gp_json_text(v->path) : json_null(), "format", m->format, "writer", m->writer, "method",
         m->method, "target", s->target, "log_target", s->log_target, "weights", s->weights, "weights_are",
         s->weights ? gp_weights_are_name(s->weights_are) : NULL, "rows", (json_int_t)s->n_rows, "weight", s->n_weight,
         "missing", gp_missing_name(s->missing), "sql", m->sql, "target_scale", "mean", s->y_mean, "scale", s->y_scale,
-        "inputs", inputs_json(s), "columns", columns_json(v), "components", components_json(v), "cells", cells_json(v),
-        "trend", gp_trend_name(m->spec.trend), "noise", gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy",
-        m->stats.yy, "residual", m->stats.residual, "calibration", calibration_json(m), "baseline", "mean",
-        gp_json_real(m->baseline_mean), "linear", gp_json_real(m->baseline_linear), "record", m->record, "options",
-        m->options);
+        "inputs", inputs_json(s), "directions", directions_json(s), "columns", columns_json(v), "components",
+        components_json(v), "cells", cells_json(v), "trend", gp_trend_name(m->spec.trend), "noise",
+        gp_json_real(noise(v)), "statistics", "n", m->stats.n, "yy", m->stats.yy, "residual", m->stats.residual,
+        "calibration", calibration_json(m), "baseline", "mean", gp_json_real(m->baseline_mean), "linear",
+        gp_json_real(m->baseline_linear), "record", m->record, "options", m->options);
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------
@@ -304,6 +320,45 @@ static void add_inputs(const view *v, gp_buffer *out)
         gp_buffer_add(out, "%s\n", in->indicator ? ", and whether it is missing" : "");
     }
     if (told < s->n_inputs) gp_buffer_add(out, "  and %zu less relevant ones\n", s->n_inputs - told);
+}
+
+// The column whose weight comes behind that of `before`, by size; plain: the first, and the answer where none is left.
+static size_t next_weight(const double *weights, size_t plain, size_t before)
+{
+    const double limit = before == plain ? INFINITY : fabs(weights[before]);
+    size_t best = plain;
+    for (size_t j = 0; j < plain; j++) {
+        const double w = fabs(weights[j]);
+        if (w > limit || (w == limit && j <= before && before < plain)) continue;
+        if (best == plain || w > fabs(weights[best])) best = j;
+    }
+    return best;
+}
+
+// "1: 0.71 arr_minute - 0.69 dep_minute - 0.12 airtime": from the heaviest on, down to a tenth of it.
+static void add_directions(const view *v, gp_buffer *out)
+{
+    enum { INDENT = 5 };
+    static const double least = 0.1;
+    const gp_schema *s = v->model->schema;
+    const size_t plain = gp_schema_plain(s);
+    if (s->n_directions) gp_buffer_add(out, "\ndirections, sums of standardised columns:\n");
+    for (size_t i = 0; i < s->n_directions; i++) {
+        const double *weights = s->directions + i * plain;
+        const size_t first = next_weight(weights, plain, plain);
+        gp_buffer text = {0};
+        for (size_t j = first; j < plain && fabs(weights[j]) >= least * fabs(weights[first]);
+             j = next_weight(weights, plain, j)) {
+            const char *sign = weights[j] < 0 ? j == first ? "-" : " - " : j == first ? "" : " + ";
+            gp_buffer_add(&text, "%s%.3g ", sign, fabs(weights[j]));
+            add_name(&text, s->x_names[j], 0);
+        }
+        gp_buffer_add(out, "  %zu: ", i + 1);
+        gp_buffer_wrapped(out, text.p ? text.p : "", INDENT, v->page.columns);
+        gp_buffer_add(out, "\n");
+        out->failed |= text.failed;
+        gp_buffer_fini(&text);
+    }
 }
 
 static void add_components(const view *v, gp_buffer *out)
@@ -499,6 +554,7 @@ advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect
     v.page = page;
     add_head(&v, out);
     add_inputs(&v, out);
+    add_directions(&v, out);
     add_components(&v, out);
     add_cells(&v, out);
     add_columns(&v, out);
