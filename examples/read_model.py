@@ -125,7 +125,9 @@ def predict(path, rows, level):
     X = np.fmin(np.fmax(X, limits[:, 0]), limits[:, 1])
     for k, i in enumerate(inputs):
         if 'ranks' in i: X[:, k] = np.interp(X[:, k], *i['ranks'])
-    X = (X - t['x_mean']) / t['x_scale']
+    plain = len(inputs)
+    X = (X - t['x_mean'][:plain]) / t['x_scale'][:plain]
+    if 'directions' in meta['schema']: X = np.hstack([X, X @ np.array(meta['schema']['directions']).T])
     mean, var_f = FORMS[meta.get('form', 'weights')](meta, t, X)
     var_f, var_y = scale(meta, t, X, mean, np.maximum(0, var_f))
     lo, hi = scores(t, level, mean, np.sqrt(var_y))

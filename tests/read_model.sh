@@ -65,5 +65,15 @@ mv plain.csv t.csv
 awk -F, -v OFS=, 'NR == 20 { $1 = 1e6 } NR == 30 { $3 = -1e6 } { print }' t.csv > far.csv
 "$advgp" train far.csv --target y --method linear --bounds -1.2:2.2 -o m.safetensors -q > /dev/null && mv far.csv t.csv || exit 1
 check 'columns with outliers'
+awk 'function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) }
+  BEGIN { srand(4); print "b,y,a,c"
+  for (i = 0; i < 1200; i++) { a = 1e4 + 3 * normal(); b = normal() / 1000; c = normal(); print b "," 2 * sin((a - 1e4) / 2 - 1500 * b) + c + normal() / 10 "," a "," c } }' > sums.csv
+head -301 sums.csv > t.csv
+for how in '--method exact --noise constant' '--method advgp -m 20 --components 2 --epochs 10 --cells 2 --noise varying' '--method advgp -m 20 --epochs 10 --directions 1'; do
+  # shellcheck disable=SC2086
+  "$advgp" train sums.csv --target y -o m.safetensors -q $how > /dev/null || exit 1
+  grep -q '\\"directions\\":\[\[' m.safetensors || { echo "no directions: $how"; bad=1; }
+  check "directions, $how"
+done
 (( bad == 0 )) && echo "$n models read without advgp"
 exit $bad

@@ -242,6 +242,122 @@ static void long_tails_are_ranks_where_asked_or_where_it_pays(void **state)
     }
 }
 
+// y is of x less z, turns often, and a tenth of what it spans is noise.
+static const char *sums_table(size_t n)
+{
+    gp_buffer text = {0};
+    gp_rng rng = gp_rng_seeded(7, 0);
+    gp_buffer_add(&text, "x,z,kind,y\n");
+    for (size_t i = 0; i < n; i++) {
+        const double x = gp_rng_normal(&rng), z = gp_rng_normal(&rng);
+        gp_buffer_add(&text, "%.6f,%.6f,%s,%.6f\n", 20 + 5 * x, z, i % 3 ? "red" : "blue",
+                      sin(3 * (x - z)) + 0.1 * gp_rng_normal(&rng));
+    }
+    const char *path = write_file("sums.csv", text.p, text.n);
+    gp_buffer_fini(&text);
+    return path;
+}
+
+static gp_options *train_on_sums(const char *path, const char *directions)
+{
+    gp_options *o = train_on(path, "1");
+    ASSERT_OK(gp_options_set(o, "target", "y", err));
+    ASSERT_OK(gp_options_set(o, "directions", directions, err));
+    return o;
+}
+
+static void sums_of_columns_stand_beside_them_where_asked_or_where_it_pays(void **state)
+{
+    (void)state;
+    const char *path = sums_table(3 * N);
+    static const struct {
+        const char *directions;
+        size_t least, most;
+        bool noted;
+    } cases[] = {{"auto", 1, 3, true}, {"none", 0, 0, false}, {"1", 1, 1, true}, {"2", 1, 2, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = train_on_sums(path, cases[i].directions);
+        gp_loaded l = load(o), again = load(o);
+        const gp_schema *s = l.schema;
+        assert_true(s->n_directions >= cases[i].least && s->n_directions <= cases[i].most);
+        assert_int_equal(s->d, 4 + s->n_directions); // x, z, two kinds
+        assert_int_equal(l.shards->d, s->d);
+        assert_int_equal(is_noted(&l.notes, "{directions} none leaves them out"), cases[i].noted);
+        if (s->n_directions) {
+            const double *weights = s->directions;
+            assert_true(weights[0] * weights[1] < 0 && fabs(weights[0] + weights[1]) < 0.2 * fabs(weights[0]));
+            assert_true(weights[2] == 0 && weights[3] == 0); // which kind it is
+            const bool named = !strcmp(s->x_names[4], "direction 1 (x - z)") ||
+                               !strcmp(s->x_names[4], "direction 1 (z - x)") ||
+                               !strcmp(s->x_names[4], "direction 1 (-x + z)") ||
+                               !strcmp(s->x_names[4], "direction 1 (-z + x)");
+            if (!named) fail_msg("%s", s->x_names[4]);
+        }
+        assert_same_rows(&l, &again);
+        gp_loaded_fini(&l), gp_loaded_fini(&again);
+        gp_options_free(o);
+    }
+    gp_options *o = train_on(prices, "1"); // a sum of functions of each
+    ASSERT_OK(gp_options_set(o, "directions", "auto", err));
+    gp_loaded l = load(o);
+    assert_int_equal(l.schema->n_directions, 0);
+    gp_loaded_fini(&l);
+    gp_options_free(o);
+}
+
+static void directions_that_cannot_be_had_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *words;
+        size_t rows;
+    } cases[] = {{"method", "linear", "fits no process", 3 * N},
+                 {"features", "x,kind", "two to 128", 3 * N},
+                 {"seed", "1", "300 rows", N / 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_options *o = train_on_sums(sums_table(cases[i].rows), "2");
+        ASSERT_OK(gp_options_set(o, cases[i].key, cases[i].value, err));
+        gp_loaded l = load(o);
+        assert_int_equal(l.schema->n_directions, 0);
+        if (!is_noted(&l.notes, "{directions}") || !is_noted(&l.notes, cases[i].words))
+            fail_msg("no note says \"%s\"", cases[i].words);
+        gp_loaded_fini(&l);
+        gp_options_free(o);
+        o = train_on_sums(sums_table(cases[i].rows), "auto"); // who does not ask is not told
+        ASSERT_OK(gp_options_set(o, cases[i].key, cases[i].value, err));
+        l = load(o);
+        assert_false(l.schema->n_directions || is_noted(&l.notes, "{directions}"));
+        gp_loaded_fini(&l);
+        gp_options_free(o);
+    }
+}
+
+static void packing_decides_about_directions(void **state)
+{
+    (void)state;
+    const char *const operands[] = {sums_table(3 * N)};
+    char folder_of_sums[256];
+    snprintf(folder_of_sums, sizeof folder_of_sums, "%s", in_folder("packed_sums"));
+    const char *const pairs[][2] = {{"target", "y"}, {"output", folder_of_sums}, {"seed", "1"}, {NULL, NULL}};
+    gp_options *pack = options_of("pack", operands, 1, pairs), *direct = train_on_sums(operands[0], "auto");
+    gp_notes notes = {0};
+    size_t n = 0;
+    ASSERT_OK(gp_options_set(direct, "method", "advgp", err)); // what is packed is for every method: rows are held out
+    ASSERT_OK(gp_load_pack(pack, NULL, &notes, &n, err));
+    assert_true(is_noted(&notes, "sums of columns stand beside them"));
+    gp_options *o = train_on(folder_of_sums, "2");
+    gp_loaded l = load(o), of_table = load(direct);
+    const gp_schema *a = l.schema, *b = of_table.schema;
+    assert_true(a->n_directions && a->n_directions == b->n_directions && a->d == l.shards->d);
+    assert_memory_equal(a->directions, b->directions, a->n_directions * gp_schema_plain(a) * sizeof(double));
+    gp_loaded_fini(&l), gp_loaded_fini(&of_table);
+    ASSERT_OK(gp_options_set(o, "directions", "none", err));
+    ASSERT_FAILS(gp_load_training(o, NULL, NULL, &l, err), ADVGP_EINVAL, "{directions}");
+    gp_loaded_fini(&l);
+    gp_notes_fini(&notes);
+    gp_options_free(o), gp_options_free(pack), gp_options_free(direct);
+}
+
 static void packing_decides_about_the_logarithm(void **state)
 {
     (void)state;
@@ -287,6 +403,9 @@ int main(void)
         cmocka_unit_test(a_packed_folder_brings_its_own_schema),
         cmocka_unit_test(the_logarithm_of_a_price_is_taken_unless_somebody_decides),
         cmocka_unit_test(long_tails_are_ranks_where_asked_or_where_it_pays),
+        cmocka_unit_test(sums_of_columns_stand_beside_them_where_asked_or_where_it_pays),
+        cmocka_unit_test(directions_that_cannot_be_had_are_told),
+        cmocka_unit_test(packing_decides_about_directions),
         cmocka_unit_test(packing_decides_about_the_logarithm),
         cmocka_unit_test(what_is_not_there_is_named),
     };

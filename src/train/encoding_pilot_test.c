@@ -1,5 +1,5 @@
-// encoding_pilot_test.c: a price that grows by shares has its logarithm taken, a sum of parts stays as it is, and what
-// is decided depends on rows and seed alone.
+// encoding_pilot_test.c: a price that grows by shares has its logarithm taken, a sum of parts stays as it is, a
+// function of a sum of columns has that sum beside them, and what is decided depends on rows and seed alone.
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "data/table_test.h"
@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 1200, D = 3 };
 
@@ -30,7 +31,7 @@ static gp_schema schema_of(void)
     return s;
 }
 
-typedef enum kind { PRICE, ZEROS, SUM, TAILS, LINE } kind;
+typedef enum kind { PRICE, ZEROS, SUM, TAILS, LINE, ALONG, ALONG_PRICE, APART, SLOPE } kind;
 
 static gp_schema make_rows(kind what, uint64_t seed)
 {
@@ -41,10 +42,15 @@ static gp_schema make_rows(kind what, uint64_t seed)
         const double f = sin(2 * x[0]) + 0.5 * x[1], noise = gp_rng_normal(&rng);
         y[i] = what == SUM ? 10 + f + 0.5 * x[2] * x[2] + 0.3 * noise : exp(1.5 * f + 0.4 * noise);
         if (what == ZEROS && i % 50 == 0) y[i] = 0;
-        if (what >= TAILS) { // inputs are incomes: what they tell goes with their logarithm, or with themselves
+        if (what == TAILS ||
+            what == LINE) { // inputs are incomes: what they tell goes with their logarithm, or with themselves
             y[i] = (what == TAILS ? f : exp(1.5 * x[0]) - exp(1.5 * x[1])) + 0.3 * noise;
             for (size_t k = 0; k < D; k++) x[k] = exp(1.5 * x[k]);
         }
+        if (what == ALONG) y[i] = sin(3 * (x[0] + x[1])) + 0.1 * noise;
+        if (what == ALONG_PRICE) y[i] = exp(1.5 * sin(2 * (x[0] + x[1])) + 0.5 * x[2] + 0.2 * noise);
+        if (what == APART) y[i] = f + 0.1 * noise;
+        if (what == SLOPE) y[i] = x[0] + x[1] + 0.3 * noise; // which is the trend's
         w[i] = 1;
     }
     return schema_of();
@@ -132,6 +138,113 @@ static void the_second_question_is_as_good_as_the_first(void **state)
     assert_true(alone.crps == second.crps && alone.rmse == second.rmse);
 }
 
+// ---- directions -----------------------------------------------------------------------------------------------------
+
+static gp_input numbers[D];
+
+// Of three numbers.
+static gp_schema make_numbers(kind what, uint64_t seed)
+{
+    static char name[] = "x";
+    gp_schema schema = make_rows(what, seed);
+    for (size_t k = 0; k < D; k++) numbers[k] = (gp_input){.name = name, .first = k, .n_encoded = 1};
+    schema.inputs = numbers, schema.n_inputs = D;
+    return schema;
+}
+
+typedef struct answer {
+    gp_encoding_verdict directions, logarithm;
+    size_t n;
+    double weights[GP_DIRECTIONS_MAX * D];
+} answer;
+
+// First for directions, then for the logarithm beside them where that is asked.
+static answer ask_directions(const gp_schema *schema, size_t n, size_t most, bool asked, bool then_logarithm,
+                             int (*stop)(void *ctx))
+{
+    const gp_rows rows = {.n = n, .d = D, .X = X, .y = y, .w = w};
+    const gp_encoding_question q = {.schema = schema,
+                                    .rows = &rows,
+                                    .bounds_open = true,
+                                    .directions_open = true,
+                                    .directions_asked = asked,
+                                    .kernel = &gp_kernel_ard_rbf,
+                                    .seed = 7,
+                                    .stop = stop};
+    gp_encoding_pilot *pilot = NULL;
+    const double *weights;
+    answer a = {0};
+    ASSERT_OK(gp_encoding_pilot_new(&q, (gp_encodings){0}, &pilot, err));
+    gp_encodings other = {.directions = most};
+    ASSERT_OK(gp_encoding_pilot_try(pilot, other, &a.directions, err));
+    other = gp_encoding_pilot_present(pilot);
+    assert_int_equal(other.directions > 0, a.directions.pays);
+    other.logarithm = true;
+    if (then_logarithm) ASSERT_OK(gp_encoding_pilot_try(pilot, other, &a.logarithm, err));
+    a.n = gp_encoding_pilot_directions(pilot, &weights);
+    assert_int_equal(a.n > 0, a.directions.pays);
+    memcpy(a.weights, weights, a.n * D * sizeof *weights);
+    gp_encoding_pilot_free(pilot);
+    return a;
+}
+
+// How much of the first direction is x0 + x1.
+static double along_the_sum(const answer *a)
+{
+    const double *v = a->weights;
+    if (!a->n) return 0;
+    return fabs(v[0] + v[1]) / sqrt(2 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+}
+
+static void a_function_of_a_sum_has_it_beside_its_columns(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        const gp_schema schema = make_numbers(ALONG, seed);
+        const answer a = ask_directions(&schema, N, 3, false, false, NULL);
+        if (!a.directions.pays || !(a.directions.crps < 0.9) || !(along_the_sum(&a) > 0.95))
+            fail_msg("seed %d: CRPS %g of that without, %g along the sum", (int)seed, a.directions.crps,
+                     along_the_sum(&a));
+        assert_true(a.n >= 1 && a.n <= 3 && a.directions.rows == N);
+        const answer again = ask_directions(&schema, N, 3, false, false, NULL);
+        assert_true(again.n == a.n && again.directions.crps == a.directions.crps);
+        assert_memory_equal(again.weights, a.weights, sizeof a.weights);
+    }
+}
+
+static void functions_of_columns_and_lines_have_none(void **state)
+{
+    (void)state;
+    for (int what = APART; what <= SLOPE; what++) {
+        const gp_schema schema = make_numbers((kind)what, 1);
+        const answer a = ask_directions(&schema, N, 3, false, false, NULL);
+        if (a.directions.pays || a.n) fail_msg("kind %d: CRPS %g of that without", what, a.directions.crps);
+    }
+}
+
+static void directions_that_somebody_wants_are_taken_whatever_rows_say(void **state)
+{
+    (void)state;
+    const gp_schema schema = make_numbers(SLOPE, 1);
+    for (size_t most = 1; most <= 2; most++) {
+        const answer a = ask_directions(&schema, N, most, true, false, NULL);
+        if (!a.directions.pays || a.n < 1 || a.n > most || !(along_the_sum(&a) > 0.95))
+            fail_msg("%zu of %zu, %g along the sum", a.n, most, along_the_sum(&a));
+    }
+}
+
+static void the_logarithm_is_asked_beside_directions(void **state)
+{
+    (void)state;
+    const gp_schema schema = make_numbers(ALONG_PRICE, 1);
+    const answer a = ask_directions(&schema, N, 3, false, true, NULL);
+    if (!a.directions.pays || !a.logarithm.pays || !(along_the_sum(&a) > 0.95))
+        fail_msg("CRPS %g with directions, %g with the logarithm, %g along the sum", a.directions.crps,
+                 a.logarithm.crps, along_the_sum(&a));
+}
+
+// ---- what decides nothing -------------------------------------------------------------------------------------------
+
 static int at_once(void *ctx)
 {
     (void)ctx;
@@ -146,6 +259,11 @@ static void few_rows_or_a_stop_decide_nothing(void **state)
     assert_true(!few.pays && isnan(few.crps));
     const gp_encoding_verdict stopped = ask(&schema, N, at_once);
     assert_true(!stopped.pays && isnan(stopped.crps));
+    const gp_schema along = make_numbers(ALONG, 1);
+    const answer few_along = ask_directions(&along, GP_ENCODING_PILOT_ROWS_MIN - 1, 3, false, false, NULL);
+    assert_true(!few_along.n && isnan(few_along.directions.crps));
+    const answer stopped_along = ask_directions(&along, N, 3, false, false, at_once);
+    assert_true(!stopped_along.n && isnan(stopped_along.directions.crps));
 }
 
 static advgp_status ask_again(void *ctx)
@@ -175,6 +293,10 @@ int main(void)
         cmocka_unit_test(a_sum_stays_as_it_is),
         cmocka_unit_test(ranks_are_taken_where_they_tell_more),
         cmocka_unit_test(the_second_question_is_as_good_as_the_first),
+        cmocka_unit_test(a_function_of_a_sum_has_it_beside_its_columns),
+        cmocka_unit_test(functions_of_columns_and_lines_have_none),
+        cmocka_unit_test(directions_that_somebody_wants_are_taken_whatever_rows_say),
+        cmocka_unit_test(the_logarithm_is_asked_beside_directions),
         cmocka_unit_test(few_rows_or_a_stop_decide_nothing),
         cmocka_unit_test(failing_memory_is_told),
     };

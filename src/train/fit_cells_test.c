@@ -1,5 +1,6 @@
 // fit_cells_test.c: cells of a whole training on a small generated table: better where the function is rough, the same
-// bits again; sums that do not depend on threads; and a model that someone stops for is one without them.
+// bits again; their kernel, which rows choose if nobody did; sums that do not depend on threads; and a model that
+// someone stops for is one without them.
 #include "base/alloc.h"
 #include "cells/cells_join.h"
 #include "cells/local_fit.h"
@@ -42,6 +43,53 @@ static void cells_predict_better_and_repeat_bit_for_bit(void **state)
     CHECK_BITS(models[1]->layout.size, models[1]->theta, models[2]->theta, "again");
     CHECK_BITS(models[1]->cells->n_W, models[1]->cells->W, models[2]->cells->W, "again");
     for (int i = 0; i < 3; i++) gp_model_free(models[i]);
+}
+
+// ---- their kernel ---------------------------------------------------------------------------------------------------
+
+// Steps and edges instead of waves.
+static void make_rough_table(size_t n, uint64_t seed)
+{
+    gp_rng rng = gp_rng_seeded(seed, 0);
+    t.x = doubles(n * D), t.y = doubles(n);
+    for (size_t i = 0; i < n; i++) {
+        double *x = t.x + i * D;
+        for (size_t k = 0; k < D; k++) x[k] = gp_rng_normal(&rng);
+        t.y[i] = fabs(sin(3 * x[0])) + 0.5 * floor(2 * x[1]) + 0.3 * x[2] + 0.05 * gp_rng_normal(&rng);
+    }
+    encode_table(n, seed, "0.2");
+}
+
+static const gp_kernel *kernel_of_cells(bool is_rough, bool open, const gp_kernel *asked)
+{
+    gp_train_options o = options(6);
+    gp_train_result r;
+    o.kernel = asked, o.cells_kernel_open = open;
+    if (is_rough)
+        make_rough_table(ROWS, 5);
+    else
+        make_table(ROWS, 5, "0.2");
+    gp_model *model = train_table(&o, NULL, &r);
+    CHECK(model->cells, "cells", "%s table, %s asked", is_rough ? "rough" : "smooth", asked->name);
+    const gp_kernel *kernel = model->cells->shape.kernel;
+    CHECK(model->spec.components[0].kernel == asked, "the global part", "%s, not %s",
+          model->spec.components[0].kernel->name, asked->name);
+    gp_model_free(model);
+    free_table();
+    return kernel;
+}
+
+static void what_is_rough_takes_a_rough_kernel_unless_one_was_asked_for(void **state)
+{
+    (void)state;
+    const gp_kernel *kernel = kernel_of_cells(true, true, &gp_kernel_ard_rbf);
+    CHECK(kernel == &gp_kernel_matern32, "rough", "%s", kernel->name);
+    kernel = kernel_of_cells(false, true, &gp_kernel_ard_rbf);
+    CHECK(kernel == &gp_kernel_ard_rbf, "smooth", "%s", kernel->name);
+    kernel = kernel_of_cells(true, false, &gp_kernel_ard_rbf);
+    CHECK(kernel == &gp_kernel_ard_rbf, "rough, one was asked for", "%s", kernel->name);
+    kernel = kernel_of_cells(true, false, &gp_kernel_matern52);
+    CHECK(kernel == &gp_kernel_matern52, "rough, another was asked for", "%s", kernel->name);
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
@@ -176,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_predict_better_and_repeat_bit_for_bit),
+        cmocka_unit_test(what_is_rough_takes_a_rough_kernel_unless_one_was_asked_for),
         cmocka_unit_test(the_posterior_does_not_depend_on_threads),
         cmocka_unit_test(a_local_fit_finds_the_noise),
         cmocka_unit_test(a_stop_while_cells_are_fitted_leaves_the_model_without_them),
