@@ -14,7 +14,7 @@
 // What the run must be for the file to be its own; a file without counts is refused before they matter.
 static gp_run_state state_of(const char *path)
 {
-    gp_run_state state = {.best = INFINITY};
+    gp_run_state state = {.best = INFINITY, .every = 10}; // as make_checkpoint.c
     gp_tensorfile *file = NULL;
     const gp_tensor *counts = NULL;
     if (gp_tensorfile_read(path, &file, NULL) == ADVGP_OK) counts = gp_tensorfile_find(file, "counts");

@@ -14,7 +14,8 @@ static void check_accepted(const gp_schema *schema)
         FUZZ_CHECK(schema->inputs[i].first == next);
         next += schema->inputs[i].n_encoded;
     }
-    FUZZ_CHECK(next == schema->d);
+    FUZZ_CHECK(next == gp_schema_plain(schema) && schema->n_directions <= GP_DIRECTIONS_MAX);
+    for (size_t k = 0; k < schema->n_directions * next; k++) FUZZ_CHECK(isfinite(schema->directions[k]));
     for (size_t j = 0; j < schema->d; j++)
         FUZZ_CHECK(schema->x_names[j] && isfinite(schema->x_mean[j]) && schema->x_scale[j] > 0);
 

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
                                     .evaluating = i,
                                     .batch = 5,
                                     .steps = 100,
+                                    .every = 10,
                                     .n_rows = 20,
                                     .workers = WORKERS,
                                     .seed = 1,
