@@ -6,6 +6,7 @@
 #include "linalg/blas.h"
 #include "store/modelfile.h"
 #include "train/encoding_pilot.h"
+#include "train/steepness.h"
 
 #include <string.h>
 
@@ -130,6 +131,31 @@ static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp
     return ADVGP_OK;
 }
 
+// Differences of columns that are alike, where pilots took no directions: what they gain, a sample of some thousand
+// rows cannot tell, but many rows do (docs/tables.md). Where very many columns are alike, they are of one make, not
+// pairs; and of ranks a difference means nothing.
+static advgp_status take_differences(const gp_schema *schema, const gp_rows *rows, bool ranks,
+                                     gp_encoding_choice *choice, advgp_error *err)
+{
+    enum { MOST = 3, ROWS_MIN = 200000 };
+    size_t pairs[MOST][2];
+    const size_t n = schema->n_rows < ROWS_MIN ? 0 : gp_schema_alike(schema, MOST, pairs), d = schema->d;
+    if (!n || n > MOST || choice->n_directions) return ADVGP_OK;
+    choice->weights = gp_alloc(n * d, sizeof *choice->weights);
+    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    for (size_t i = 0; i < n; i++) {
+        const gp_input *one = &schema->inputs[pairs[i][0]], *other = &schema->inputs[pairs[i][1]];
+        const size_t a = one->first, b = other->first;
+        double *weights = choice->weights + choice->n_directions * d;
+        if (ranks && (one->long_tailed || other->long_tailed)) continue;
+        memset(weights, 0, d * sizeof *weights);
+        weights[a] = -schema->x_scale[a], weights[b] = schema->x_scale[b];
+        choice->n_directions += gp_direction_scale(gp_cmat_of(rows->X, rows->n, rows->d), weights);
+    }
+    choice->n_differences = choice->n_directions, choice->d = d;
+    return ADVGP_OK;
+}
+
 // First the inputs, then the target beside what was taken of them: where inputs tell more, so do pilots of the target.
 static advgp_status ask_pilots(const gp_encoding_question *q, questions open, const gp_host *host,
                                gp_schema_options *options, gp_encoding_choice *choice, advgp_error *err)
@@ -188,6 +214,11 @@ static advgp_status add_notes(const gp_encoding_choice *c, const gp_schema *sche
                           "%zu columns of long tails are taken by their ranks, since the CRPS of a pilot on %zu rows "
                           "falls by %.1f %% with them ({warp} none leaves them as they are)",
                           c->n_ranks, c->ranks.rows, 100 * (1 - c->ranks.crps));
+    if (st == ADVGP_OK && c->n_differences)
+        st = gp_notes_add(notes, err, c->n_differences,
+                          "differences of columns with the same range stand beside them: %zu ({directions} none leaves "
+                          "them out)",
+                          c->n_differences);
     if (st == ADVGP_OK && c->directions.pays)
         st = gp_notes_add(
             notes, err, c->n_directions,
@@ -247,6 +278,7 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
     if (asked && open.directions && !choice->n_directions)
         choice->why_none = rows.n < GP_ENCODING_PILOT_ROWS_MIN ? "a pilot needs 300 rows"
                                                                : "the target changes along single columns";
+    if (st == ADVGP_OK && open.directions && !asked) st = take_differences(schema, &rows, options->ranks, choice, err);
     gp_free(s.X);
     return st;
 }

@@ -13,6 +13,7 @@ typedef struct gp_encoding_choice {
     size_t n_directions, d;
     gp_model *start;      // a run goes on from it: its directions are taken; NULL: from none, or it has none
     const char *why_none; // somebody wants directions, and there are none; else NULL
+    size_t n_differences; // of these: differences of columns that are alike, which no pilot was asked about
     bool no_room;         // for the threads of pilots: nothing was asked
 } gp_encoding_choice;
 void gp_encoding_choice_fini(gp_encoding_choice *choice);

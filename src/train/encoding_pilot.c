@@ -406,7 +406,10 @@ advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other,
     if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->pays = false; // what cannot be computed does not pay
     if (st == ADVGP_OK && pilot->question.directions_asked && other.directions) out->pays = pilot->n_directions > 0;
     const bool settles = out->pays && other.directions && !pilot->settled;
-    if (st == ADVGP_OK && settles) st = find_directions(pilot, 0, pilot->present.parts, other.directions, err);
+    if (st == ADVGP_OK && settles) {
+        st = find_directions(pilot, 0, pilot->present.parts, other.directions, err);
+        out->pays = pilot->n_directions > 0; // parts may have some that all together have not
+    }
     if (st == ADVGP_OK && out->pays) {
         pilot->settled |= settles;
         const trial worse = pilot->present;

@@ -61,8 +61,7 @@ static bool is_a_column(const double *axis, size_t n)
     return false;
 }
 
-// Over the rows of X; 0: what it weighs does not vary.
-static double deviation(gp_cmat X, const double *weights)
+bool gp_direction_scale(gp_cmat X, double *weights)
 {
     double mean = 0, squares = 0;
     for (size_t i = 0; i < X.rows; i++) {
@@ -70,7 +69,9 @@ static double deviation(gp_cmat X, const double *weights)
         mean += off / (double)(i + 1);
         squares += off * (value - mean);
     }
-    return sqrt(squares / (double)X.rows);
+    const double sd = sqrt(squares / (double)X.rows);
+    for (size_t k = 0; k < X.cols && sd > 1e-6; k++) weights[k] /= sd;
+    return sd > 1e-6;
 }
 
 advgp_status gp_steepest(const double *sum, size_t n, const size_t *columns, gp_cmat X, size_t most, double *weights,
@@ -88,10 +89,7 @@ advgp_status gp_steepest(const double *sum, size_t n, const size_t *columns, gp_
         if (!(lambda[i] > 0) || is_a_column(axis, n)) continue;
         memset(out, 0, X.cols * sizeof *out);
         for (size_t k = 0; k < n; k++) out[columns[k]] = axis[k];
-        const double sd = deviation(X, out);
-        if (!(sd > 1e-6)) continue;
-        for (size_t k = 0; k < n; k++) out[columns[k]] /= sd;
-        ++*n_found;
+        *n_found += gp_direction_scale(X, out);
     }
     gp_free(A);
     return ADVGP_OK;
