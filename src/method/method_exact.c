@@ -19,9 +19,11 @@ enum { READ_ROWS = 1024, EVAL_ROWS = 1000, EVAL_EVERY = 5 };
 // By measurement: a sample of ten rows a parameter, within bounds, ends so near the optimum of all rows that a few
 // evaluations more are enough; kernels are told apart by the evidence of a larger one.
 enum { SAMPLE_MIN = 300, SAMPLE_MAX = 600, SAMPLE_ROWS_EACH = 10, SAMPLE_ITERATIONS = 60, JUDGE_ROWS = 1200 };
-enum { OTHER_ITERATIONS = 30 }; // of kernels that begin where another ended
+enum { OTHER_ITERATIONS = 15 }; // of kernels that begin where another ended
 enum { FOLDS = 10, REFIT_ITERATIONS = 20, REFIT_ROWS_MAX = 500, REFIT_ROWS_EACH = 25 };
-enum { ITERATIONS_MIN = 6, ITERATIONS = 200, QUICK_ROWS = 500 };
+enum { ITERATIONS_MIN = 3, ITERATIONS = 200, QUICK_ROWS = 500 };
+// Where all rows can be asked a few times only, a part of them is asked before: an eighth of the time each.
+enum { MIDDLE_ROWS = 1200, MIDDLE_BELOW = 12, MIDDLE_ITERATIONS = 15 };
 static const double budget = 3.5e10; // flops of the last stage, about: seconds
 // sigma^2 = e^2x + noise_share (1 + a0^2 + s_c^2 + s_l^2), all of the standardised target, is what L-BFGS sees. It is
 // the relative jitter of K_mm once more: with less noise the covariance is singular in double precision, and
@@ -249,6 +251,8 @@ static advgp_status find_hyper(exact_run *r, gp_train_result *result, advgp_erro
     gp_lbfgs_result found = {0};
     const size_t sample = sample_rows(r);
     advgp_status st = choose_kernel(r, sample, &found, err);
+    if (st == ADVGP_OK && r->n > MIDDLE_ROWS && last_iterations(r) < MIDDLE_BELOW)
+        st = stage(r, MIDDLE_ROWS, MIDDLE_ITERATIONS, &found, err);
     if (st == ADVGP_OK && sample < r->n)
         st = stage(r, r->n, 0, &found, err);
     else if (st == ADVGP_OK)

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 2000, ROWS_MIN = 200, PREDICTIONS = 200000 };
-static const double step = 0.05;   // standard deviations to either side
-static const double alone = 0.995; // a direction with so much of one column is that column
+enum { ROWS = 2000, ROWS_MIN = 200, NUMBERS = 10000000 }; // NUMBERS: columns of all rows that are predicted
+static const double step = 0.05;                          // standard deviations to either side
+static const double alone = 0.995;                        // a direction with so much of one column is that column
 
 size_t gp_steepness_columns(const gp_schema *s, size_t *columns)
 {
@@ -35,7 +35,7 @@ static void move(const double *x, size_t d, size_t n, const size_t *columns, dou
 advgp_status gp_steepness_add(const gp_predictor *predictor, gp_cmat X, size_t n, const size_t *columns, double *sum,
                               advgp_error *err)
 {
-    const size_t d = X.cols, fit = PREDICTIONS / (2 * n), wanted = fit < ROWS ? fit > ROWS_MIN ? fit : ROWS_MIN : ROWS;
+    const size_t d = X.cols, fit = NUMBERS / (2 * n * d), wanted = fit < ROWS ? fit > ROWS_MIN ? fit : ROWS_MIN : ROWS;
     const size_t rows = wanted < X.rows ? wanted : X.rows;
     double *moved = gp_alloc(2 * n * (d + 1) + n, sizeof *moved);
     gp_predict_work *work = NULL;
