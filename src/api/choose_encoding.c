@@ -3,6 +3,7 @@
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "linalg/blas.h"
 #include "store/modelfile.h"
 #include "train/encoding_pilot.h"
@@ -131,6 +132,17 @@ static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp
     return ADVGP_OK;
 }
 
+// Months and weekdays may have the same range, and are no two readings of one thing. values: [rows] scratch.
+static bool has_many_values(const gp_rows *rows, size_t column, double *values)
+{
+    enum { MANY = 24 };
+    size_t n = 1;
+    for (size_t i = 0; i < rows->n; i++) values[i] = rows->X[i * rows->d + column];
+    gp_sort(values, rows->n);
+    for (size_t i = 1; i < rows->n; i++) n += values[i] > values[i - 1];
+    return n > MANY;
+}
+
 // Differences of columns that are alike, where pilots took no directions: what they gain, a sample of some thousand
 // rows cannot tell, but many rows do (docs/tables.md). Where very many columns are alike, they are of one make, not
 // pairs; and of ranks a difference means nothing.
@@ -142,17 +154,23 @@ static advgp_status take_differences(const gp_schema *schema, const gp_rows *row
     const size_t n = schema->n_rows < ROWS_MIN ? 0 : gp_schema_alike(schema, MOST, pairs), d = schema->d;
     if (!n || n > MOST || choice->n_directions) return ADVGP_OK;
     choice->weights = gp_alloc(n * d, sizeof *choice->weights);
-    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    double *values = gp_alloc(rows->n, sizeof *values);
+    if (!choice->weights || !values) {
+        gp_free(values);
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    }
     for (size_t i = 0; i < n; i++) {
         const gp_input *one = &schema->inputs[pairs[i][0]], *other = &schema->inputs[pairs[i][1]];
         const size_t a = one->first, b = other->first;
         double *weights = choice->weights + choice->n_directions * d;
         if (ranks && (one->long_tailed || other->long_tailed)) continue;
+        if (!has_many_values(rows, a, values) || !has_many_values(rows, b, values)) continue;
         memset(weights, 0, d * sizeof *weights);
         weights[a] = -schema->x_scale[a], weights[b] = schema->x_scale[b];
         choice->n_directions += gp_direction_scale(gp_cmat_of(rows->X, rows->n, rows->d), weights);
     }
     choice->n_differences = choice->n_directions, choice->d = d;
+    gp_free(values);
     return ADVGP_OK;
 }
 

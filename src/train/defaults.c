@@ -15,13 +15,14 @@
 // By measurement (bench/accuracy, bench/tables): a step sees about a fortieth of the rows, within bounds (8,192 rows,
 // or 4,096 of each worker), and a run has five epochs, at least 600 steps, at most 3,000. Few rows cost little, and
 // have a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise
-// between steps, and cells learn what the global part leaves, so that three epochs are enough beside them.
+// between steps, and cells learn what the global part leaves, so that fewer epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 // Fewer rows of a table are not worth a thread, fewer of a step not a worker, which repeats the algebra of the step:
 // with two of them kin40k took a tenth less time and a quarter more CPU time.
 enum { THREAD_ROWS_MIN = 1024, PUSH_ROWS_MIN = 1024 };
-enum { EPOCHS = 5, EPOCHS_BESIDE_CELLS = 3, STEPS_LEAST = 400, STEPS_USUAL = 600, STEPS_MAX = 3000 };
+static const double epochs_beside_cells = 1.5;
+enum { EPOCHS = 5, STEPS_LEAST = 400, STEPS_USUAL = 600, STEPS_MAX = 3000 };
 enum { FEW_ROWS = 10000, STEPS_FEW_ROWS = 1000 };
 // From this number of rows on, where nobody says how many inducing inputs, and pilots see more signal than noise: with
 // cells beside them nyctaxi 263 -> 257 in twice the time. Where most is noise they gain little (docs/tables.md).
@@ -139,7 +140,7 @@ static void resolve_schedule(gp_training *t)
     const size_t batch = step_rows(t);
     t->batch = (batch + t->workers - 1) / t->workers;
     const double per_epoch = (double)t->n_train / gp_training_rows_a_version(t);
-    const double epochs = gp_training_wants_cells(t) ? EPOCHS_BESIDE_CELLS : EPOCHS;
+    const double epochs = gp_training_wants_cells(t) ? epochs_beside_cells : EPOCHS;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch
                                        : fmin(STEPS_MAX, fmax(least_steps(t, batch), epochs * per_epoch));
     t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
