@@ -40,7 +40,7 @@ typedef struct many_rows {
     size_t inducing, iterations, fit_rows;
 } many_rows;
 static const many_rows usual = {.inducing = 100, .iterations = 40, .fit_rows = 2000};
-static const many_rows thrifty = {.inducing = 80, .iterations = 20, .fit_rows = 1200};
+static const many_rows thrifty = {.inducing = 80, .iterations = 15, .fit_rows = 1200};
 enum { THRIFTY_CELLS = 384, FIT_ROWS_MAX = 2000 };
 _Static_assert((int)FIT_ROWS_MAX <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
 // |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
