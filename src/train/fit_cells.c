@@ -33,9 +33,8 @@ enum { POOLED_CELLS = 8, POOLED_ITERATIONS = 40, OWN_ITERATIONS = 4, OWN_COLUMNS
 // the best length-scales of the first its own are not far (docs/tables.md).
 static const gp_kernel *const rough = &gp_kernel_matern32;
 enum { ROUGH_ITERATIONS = 12 };
-// Cells of many rows: by the bound (40 iterations are most of the gain). Of a million rows and more there are more
-// cells than that, and each takes less: three million flights 28.50 with 256 and half the epochs, 28.27 with 512 of
-// these.
+// Cells of many rows: by the bound (40 iterations are most of the gain). Of a million rows and more there are many, and
+// each takes less: many small ones gain more than a few large ones (docs/tables.md).
 typedef struct many_rows {
     size_t inducing, iterations, fit_rows;
 } many_rows;
