@@ -30,14 +30,20 @@ static char *name_of(const gp_schema *s, size_t i)
     static const double least = 0.1; // of the heaviest: what weighs less is not named
     const size_t plain = gp_schema_plain(s);
     const double *weights = s->directions + i * plain;
-    size_t taken[NAMED];
+    size_t taken[NAMED], n = 0, told = 0;
     gp_buffer name = {0};
     gp_buffer_add(&name, "direction %zu (", i + 1);
-    for (size_t n = 0; n < NAMED && n < plain; n++) {
-        const size_t j = taken[n] = heaviest(weights, plain, taken, n);
-        if (n && fabs(weights[j]) < least * fabs(weights[taken[0]])) break;
-        gp_buffer_add(&name, "%s%s", weights[j] < 0 ? n ? " - " : "-" : n ? " + " : "", s->x_names[j]);
+    for (size_t k = 0; k < NAMED && k < plain; k++) {
+        const size_t j = heaviest(weights, plain, taken, n);
+        if (k && fabs(weights[j]) < least * fabs(weights[taken[0]])) break;
+        taken[n++] = j;
     }
+    for (int minus = 0; minus < 2; minus++) // what is taken away comes last
+        for (size_t k = 0; k < n; k++) {
+            if ((weights[taken[k]] < 0) != minus) continue;
+            gp_buffer_add(&name, "%s%s", minus ? told ? " - " : "-" : told ? " + " : "", s->x_names[taken[k]]);
+            told++;
+        }
     gp_buffer_add(&name, ")");
     return name.failed ? gp_buffer_fini(&name), NULL : name.p;
 }
