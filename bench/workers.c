@@ -1,6 +1,7 @@
 // workers: rows a second, and rows a CPU second, of one worker and of two on the same generated rows, and their ratios.
 // On two free cores the first is the one that matters; on a busy machine the second says the same, since a worker that
-// waits or works in vain costs rows a CPU second. Runs alternate; a ratio is of the medians.
+// waits or works in vain costs rows a CPU second. Runs alternate; a ratio is of the medians. Synchronous, and with the
+// delay and quorum that users get. dgemm_speed_up is what two threads that have nothing to do with each other gain.
 //   workers [ROWS] [ROUNDS]       400,000 rows, 3 rounds
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -10,13 +11,16 @@
 #include "bench.h"
 #include "data/encode.h"
 #include "linalg/blas.h"
+#include "linalg/dense.h"
+#include "ps/rule.h"
 #include "train/train.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { D = 8, VERSIONS = 60, ROUNDS_MAX = 25 };
+enum { D = 8, VERSIONS = 120, ROUNDS_MAX = 25 };
 
 typedef struct rows {
     double *x, *y;
@@ -103,7 +107,7 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .seed = 1,
                           .workers = workers,
                           .max_delay = max_delay,
-                          .quorum = 1};
+                          .quorum = -1};
     o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
     const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .events = &events};
@@ -125,6 +129,42 @@ static double median(size_t n, const double *x)
     gp_sort(sorted, n);
     return sorted[n / 2];
 }
+
+// ---- the machine ----------------------------------------------------------------------------------------------------
+
+enum { SIDE = 256, PRODUCTS = 1000 };
+
+static void *multiply(void *arg)
+{
+    double *a = arg;
+    const gp_cmat A = gp_cmat_of(a, SIDE, SIDE), B = gp_cmat_of(a + SIDE * SIDE, SIDE, SIDE);
+    for (size_t i = 0; i < PRODUCTS; i++)
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, A, B, 0, gp_mat_of(a + 2 * SIDE * SIDE, SIDE, SIDE));
+    return NULL;
+}
+
+static double seconds_of(size_t threads, double *numbers)
+{
+    pthread_t other;
+    const double began = gp_clock_wall();
+    if (threads > 1 && pthread_create(&other, NULL, multiply, numbers + 3 * SIDE * SIDE) != 0) exit(1);
+    multiply(numbers);
+    if (threads > 1) pthread_join(other, NULL);
+    return gp_clock_wall() - began;
+}
+
+static double dgemm_speed_up(size_t rounds)
+{
+    double took[2][ROUNDS_MAX], *numbers = malloc(6 * SIDE * SIDE * sizeof *numbers);
+    if (!numbers) exit(1);
+    for (size_t i = 0; i < 6 * SIDE * SIDE; i++) numbers[i] = 1.0 / (double)(i + 1);
+    for (size_t i = 0; i < rounds; i++)
+        for (size_t k = 0; k < 2; k++) took[k][i] = seconds_of(k + 1, numbers);
+    free(numbers);
+    return 2 * median(rounds, took[0]) / median(rounds, took[1]);
+}
+
+// ---- one worker and two ---------------------------------------------------------------------------------------------
 
 static void measure(rows *r, size_t m, size_t max_delay, size_t rounds, const char *comma)
 {
@@ -150,7 +190,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: workers [ROWS from 50000] [ROUNDS, 1 to %d]\n", ROUNDS_MAX);
         return 2;
     }
-    if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
+    if (gp_blas_reserve(2, NULL) != ADVGP_OK) return 1;
     rows r = make_rows(n);
     encode(&r);
     printf("{\"bench\": \"workers\", \"rows\": %zu, \"d\": %d, \"versions\": %d, \"rounds\": %zu, \"cores\": %zu, "
@@ -158,8 +198,8 @@ int main(int argc, char **argv)
            n, D, VERSIONS, rounds, gp_cores(), gp_blas_name());
     const size_t m[] = {100, 200};
     for (size_t i = 0; i < 2; i++)
-        for (size_t delay = 0; delay <= 8; delay += 8) measure(&r, m[i], delay, rounds, i || delay ? "," : "");
-    printf("\n]}\n");
+        for (size_t k = 0; k < 2; k++) measure(&r, m[i], k ? gp_rule_natural.max_delay : 0, rounds, i || k ? "," : "");
+    printf("\n], \"dgemm_speed_up\": %.3f}\n", dgemm_speed_up(rounds));
     gp_shards_free(r.shards);
     gp_source_free(r.source);
     free(r.x);

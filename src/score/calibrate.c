@@ -18,7 +18,12 @@ static void add_score(void *ctx, double w, const double *x, double y, double mea
     if (w != 0) s->scores[s->n++] = (y - mean) / sqrt(var_y);
 }
 
-enum { ROWS_MAX = 200000 }; // enough for any level of the table
+enum { ROWS_MAX = 200000 }; // of a part: enough for any level of the table
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 static void add_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
 {
@@ -26,34 +31,49 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     if (w != 0) gp_scored_rows_add(ctx, y, mean, sqrt(var_y));
 }
 
-advgp_status gp_calibrate_groups(gp_model *model, gp_reader *reader, gp_scored_rows left_out, advgp_error *err)
+// Rows of part CALIBRATE, and where nothing is judged any more those of STOP as well.
+static advgp_status visit_held_out(const gp_predictor *predictor, gp_reader *reader, gp_calibrators rows,
+                                   gp_predicted_row each, void *ctx, advgp_error *err)
 {
-    const size_t n = gp_shards_rows(reader->shards, GP_CALIBRATE);
+    advgp_status st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, each, ctx, err);
+    if (st == ADVGP_OK && rows == GP_HELD_OUT_ALL)
+        st = gp_predict_rows(predictor, reader, GP_STOP, ROWS_MAX, each, ctx, err);
+    return st;
+}
+
+static size_t count_held_out(const gp_shards *shards, gp_calibrators rows)
+{
+    const size_t half = gp_shards_rows(shards, GP_CALIBRATE), other = gp_shards_rows(shards, GP_STOP);
+    return least(half, ROWS_MAX) + (rows == GP_HELD_OUT_ALL ? least(other, ROWS_MAX) : 0);
+}
+
+advgp_status gp_calibrate_groups(const gp_model *model, gp_reader *reader, gp_scored_rows left_out, gp_calibrators rows,
+                                 gp_score_groups **out, advgp_error *err)
+{
     gp_predictor *predictor = NULL;
     gp_scored_rows unseen;
-    advgp_status st = gp_scored_rows_init(&unseen, n < ROWS_MAX ? n : ROWS_MAX, err);
+    *out = NULL;
+    advgp_status st = gp_scored_rows_init(&unseen, count_held_out(reader->shards, rows), err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, add_row, &unseen, err);
-    gp_free(model->groups);
-    model->groups = NULL;
-    if (st == ADVGP_OK) st = gp_score_groups_new(left_out, unseen, &model->groups, err);
+    if (st == ADVGP_OK) st = visit_held_out(predictor, reader, rows, add_row, &unseen, err);
+    if (st == ADVGP_OK) st = gp_score_groups_new(left_out, unseen, out, err);
     gp_predictor_free(predictor);
     gp_scored_rows_fini(&unseen);
     return st;
 }
 
-advgp_status gp_calibrate(gp_model *model, gp_reader *reader, advgp_error *err)
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, gp_calibrators rows, advgp_error *err)
 {
     const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
-    const gp_part part = held_out ? GP_CALIBRATE : GP_TRAIN;
-    const size_t n = gp_shards_rows(reader->shards, part), most = ROWS_MAX;
+    const size_t n = held_out ? count_held_out(reader->shards, rows)
+                              : least(gp_shards_rows(reader->shards, GP_TRAIN), ROWS_MAX);
     gp_predictor *predictor = NULL;
-    sink s = {.scores = gp_alloc(n < most ? n : most, sizeof(double))};
+    sink s = {.scores = gp_alloc(n, sizeof(double))};
     advgp_status st = s.scores ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     if (st == ADVGP_OK && (held_out || !model->unseen.n)) st = gp_model_predictor(model, &predictor, err);
     if (st == ADVGP_OK)
-        st = held_out ? gp_predict_rows(predictor, reader, part, most, add_score, &s, err)
-                      : gp_unseen_rows(model, predictor, reader, most, add_score, &s, err);
+        st = held_out ? visit_held_out(predictor, reader, rows, add_score, &s, err)
+                      : gp_unseen_rows(model, predictor, reader, n, add_score, &s, err);
     if (st == ADVGP_OK) st = gp_model_calibrate(model, s.scores, s.n, err);
     gp_free(s.scores);
     gp_predictor_free(predictor);

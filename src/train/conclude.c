@@ -37,17 +37,33 @@ static advgp_status tell_of_linear(const gp_model *model, const gp_assessment *a
                         a->baseline_linear, a->rmse);
 }
 
+// Nothing is judged any more: the intervals that users get rest on all held-out rows.
+static advgp_status calibrate_on_all(gp_model *model, gp_reader *reader, gp_score_groups **groups, advgp_error *err)
+{
+    if (*groups) {
+        gp_free(model->groups);
+        model->groups = *groups, *groups = NULL;
+    }
+    return gp_calibrate(model, reader, GP_HELD_OUT_ALL, err);
+}
+
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
                                gp_train_result *r, gp_notes *notes, advgp_error *err)
 {
     const gp_shards *test = options ? options->test : NULL;
     gp_assessor assessor;
     r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_noise_fit(model, reader, options, r, notes, err);
-    if (st == ADVGP_OK) st = gp_calibrate(model, reader, err);
-    if (st != ADVGP_OK) return st;
+    gp_score_groups *of_all = NULL;
+    advgp_status st = gp_noise_fit(model, reader, options, r, notes, &of_all, err);
+    if (st == ADVGP_OK) st = gp_calibrate(model, reader, GP_HELD_OUT_HALF, err);
+    if (st != ADVGP_OK) {
+        gp_free(of_all);
+        return st;
+    }
     st = gp_assessor_init(&assessor, model, reader, err);
     if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);
+    if (st == ADVGP_OK) st = calibrate_on_all(model, reader, &of_all, err);
+    gp_free(of_all);
     model->baseline_mean = r->assessment.baseline_mean, model->baseline_linear = r->assessment.baseline_linear;
     r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;
     if (st == ADVGP_OK) st = write_record(model, r, err); // of rows that every training has, with --test or without

@@ -139,7 +139,7 @@ static advgp_status judge_held_out(gp_model *model, gp_reader *reader, gp_paired
     gp_scores scores;
     gp_predictor *predictor = NULL;
     judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
-    advgp_status st = gp_calibrate(model, reader, err);
+    advgp_status st = gp_calibrate(model, reader, GP_HELD_OUT_HALF, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     gp_scores_init(&scores, model);
     if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err);
@@ -216,8 +216,10 @@ static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t thread
     return st;
 }
 
-// Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls.
-static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, advgp_error *err)
+// Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls; and
+// these as all held-out rows calibrate them.
+static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, gp_score_groups **of_all,
+                                  advgp_error *err)
 {
     gp_paired crps;
     if (s->rows.n < GP_GROUPS_ROWS_MIN) return ADVGP_OK;
@@ -225,9 +227,11 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
     advgp_status st = gp_paired_init(&crps, JUDGED_ROWS, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &crps, err);
     gp_paired_turn(&crps);
-    if (st == ADVGP_OK) st = gp_calibrate_groups(model, reader, s->rows, err);
+    if (st == ADVGP_OK) st = gp_calibrate_groups(model, reader, s->rows, GP_HELD_OUT_HALF, &model->groups, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &crps, err);
-    if (st != ADVGP_OK || !(gp_paired_gain(&crps) > 0)) {
+    const bool better = gp_paired_gain(&crps) > 0;
+    if (st == ADVGP_OK && better) st = gp_calibrate_groups(model, reader, s->rows, GP_HELD_OUT_ALL, of_all, err);
+    if (st != ADVGP_OK || !better) {
         gp_free(model->groups);
         model->groups = NULL;
     }
@@ -260,8 +264,9 @@ static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why
 }
 
 advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *o, const gp_train_result *result,
-                          gp_notes *notes, advgp_error *err)
+                          gp_notes *notes, gp_score_groups **of_all, advgp_error *err)
 {
+    *of_all = NULL;
     const gp_shards *rows = reader->shards;
     const bool held_out = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
                           gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
@@ -276,7 +281,7 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
         st = choose(model, reader, held_out, &s, &why);
     }
     if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->threads, &s, &why);
-    if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &why);
+    if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, of_all, &why);
     if (st == ADVGP_OK && !held_out) pass_on(&s, rows, model);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {

@@ -276,7 +276,9 @@ static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
     const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
     result.interrupted = interrupted;
-    must(gp_noise_fit(model, &reader, &o, &result, NULL, &err), &err);
+    gp_score_groups *of_all;
+    must(gp_noise_fit(model, &reader, &o, &result, NULL, &of_all, &err), &err);
+    gp_free(of_all);
     gp_reader_fini(&reader);
     return model;
 }

@@ -44,6 +44,9 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
         if (fabs(r.assessment.coverage[i] - p) > slack)
             fail_msg("the %g interval covers %g", p, r.assessment.coverage[i]);
     }
+    const size_t judges = gp_shards_rows(t.shards, GP_STOP);
+    assert_int_equal(r.assessment.n_scored, judges); // one half judges, in the end both calibrate
+    assert_int_equal(model->n_calibration, judges + gp_shards_rows(t.shards, GP_CALIBRATE));
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
     gp_model_free(model);
