@@ -112,16 +112,17 @@ static advgp_status add_weights(void *ctx, gp_batch rows, advgp_error *err)
     return ADVGP_OK;
 }
 
-// As much as before in all, so that sigma^2 stays the noise of an average row.
+// Of the rows in the first n_shards shards, and as much as before in all of them, so that sigma^2 stays the noise of an
+// average row.
 static advgp_status weigh(const gp_predictor *predictor, const double *ln_g, gp_reader *reader, size_t threads,
-                          weighed_shards *s, advgp_error *err)
+                          size_t n_shards, weighed_shards *s, advgp_error *err)
 {
-    const size_t n = s->first[s->rows->n_train];
+    const size_t n = s->first[n_shards];
     weighing g = {.predictor = predictor, .shards = s};
     totals t = {.weights = s->weights};
-    advgp_status st = ln_g ? ADVGP_OK : gp_crew_do(threads, s->rows->n_train, weigh_shard, &g, NULL, NULL, err);
+    advgp_status st = ln_g ? ADVGP_OK : gp_crew_do(threads, n_shards, weigh_shard, &g, NULL, NULL, err);
     for (size_t i = 0; ln_g && i < n; i++) s->weights[i] = exp(-2 * ln_g[i]);
-    if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, 0, add_weights, &t, err);
+    if (st == ADVGP_OK) st = gp_reader_visit(reader, GP_TRAIN, n, add_weights, &t, err);
     const double factor = t.before / t.after;
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) s->weights[i] *= factor;
     return st;
@@ -292,10 +293,15 @@ advgp_status gp_reweigh(gp_model *model, gp_reader *reader, size_t threads, cons
         return ADVGP_OK;
     advgp_status st = weighed_new(reader->shards, &rows, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = weigh(predictor, ln_g, reader, threads, rows, err);
-    gp_predictor_free(predictor); // before the cells that it borrows
+    size_t first = 0; // shards that have the rows which are tried
+    while (st == ADVGP_OK && first < reader->shards->n_train && rows->first[first] < FIRST_ROWS) first++;
+    if (st == ADVGP_OK) st = weigh(predictor, ln_g, reader, threads, first, rows, err);
     if (st == ADVGP_OK) st = try_some(model, reader, &rows->base, &out->gain, err);
-    if (st == ADVGP_OK && out->gain > 0) {
+    const bool all = st == ADVGP_OK && out->gain > 0; // what some rows say against is not asked of all
+    if (all && first < reader->shards->n_train)
+        st = weigh(predictor, ln_g, reader, threads, reader->shards->n_train, rows, err);
+    gp_predictor_free(predictor); // before the cells that it borrows
+    if (st == ADVGP_OK && all) {
         st = try_all(model, reader, &rows->base, threads, &out->gain, err);
         if (st == ADVGP_OK && out->gain > 1) out->shards = &rows->base, rows = NULL;
     }
