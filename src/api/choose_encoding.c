@@ -104,11 +104,7 @@ typedef struct questions {
 static bool may_have_directions(const gp_schema *schema)
 {
     enum { MOST = 128 };
-    size_t n = 0;
-    for (size_t i = 0; i < schema->n_inputs; i++) {
-        const gp_input *in = &schema->inputs[i];
-        n += in->encoding == GP_ENCODING_ONEHOT ? 0 : in->n_encoded - in->indicator;
-    }
+    const size_t n = gp_steepness_columns(schema, NULL);
     return n >= 2 && n <= MOST;
 }
 

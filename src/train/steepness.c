@@ -18,7 +18,8 @@ size_t gp_steepness_columns(const gp_schema *s, size_t *columns)
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
         if (in->encoding == GP_ENCODING_ONEHOT) continue;
-        for (size_t k = 0; k < in->n_encoded - in->indicator; k++) columns[n++] = in->first + k;
+        for (size_t k = 0; k < in->n_encoded - in->indicator; k++, n++)
+            if (columns) columns[n] = in->first + k;
     }
     return n;
 }

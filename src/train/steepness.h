@@ -5,7 +5,7 @@
 #include "model/predict.h"
 
 // The columns of which sums make sense: those of numbers, times and categories by their target, not those that say
-// which category it is, or that a value is missing. columns: [d]. How many.
+// which category it is, or that a value is missing. columns: [d], or NULL. How many.
 size_t gp_steepness_columns(const gp_schema *schema, size_t *columns);
 
 // Into sum [n x n]: products of the mean's gradients along these columns, over some of the rows, evenly spread.
