@@ -10,8 +10,6 @@
 // Several processes share the sums where a cell has so many rows that adding them up takes far longer than its sums on
 // their way. Everybody reads all rows: two pieces of work for each are enough to keep all busy.
 enum { SHARED_CELL_ROWS = 1000, PIECES_EACH = 2 };
-// A cell of so many rows needs none from beyond its borders: another pass over all of them gains too little.
-enum { ENOUGH_CELL_ROWS = 4000 };
 
 typedef struct joining {
     const gp_cells_join_options *o;
@@ -143,7 +141,7 @@ static advgp_status solve(joining *j, gp_theta_layout layout, double *theta, dou
     if (st == ADVGP_OK) st = gp_arrow_global(j->arrow, o->stats, theta[0], mu, U, neg_elbo, err);
     if (st == ADVGP_OK) st = gp_arrow_cells(j->arrow, theta[0], mu, j->cells, err);
     j->sums.nearness = GP_SECOND_NEAREST, j->sums.ln_sigma = theta[0], j->sums.mu = mu;
-    const bool enough = gp_shards_rows(o->shards, GP_TRAIN) >= ENOUGH_CELL_ROWS * j->finder->n;
+    const bool enough = gp_shards_rows(o->shards, GP_TRAIN) >= GP_MANY_CELL_ROWS * j->finder->n;
     if (st == ADVGP_OK && j->finder->n > 1 && !enough) {
         st = pass(j, err);
         if (st == ADVGP_OK) st = gp_arrow_cells(j->arrow, theta[0], mu, j->cells, err);

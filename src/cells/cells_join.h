@@ -8,6 +8,9 @@
 #include "model/theta.h"
 #include "shards/shards.h"
 
+// A cell of so many rows needs none from beyond its borders: another pass over all of them gains too little.
+enum { GP_MANY_CELL_ROWS = 4000 };
+
 typedef struct gp_cells_join_options {
     const gp_shards *shards;
     const gp_features *global; // set, of this spec by this theta:

@@ -18,7 +18,7 @@ static void add_score(void *ctx, double w, const double *x, double y, double mea
     if (w != 0) s->scores[s->n++] = (y - mean) / sqrt(var_y);
 }
 
-enum { ROWS_MAX = 200000 }; // of a part: enough for any level of the table
+enum { ROWS_MAX = 25000 }; // of a part: beyond the outermost level of the table are 25 of them
 
 static size_t least(size_t a, size_t b)
 {

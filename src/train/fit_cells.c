@@ -33,14 +33,14 @@ enum { POOLED_CELLS = 8, POOLED_ITERATIONS = 40, OWN_ITERATIONS = 4, OWN_COLUMNS
 // the best length-scales of the first its own are not far (docs/tables.md).
 static const gp_kernel *const rough = &gp_kernel_matern32;
 enum { ROUGH_ITERATIONS = 12 };
-// Cells of many rows: by the bound (40 iterations are most of the gain). Of a million rows and more there are many, and
-// each takes less: many small ones gain more than a few large ones (docs/tables.md).
+// Cells of many rows: by the bound (40 iterations are most of the gain). Where the most cells have very many rows each
+// takes less time: many that are fitted so gain more than a few that are fitted well (docs/tables.md).
 typedef struct many_rows {
     size_t inducing, iterations, fit_rows;
 } many_rows;
 static const many_rows usual = {.inducing = 100, .iterations = 40, .fit_rows = 2000};
 static const many_rows thrifty = {.inducing = 80, .iterations = 15, .fit_rows = 1200};
-enum { THRIFTY_CELLS = 384, FIT_ROWS_MAX = 2000 };
+enum { FIT_ROWS_MAX = 2000 };
 _Static_assert((int)FIT_ROWS_MAX <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
 // |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
 static const double farthest_start = 12;
@@ -111,7 +111,7 @@ static advgp_status take_residuals(void *ctx, size_t task, advgp_error *err)
 // Nobody is spared the work that he asked for.
 static const many_rows *plan_of(const gp_training *t, size_t n_cells)
 {
-    return t->options->cells == GP_CELLS_AUTO && n_cells > THRIFTY_CELLS ? &thrifty : &usual;
+    return t->options->cells == GP_CELLS_AUTO && t->n_train >= GP_MANY_CELL_ROWS * n_cells ? &thrifty : &usual;
 }
 
 static size_t sample_rows(const gp_training *t, size_t n_cells)
