@@ -5,6 +5,67 @@
 #include "score/left_out.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { ROWS_MAX = 25000 };       // of a part: beyond the outermost level of the table are 25 of them
+enum { LEFT_OUT_ROWS = 200000 }; // of the training rows
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// ---- held-out rows --------------------------------------------------------------------------------------------------
+
+static void add_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
+{
+    (void)x;
+    gp_held_out *h = ctx;
+    if (w == 0) return;
+    h->w[h->rows.n] = w;
+    gp_scored_rows_add(&h->rows, y, mean, sqrt(var_y));
+}
+
+advgp_status gp_held_out_ask(const gp_model *model, gp_reader *reader, gp_held_out *h, advgp_error *err)
+{
+    const size_t half = gp_shards_rows(reader->shards, GP_CALIBRATE), other = gp_shards_rows(reader->shards, GP_STOP);
+    const size_t n = least(half, ROWS_MAX) + least(other, ROWS_MAX);
+    gp_predictor *predictor = NULL;
+    *h = (gp_held_out){0};
+    if (half < GP_CALIBRATION_ROWS_MIN) return ADVGP_OK;
+    advgp_status st = gp_scored_rows_init(&h->rows, n, err);
+    h->w = gp_alloc(n, sizeof *h->w);
+    if (st == ADVGP_OK && !h->w) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the weights of %zu rows", n);
+    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, add_row, h, err);
+    h->half = h->rows.n;
+    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, ROWS_MAX, add_row, h, err);
+    gp_predictor_free(predictor);
+    if (st != ADVGP_OK) gp_held_out_fini(h);
+    return st;
+}
+
+void gp_held_out_fini(gp_held_out *h)
+{
+    gp_scored_rows_fini(&h->rows);
+    gp_free(h->w);
+    *h = (gp_held_out){0};
+}
+
+static gp_scored_rows calibrators(const gp_held_out *h, gp_calibrators which)
+{
+    gp_scored_rows rows = h->rows;
+    if (which == GP_HELD_OUT_HALF) rows.n = h->half;
+    return rows;
+}
+
+advgp_status gp_calibrate_groups(gp_scored_rows left_out, const gp_held_out *held_out, gp_calibrators which,
+                                 gp_score_groups **out, advgp_error *err)
+{
+    return gp_score_groups_new(left_out, calibrators(held_out, which), out, err);
+}
+
+// ---- one table of scores --------------------------------------------------------------------------------------------
 
 typedef struct sink {
     double *scores;
@@ -18,64 +79,25 @@ static void add_score(void *ctx, double w, const double *x, double y, double mea
     if (w != 0) s->scores[s->n++] = (y - mean) / sqrt(var_y);
 }
 
-enum { ROWS_MAX = 25000 }; // of a part: beyond the outermost level of the table are 25 of them
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static void add_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
-{
-    (void)x;
-    if (w != 0) gp_scored_rows_add(ctx, y, mean, sqrt(var_y));
-}
-
-// Rows of part CALIBRATE, and where nothing is judged any more those of STOP as well.
-static advgp_status visit_held_out(const gp_predictor *predictor, gp_reader *reader, gp_calibrators rows,
-                                   gp_predicted_row each, void *ctx, advgp_error *err)
-{
-    advgp_status st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, each, ctx, err);
-    if (st == ADVGP_OK && rows == GP_HELD_OUT_ALL)
-        st = gp_predict_rows(predictor, reader, GP_STOP, ROWS_MAX, each, ctx, err);
-    return st;
-}
-
-static size_t count_held_out(const gp_shards *shards, gp_calibrators rows)
-{
-    const size_t half = gp_shards_rows(shards, GP_CALIBRATE), other = gp_shards_rows(shards, GP_STOP);
-    return least(half, ROWS_MAX) + (rows == GP_HELD_OUT_ALL ? least(other, ROWS_MAX) : 0);
-}
-
-advgp_status gp_calibrate_groups(const gp_model *model, gp_reader *reader, gp_scored_rows left_out, gp_calibrators rows,
-                                 gp_score_groups **out, advgp_error *err)
+static advgp_status ask_left_out(const gp_model *model, gp_reader *reader, sink *s, advgp_error *err)
 {
     gp_predictor *predictor = NULL;
-    gp_scored_rows unseen;
-    *out = NULL;
-    advgp_status st = gp_scored_rows_init(&unseen, count_held_out(reader->shards, rows), err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK) st = visit_held_out(predictor, reader, rows, add_row, &unseen, err);
-    if (st == ADVGP_OK) st = gp_score_groups_new(left_out, unseen, out, err);
+    advgp_status st = model->unseen.n ? ADVGP_OK : gp_model_predictor(model, &predictor, err);
+    if (st == ADVGP_OK) st = gp_unseen_rows(model, predictor, reader, LEFT_OUT_ROWS, add_score, s, err);
     gp_predictor_free(predictor);
-    gp_scored_rows_fini(&unseen);
     return st;
 }
 
-advgp_status gp_calibrate(gp_model *model, gp_reader *reader, gp_calibrators rows, advgp_error *err)
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out *held_out, gp_calibrators which,
+                          advgp_error *err)
 {
-    const bool held_out = gp_shards_rows(reader->shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
-    const size_t n = held_out ? count_held_out(reader->shards, rows)
-                              : least(gp_shards_rows(reader->shards, GP_TRAIN), ROWS_MAX);
-    gp_predictor *predictor = NULL;
-    sink s = {.scores = gp_alloc(n, sizeof(double))};
+    const gp_scored_rows rows = calibrators(held_out, which);
+    const size_t n = rows.n ? rows.n : least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
+    sink s = {.scores = gp_alloc(n, sizeof(double)), .n = rows.n};
     advgp_status st = s.scores ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
-    if (st == ADVGP_OK && (held_out || !model->unseen.n)) st = gp_model_predictor(model, &predictor, err);
-    if (st == ADVGP_OK)
-        st = held_out ? visit_held_out(predictor, reader, rows, add_score, &s, err)
-                      : gp_unseen_rows(model, predictor, reader, n, add_score, &s, err);
+    if (st == ADVGP_OK && rows.n) memcpy(s.scores, rows.score, rows.n * sizeof *s.scores);
+    if (st == ADVGP_OK && !rows.n) st = ask_left_out(model, reader, &s, err);
     if (st == ADVGP_OK) st = gp_model_calibrate(model, s.scores, s.n, err);
     gp_free(s.scores);
-    gp_predictor_free(predictor);
     return st;
 }

@@ -7,15 +7,26 @@
 
 enum { GP_CALIBRATION_ROWS_MIN = 100 };
 
-// Of the held-out rows those of part CALIBRATE, so that the others can judge what comes of it; or all of them, once
-// nothing is judged any more: twice the rows, and what they say of new ones is off by chance a third less.
+// What a model says of held-out rows: first those of part CALIBRATE, `half` of them, then those of part STOP, of each a
+// random sample that is enough for every level. None where part CALIBRATE has fewer than GP_CALIBRATION_ROWS_MIN, too
+// few to tell the levels apart. Model parameters, q(w) and noise are final.
+typedef struct gp_held_out {
+    gp_scored_rows rows; // of positive weight
+    double *w;           // their weights
+    size_t half;
+} gp_held_out;
+advgp_status gp_held_out_ask(const gp_model *model, gp_reader *reader, gp_held_out *out, advgp_error *err);
+void gp_held_out_fini(gp_held_out *held_out);
+
+// The first half calibrates, so that the others can judge what comes of it; or all do, once nothing is judged any more:
+// with twice the rows, what intervals cover of new ones is off by chance a third less.
 typedef enum gp_calibrators { GP_HELD_OUT_HALF, GP_HELD_OUT_ALL } gp_calibrators;
 
-// Sets model->calibration from held-out rows, or, if part CALIBRATE has fewer than GP_CALIBRATION_ROWS_MIN, too few to
-// tell the levels apart, from training rows that are left out (gp_unseen_rows in score/left_out.h). Model parameters
-// and q(w) are final.
-advgp_status gp_calibrate(gp_model *model, gp_reader *reader, gp_calibrators rows, advgp_error *err);
+// Sets model->calibration from held-out rows, or, where there are none, from training rows that are left out
+// (gp_unseen_rows in score/left_out.h).
+advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out *held_out, gp_calibrators which,
+                          advgp_error *err);
 
 // Groups of scores from training rows, each left out, and held-out ones.
-advgp_status gp_calibrate_groups(const gp_model *model, gp_reader *reader, gp_scored_rows left_out, gp_calibrators rows,
+advgp_status gp_calibrate_groups(gp_scored_rows left_out, const gp_held_out *held_out, gp_calibrators which,
                                  gp_score_groups **out, advgp_error *err);

@@ -37,32 +37,34 @@ static advgp_status tell_of_linear(const gp_model *model, const gp_assessment *a
                         a->baseline_linear, a->rmse);
 }
 
-// Nothing is judged any more: the intervals that users get rest on all held-out rows.
-static advgp_status calibrate_on_all(gp_model *model, gp_reader *reader, gp_score_groups **groups, advgp_error *err)
+// Half of the held-out rows calibrates and the other half judges; when nothing is judged any more, the intervals that
+// users get rest on all of them.
+static advgp_status assess(gp_model *model, gp_reader *reader, gp_assessor *assessor, gp_score_groups **of_all,
+                           gp_assessment *out, advgp_error *err)
 {
-    if (*groups) {
+    gp_held_out held_out;
+    advgp_status st = gp_held_out_ask(model, reader, &held_out, err);
+    if (st == ADVGP_OK) st = gp_calibrate(model, reader, &held_out, GP_HELD_OUT_HALF, err);
+    if (st == ADVGP_OK) st = gp_assess(assessor, reader, out, err);
+    if (st == ADVGP_OK && *of_all) {
         gp_free(model->groups);
-        model->groups = *groups, *groups = NULL;
+        model->groups = *of_all, *of_all = NULL;
     }
-    return gp_calibrate(model, reader, GP_HELD_OUT_ALL, err);
+    if (st == ADVGP_OK && held_out.rows.n) st = gp_calibrate(model, reader, &held_out, GP_HELD_OUT_ALL, err);
+    gp_held_out_fini(&held_out);
+    return st;
 }
 
 advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_train_options *options, gp_stopwatch began,
                                gp_train_result *r, gp_notes *notes, advgp_error *err)
 {
     const gp_shards *test = options ? options->test : NULL;
-    gp_assessor assessor;
-    r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
+    gp_assessor assessor = {0};
     gp_score_groups *of_all = NULL;
+    r->n_train = (double)gp_shards_rows(reader->shards, GP_TRAIN);
     advgp_status st = gp_noise_fit(model, reader, options, r, notes, &of_all, err);
-    if (st == ADVGP_OK) st = gp_calibrate(model, reader, GP_HELD_OUT_HALF, err);
-    if (st != ADVGP_OK) {
-        gp_free(of_all);
-        return st;
-    }
-    st = gp_assessor_init(&assessor, model, reader, err);
-    if (st == ADVGP_OK) st = gp_assess(&assessor, reader, &r->assessment, err);
-    if (st == ADVGP_OK) st = calibrate_on_all(model, reader, &of_all, err);
+    if (st == ADVGP_OK) st = gp_assessor_init(&assessor, model, reader, err);
+    if (st == ADVGP_OK) st = assess(model, reader, &assessor, &of_all, &r->assessment, err);
     gp_free(of_all);
     model->baseline_mean = r->assessment.baseline_mean, model->baseline_linear = r->assessment.baseline_linear;
     r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;

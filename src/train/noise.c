@@ -125,25 +125,24 @@ typedef struct judging {
     gp_paired *crps;
 } judging;
 
-static void judge_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
+static void judge_row(const judging *j, double w, double y, double mean, double sd)
 {
-    (void)x;
-    const judging *j = ctx;
-    const gp_distribution d = {.scores = j->scores, .schema = j->schema, .mean = mean, .sd = sqrt(var_y)};
+    const gp_distribution d = {.scores = j->scores, .schema = j->schema, .mean = mean, .sd = sd};
     gp_paired_add(j->crps, w, gp_distribution_crps(&d, gp_schema_target(j->schema, y)));
 }
 
 // Calibrated on one half of the held-out rows and judged on the other.
-static advgp_status judge_held_out(gp_model *model, gp_reader *reader, gp_paired *crps, advgp_error *err)
+static advgp_status judge_held_out(gp_model *model, gp_reader *reader, const gp_held_out *h, gp_paired *crps,
+                                   advgp_error *err)
 {
     gp_scores scores;
-    gp_predictor *predictor = NULL;
     judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
-    advgp_status st = gp_calibrate(model, reader, GP_HELD_OUT_HALF, err);
-    if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
+    const gp_scored_rows *rows = &h->rows;
+    const advgp_status st = gp_calibrate(model, reader, h, GP_HELD_OUT_HALF, err);
+    const size_t end = rows->n - h->half < JUDGED_ROWS ? rows->n : h->half + JUDGED_ROWS;
     gp_scores_init(&scores, model);
-    if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_STOP, JUDGED_ROWS, judge_row, &j, err);
-    gp_predictor_free(predictor);
+    for (size_t i = h->half; st == ADVGP_OK && i < end; i++)
+        judge_row(&j, h->w[i], rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], rows->sd[i]);
     return st;
 }
 
@@ -160,7 +159,7 @@ static advgp_status judge_unseen(gp_model *model, const sample *s, gp_paired *cr
     gp_scores_init(&scores, model);
     for (size_t i = 0; st == ADVGP_OK && i < rows->n; i++) {
         const double sd = rows->sd[i] * (model->noise ? exp(s->scale.ln_g_unseen[i]) : 1);
-        judge_row(&j, s->scale.w[i], NULL, rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], sd * sd);
+        judge_row(&j, s->scale.w[i], rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], sd);
     }
     return st;
 }
@@ -168,7 +167,12 @@ static advgp_status judge_unseen(gp_model *model, const sample *s, gp_paired *cr
 static advgp_status judge(gp_model *model, gp_reader *reader, bool held_out, const sample *s, gp_paired *crps,
                           advgp_error *err)
 {
-    return held_out ? judge_held_out(model, reader, crps, err) : judge_unseen(model, s, crps, err);
+    gp_held_out h;
+    if (!held_out) return judge_unseen(model, s, crps, err);
+    advgp_status st = gp_held_out_ask(model, reader, &h, err);
+    if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, crps, err);
+    gp_held_out_fini(&h);
+    return st;
 }
 
 // The CRPS of rows must fall by more than chance would have it.
@@ -222,15 +226,19 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
                                   advgp_error *err)
 {
     gp_paired crps;
+    gp_held_out h;
     if (s->rows.n < GP_GROUPS_ROWS_MIN) return ADVGP_OK;
     if (model->noise) apply(s, s->scale.ln_g);
-    advgp_status st = gp_paired_init(&crps, JUDGED_ROWS, err);
-    if (st == ADVGP_OK) st = judge_held_out(model, reader, &crps, err);
+    advgp_status st = gp_held_out_ask(model, reader, &h, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_paired_init(&crps, JUDGED_ROWS, err);
+    if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     gp_paired_turn(&crps);
-    if (st == ADVGP_OK) st = gp_calibrate_groups(model, reader, s->rows, GP_HELD_OUT_HALF, &model->groups, err);
-    if (st == ADVGP_OK) st = judge_held_out(model, reader, &crps, err);
+    if (st == ADVGP_OK) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_HALF, &model->groups, err);
+    if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     const bool better = gp_paired_gain(&crps) > 0;
-    if (st == ADVGP_OK && better) st = gp_calibrate_groups(model, reader, s->rows, GP_HELD_OUT_ALL, of_all, err);
+    if (st == ADVGP_OK && better) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_ALL, of_all, err);
+    gp_held_out_fini(&h);
     if (st != ADVGP_OK || !better) {
         gp_free(model->groups);
         model->groups = NULL;
