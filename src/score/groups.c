@@ -128,6 +128,25 @@ static double same(double u)
     return u;
 }
 
+// Shares of n unseen rows are off from u by chance, u (1 - u) / n in the mean square, and by what training did to the
+// rows that it has seen. The square over what chance makes of it, averaged over all levels (the statistic of Anderson
+// and Darling), is 1 by chance, and hardly ever 2.5. Up to the first the unseen rows say nothing that left-out ones,
+// which are many, do not know better; from the second on they alone are believed.
+static void leave_out_chance(double *shares, size_t n)
+{
+    enum { LAST = GP_CALIBRATION_LEVELS - 1 };
+    static const double by_chance = 1, not_by_chance = 2.5;
+    double squares = 0;
+    for (size_t i = 1; i < LAST; i++) {
+        const double u = (double)i / LAST;
+        squares += (double)n * (shares[i] - u) * (shares[i] - u) / (u * (1 - u));
+    }
+    const double off = squares / (LAST - 1);
+    const double believed = fmin(fmax((off - by_chance) / (not_by_chance - by_chance), 0), 1);
+    for (size_t i = 1; i < LAST; i++) shares[i] = believed * shares[i] + (1 - believed) * (double)i / LAST;
+    shares[0] = shares[1], shares[LAST] = shares[LAST - 1]; // as in every table of quantiles
+}
+
 advgp_status gp_score_groups_new(gp_scored_rows left_out, gp_scored_rows unseen, gp_score_groups **out,
                                  advgp_error *err)
 {
@@ -148,6 +167,7 @@ advgp_status gp_score_groups_new(gp_scored_rows left_out, gp_scored_rows unseen,
         share[i] = share_of(&shapes[gp_group_of(g, unseen.mean[i], unseen.sd[i])], unseen.score[i]);
     gp_sort(share, unseen.n);
     gp_fill_quantiles(shares, share, unseen.n, true, same);
+    leave_out_chance(shares, unseen.n);
     for (size_t k = 0; k < GP_GROUPS; k++) {
         for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++) g->quantiles[k][i] = score_at(&shapes[k], shares[i]);
         memcpy(g->tails[k], shapes[k].tail, sizeof g->tails[k]);

@@ -88,7 +88,7 @@ static void repeated_splits_cover_what_they_say(void **state)
     gp_scored_rows_fini(&left_out);
 }
 
-// Of rows that are alike groups know what all together do.
+// Of rows that are alike every group knows the same.
 static void where_rows_are_alike_so_are_groups(void **state)
 {
     (void)state;
@@ -100,12 +100,55 @@ static void where_rows_are_alike_so_are_groups(void **state)
     for (size_t k = 0; k < GP_GROUPS; k++)
         for (size_t i = 100; i <= 800; i += 100) {
             const double u = (double)i / 1000, spread = sqrt(u * (1 - u) / 200) / (1 - u); // of an exponential quantile
-            CHECK(fabs(model.groups->quantiles[k][i] - model.calibration[i]) < 4 * spread, "alike",
-                  "group %zu: Q(%g) = %g, of all rows %g", k, u, model.groups->quantiles[k][i], model.calibration[i]);
+            const double truth = -log(1 - u) - 1;
+            CHECK(fabs(model.groups->quantiles[k][i] - truth) < 4 * spread, "alike",
+                  "group %zu: Q(%g) = %g, in truth %g", k, u, model.groups->quantiles[k][i], truth);
         }
     forget(&model);
     gp_scored_rows_fini(&left_out);
     gp_scored_rows_fini(&unseen);
+}
+
+// Of exponential scores that are `factor` times as large as left-out rows had it, the share inside the 90 % interval of
+// every repetition: their mean, and how far they are from 0.9 in the mean square.
+static double cover(double factor, double *off)
+{
+    enum { REPEATS = 200 };
+    gp_rng rng = gp_rng_seeded(26, 0);
+    gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, true);
+    double sum = 0, squares = 0;
+    for (size_t r = 0; r < REPEATS; r++) {
+        gp_model model;
+        gp_scores s;
+        gp_scored_rows unseen = draw_rows(&rng, UNSEEN, true);
+        for (size_t i = 0; i < unseen.n; i++) unseen.score[i] *= factor;
+        calibrate(left_out, unseen, &model, &s);
+        double inside = 0;
+        for (size_t k = 0; k < GP_GROUPS; k++) {
+            const double *q = model.groups->quantiles[k];
+            inside += exp(-fmax(q[50] / factor + 1, 0)) - exp(-fmax(q[950] / factor + 1, 0));
+        }
+        inside /= GP_GROUPS;
+        sum += inside, squares += (inside - 0.9) * (inside - 0.9);
+        gp_scored_rows_fini(&unseen);
+        forget(&model);
+    }
+    gp_scored_rows_fini(&left_out);
+    *off = sqrt(squares / REPEATS);
+    return sum / REPEATS;
+}
+
+// Unseen rows alone would be off by sqrt(0.9 x 0.1 / 200) = 0.021.
+static void what_left_out_rows_know_chance_does_not_spoil(void **state)
+{
+    (void)state;
+    double off;
+    const double truth = cover(1, &off);
+    CHECK(fabs(truth - 0.9) < 0.005 && off < 0.016, "they tell the truth", "%g inside, off by %g", truth, off);
+    const double a_little = cover(1.1, &off);
+    CHECK(fabs(a_little - 0.9) < 0.02, "a tenth too small", "%g inside, off by %g", a_little, off);
+    const double clearly = cover(1.5, &off);
+    CHECK(fabs(clearly - 0.9) < 0.005, "clearly too small", "%g inside, off by %g", clearly, off);
 }
 
 static void check_laws(const gp_scores *s, double mean, double sd)
@@ -158,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_splits_cover_what_they_say),
         cmocka_unit_test(where_rows_are_alike_so_are_groups),
+        cmocka_unit_test(what_left_out_rows_know_chance_does_not_spoil),
         cmocka_unit_test(laws_hold_in_every_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
