@@ -276,8 +276,8 @@ void gp_features_columns(const gp_features *f, gp_mat X1, gp_mat K, double *slop
         memcpy(K.p + i * K.ld + f->n_kernel_cols, X1.p + i * X1.ld, n_trend * sizeof(double));
 }
 
-// h = g o k in place of g, and its sum.
-GP_VARIANTS(times_row, (size_t n, double *restrict g, const double *restrict k, double *sum), (n, g, k, sum))
+// h = g o k in place of g, and its sum. Without variants: where the CPU has AVX2, strips do this.
+static void times_row(size_t n, double *restrict g, const double *restrict k, double *sum)
 {
     double part[GP_LANES] = {0}, rest = 0;
     size_t j = 0;
