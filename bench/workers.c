@@ -132,14 +132,15 @@ static double median(size_t n, const double *x)
 
 // ---- the machine ----------------------------------------------------------------------------------------------------
 
-enum { SIDE = 256, PRODUCTS = 1000 };
+enum { PRODUCTS = 1000 };
+static const size_t side = 256, square = 65536; // of a matrix: rows, and numbers
 
 static void *multiply(void *arg)
 {
     double *a = arg;
-    const gp_cmat A = gp_cmat_of(a, SIDE, SIDE), B = gp_cmat_of(a + SIDE * SIDE, SIDE, SIDE);
+    const gp_cmat A = gp_cmat_of(a, side, side), B = gp_cmat_of(a + square, side, side);
     for (size_t i = 0; i < PRODUCTS; i++)
-        gp_gemm(GP_AS_IS, GP_AS_IS, 1, A, B, 0, gp_mat_of(a + 2 * SIDE * SIDE, SIDE, SIDE));
+        gp_gemm(GP_AS_IS, GP_AS_IS, 1, A, B, 0, gp_mat_of(a + 2 * square, side, side));
     return NULL;
 }
 
@@ -147,7 +148,7 @@ static double seconds_of(size_t threads, double *numbers)
 {
     pthread_t other;
     const double began = gp_clock_wall();
-    if (threads > 1 && pthread_create(&other, NULL, multiply, numbers + 3 * SIDE * SIDE) != 0) exit(1);
+    if (threads > 1 && pthread_create(&other, NULL, multiply, numbers + 3 * square) != 0) exit(1);
     multiply(numbers);
     if (threads > 1) pthread_join(other, NULL);
     return gp_clock_wall() - began;
@@ -155,9 +156,9 @@ static double seconds_of(size_t threads, double *numbers)
 
 static double dgemm_speed_up(size_t rounds)
 {
-    double took[2][ROUNDS_MAX], *numbers = malloc(6 * SIDE * SIDE * sizeof *numbers);
+    double took[2][ROUNDS_MAX], *numbers = malloc(6 * square * sizeof *numbers);
     if (!numbers) exit(1);
-    for (size_t i = 0; i < 6 * SIDE * SIDE; i++) numbers[i] = 1.0 / (double)(i + 1);
+    for (size_t i = 0; i < 6 * square; i++) numbers[i] = 1.0 / (double)(i + 1);
     for (size_t i = 0; i < rounds; i++)
         for (size_t k = 0; k < 2; k++) took[k][i] = seconds_of(k + 1, numbers);
     free(numbers);
