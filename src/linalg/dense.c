@@ -1,5 +1,6 @@
 // dense.c: CBLAS behind dense.h.
 #include "linalg/dense.h"
+#include "base/least.h"
 #include "linalg/interrupt.h"
 #include "linalg/simd.h"
 
@@ -24,11 +25,6 @@ static bool ends(size_t step, size_t all)
     return step < all && gp_interrupted();
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static double cube(size_t a, size_t b, size_t c)
 {
     return (double)a * (double)b * (double)c;
@@ -48,8 +44,8 @@ void gp_gemm(gp_op op_a, gp_op op_b, double alpha, gp_cmat A, gp_cmat B, double 
     }
     const size_t step = gp_panel(C.rows, 2 * cube(C.rows, C.cols, inner));
     for (size_t i = 0; i < C.rows && !ends(step, C.rows); i += step)
-        cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), (int)least(step, C.rows - i), (int)C.cols, (int)inner,
-                    alpha, A.p + i * (op_a == GP_TRANSPOSED ? 1 : A.ld), (int)A.ld, B.p, (int)B.ld, beta,
+        cblas_dgemm(CblasRowMajor, blas_op(op_a), blas_op(op_b), (int)gp_least(step, C.rows - i), (int)C.cols,
+                    (int)inner, alpha, A.p + i * (op_a == GP_TRANSPOSED ? 1 : A.ld), (int)A.ld, B.p, (int)B.ld, beta,
                     C.p + i * C.ld, (int)C.ld);
 }
 
@@ -59,7 +55,7 @@ void gp_syrk_upper(gp_cmat A, double beta, gp_mat C)
     if (!A.cols || (!A.rows && beta == 1)) return;
     const size_t n = A.cols, step = gp_panel(n, cube(A.rows, n, n));
     for (size_t i = 0; i < n && !ends(step, n); i += step) {
-        const size_t b = least(step, n - i), after = n - i - b;
+        const size_t b = gp_least(step, n - i), after = n - i - b;
         cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)b, (int)A.rows, 1, A.p + i, (int)A.ld, beta,
                     C.p + i * (C.ld + 1), (int)C.ld);
         if (!after) break;
@@ -95,7 +91,7 @@ void gp_trmm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
     const size_t step = gp_panel(B.cols, cube(B.rows, B.rows, B.cols));
     for (size_t j = 0; j < B.cols && !ends(step, B.cols); j += step)
         cblas_dtrmm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows,
-                    (int)least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
+                    (int)gp_least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
 }
 
 void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
@@ -105,7 +101,7 @@ void gp_trmm_right(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
     const size_t step = gp_panel(B.rows, cube(B.cols, B.cols, B.rows));
     for (size_t i = 0; i < B.rows && !ends(step, B.rows); i += step)
         cblas_dtrmm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit,
-                    (int)least(step, B.rows - i), (int)B.cols, 1, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
+                    (int)gp_least(step, B.rows - i), (int)B.cols, 1, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
 }
 
 // Panels of a triangle: few enough for BLAS to be quick, enough for little to be computed in vain.
@@ -122,7 +118,7 @@ void gp_trmm_left_symmetric(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
     const bool leading = (which == GP_LOWER) == (op == GP_AS_IS); // op(T) is lower: rows before a panel's end suffice
     const bool asks = gp_panel(n, cube(n, n, n)) < n;
     for (size_t j = 0; j < n && !(asks && gp_interrupted()); j += step) {
-        const size_t b = least(step, n - j), first = leading ? 0 : j, rows = leading ? j + b : n - j;
+        const size_t b = gp_least(step, n - j), first = leading ? 0 : j, rows = leading ? j + b : n - j;
         gp_trmm_left(which, op, gp_cmat_part(T, first, first, rows, rows), gp_mat_part(B, first, j, rows, b));
     }
     if (leading)
@@ -136,7 +132,7 @@ void gp_gemm_lower(gp_cmat A, gp_cmat B, gp_mat C)
     assert(C.rows == C.cols);
     const size_t n = C.rows, step = triangle_panel(n);
     for (size_t i = 0; i < n; i += step) {
-        const size_t b = least(step, n - i);
+        const size_t b = gp_least(step, n - i);
         gp_gemm(GP_AS_IS, GP_AS_IS, 1, gp_cmat_part(A, i, 0, b, A.cols), gp_cmat_part(B, 0, 0, B.rows, i + b), 0,
                 gp_mat_part(C, i, 0, b, i + b));
     }
@@ -149,7 +145,7 @@ void gp_trsm_left(gp_triangle which, gp_op op, gp_cmat T, gp_mat B)
     const size_t step = gp_panel(B.cols, cube(B.rows, B.rows, B.cols));
     for (size_t j = 0; j < B.cols && !ends(step, B.cols); j += step)
         cblas_dtrsm(CblasRowMajor, CblasLeft, blas_triangle(which), blas_op(op), CblasNonUnit, (int)B.rows,
-                    (int)least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
+                    (int)gp_least(step, B.cols - j), 1, T.p, (int)T.ld, B.p + j, (int)B.ld);
 }
 
 void gp_trsm_right(gp_triangle which, gp_op op, double alpha, gp_cmat T, gp_mat B)
@@ -159,7 +155,7 @@ void gp_trsm_right(gp_triangle which, gp_op op, double alpha, gp_cmat T, gp_mat 
     const size_t step = gp_panel(B.rows, cube(B.cols, B.cols, B.rows));
     for (size_t i = 0; i < B.rows && !ends(step, B.rows); i += step)
         cblas_dtrsm(CblasRowMajor, CblasRight, blas_triangle(which), blas_op(op), CblasNonUnit,
-                    (int)least(step, B.rows - i), (int)B.cols, alpha, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
+                    (int)gp_least(step, B.rows - i), (int)B.cols, alpha, T.p, (int)T.ld, B.p + i * B.ld, (int)B.ld);
 }
 
 void gp_mat_copy(gp_cmat from, gp_mat to)
@@ -179,8 +175,8 @@ static void mirror(gp_mat A, bool to_lower)
     enum { SIDE = 32 };
     for (size_t i0 = 0; i0 < A.rows; i0 += SIDE)
         for (size_t j0 = 0; j0 <= i0; j0 += SIDE)
-            for (size_t i = i0; i < least(i0 + SIDE, A.rows); i++)
-                for (size_t j = j0; j < least(j0 + SIDE, i); j++) {
+            for (size_t i = i0; i < gp_least(i0 + SIDE, A.rows); i++)
+                for (size_t j = j0; j < gp_least(j0 + SIDE, i); j++) {
                     double *lower = A.p + i * A.ld + j, *upper = A.p + j * A.ld + i;
                     if (to_lower)
                         *lower = *upper;

@@ -1,6 +1,7 @@
 // factor.c: LAPACK behind factor.h. A row-major matrix is a column-major one transposed, so LAPACK is called in its own
 // order with the triangle named the other way round: LAPACKE's row-major calls would allocate and copy.
 #include "linalg/factor.h"
+#include "base/least.h"
 #include "linalg/dense.h"
 #include "linalg/interrupt.h"
 #include "linalg/simd.h"
@@ -30,18 +31,13 @@ static double cube(size_t n)
     return (double)n * (double)n * (double)n;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 // K = G G^T, G lower triangular (the upper triangle is neither read nor written), a panel of columns at a time;
 // LAPACK's upper triangle is our lower one. 0, or 1 + the pivot that is not positive, or -1: someone ended it.
 static lapack_int lower_cholesky(gp_mat K)
 {
     const size_t n = K.rows, step = gp_panel(n, cube(n) / 3);
     for (size_t i = 0; i < n; i += step) {
-        const size_t b = least(step, n - i), after = n - i - b;
+        const size_t b = gp_least(step, n - i), after = n - i - b;
         const gp_mat corner = gp_mat_part(K, i, i, b, b), below = gp_mat_part(K, i + b, i, after, b);
         const gp_cmat left = gp_cmat_part(gp_ro(K), i, 0, b, i);
         if (step < n && gp_interrupted()) return -1;
@@ -122,7 +118,7 @@ void gp_invert_upper(gp_mat R)
 {
     const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);
     for (size_t i = 0; i < n && !(step < n && gp_interrupted()); i += step) {
-        const size_t b = least(step, n - i);
+        const size_t b = gp_least(step, n - i);
         const gp_mat corner = gp_mat_part(R, i, i, b, b), above = gp_mat_part(R, 0, i, i, b);
         gp_trmm_left(GP_UPPER, GP_AS_IS, gp_cmat_part(gp_ro(R), 0, 0, i, i), above); // the corner before is inverted
         gp_trsm_right(GP_UPPER, GP_AS_IS, -1, gp_ro(corner), above);
@@ -135,7 +131,7 @@ void gp_upper_square(gp_mat R)
 {
     const size_t n = R.rows, step = gp_panel(n, cube(n) / 3);
     for (size_t i = 0; i < n && !(step < n && gp_interrupted()); i += step) {
-        const size_t b = least(step, n - i), after = n - i - b;
+        const size_t b = gp_least(step, n - i), after = n - i - b;
         const gp_mat corner = gp_mat_part(R, i, i, b, b), beside = gp_mat_part(R, i, i + b, b, after);
         const lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)b, corner.p, (lapack_int)R.ld);
         assert(info == 0);
@@ -236,7 +232,7 @@ bool gp_eigen(gp_mat A, double *lambda, double *work)
     const size_t step = gp_panel(n, 2 * cube(n));
     for (size_t i = 0; i < n; i += step) {
         if (gp_interrupted()) return false;
-        if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', N, (lapack_int)least(step, n - i), A.p, N, tau,
+        if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', N, (lapack_int)gp_least(step, n - i), A.p, N, tau,
                                 Z + i * n, N, rest, (lapack_int)room) != 0)
             return false;
     }
@@ -308,14 +304,14 @@ static bool orthogonal_factor(gp_mat S, double *tau, double *work)
     const size_t n = S.rows, step = gp_panel(n, 4 * cube(n) / 3);
     const lapack_int N = (lapack_int)n, room = (lapack_int)gp_eigen_work(n);
     for (size_t i = 0; i < n; i += step) {
-        const size_t b = least(step, n - i), across = gp_panel(n, 4 * (double)(n - i) * (double)n * (double)b);
+        const size_t b = gp_least(step, n - i), across = gp_panel(n, 4 * (double)(n - i) * (double)n * (double)b);
         double *corner = S.p + i * (n + 1);
         if (step < n && gp_interrupted()) return false;
         if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, N - (lapack_int)i, (lapack_int)b, corner, N, tau + i, work, room))
             return false;
         for (size_t j = i + b; j < n; j += across) {
             if (gp_interrupted()) return false;
-            if (LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', N - (lapack_int)i, (lapack_int)least(across, n - j),
+            if (LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', N - (lapack_int)i, (lapack_int)gp_least(across, n - j),
                                     (lapack_int)b, corner, N, tau + i, S.p + j * n + i, N, work, room))
                 return false;
         }

@@ -1,6 +1,7 @@
 // calibrate.c: scores (y_i - mean_i) / sd_i of rows the model has not seen, for the table of the model.
 #include "score/calibrate.h"
 #include "base/alloc.h"
+#include "base/least.h"
 #include "score/distribution.h"
 #include "score/left_out.h"
 
@@ -9,11 +10,6 @@
 
 enum { ROWS_MAX = 25000 };       // of a part: beyond the outermost level of the table are 25 of them
 enum { LEFT_OUT_ROWS = 200000 }; // of the training rows
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // ---- held-out rows --------------------------------------------------------------------------------------------------
 
@@ -29,7 +25,7 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
 advgp_status gp_held_out_ask(const gp_model *model, gp_reader *reader, gp_held_out *h, advgp_error *err)
 {
     const size_t half = gp_shards_rows(reader->shards, GP_CALIBRATE), other = gp_shards_rows(reader->shards, GP_STOP);
-    const size_t n = least(half, ROWS_MAX) + least(other, ROWS_MAX);
+    const size_t n = gp_least(half, ROWS_MAX) + gp_least(other, ROWS_MAX);
     gp_predictor *predictor = NULL;
     *h = (gp_held_out){0};
     if (half < GP_CALIBRATION_ROWS_MIN) return ADVGP_OK;
@@ -92,7 +88,7 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out 
                           advgp_error *err)
 {
     const gp_scored_rows rows = calibrators(held_out, which);
-    const size_t n = rows.n ? rows.n : least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
+    const size_t n = rows.n ? rows.n : gp_least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
     sink s = {.scores = gp_alloc(n, sizeof(double)), .n = rows.n};
     advgp_status st = s.scores ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
     if (st == ADVGP_OK && rows.n) memcpy(s.scores, rows.score, rows.n * sizeof *s.scores);

@@ -1,6 +1,7 @@
 // scale_fit.c: logarithms of scores, a short training on them, and q(w) solved again as the factor comes to be known.
 #include "train/scale_fit.h"
 #include "base/alloc.h"
+#include "base/least.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/left_out.h"
@@ -60,11 +61,6 @@ static bool take_logarithms(gp_scale_rows *s)
 
 // ---- the model of it ------------------------------------------------------------------------------------------------
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool is_few(const gp_scale_rows *s)
 {
     return s->n <= GP_SCALE_SEARCH_ROWS;
@@ -73,7 +69,7 @@ static bool is_few(const gp_scale_rows *s)
 // What a scale of these rows is.
 static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_rows *s)
 {
-    return (gp_train_options){.m = is_few(s) ? least(s->n / ROWS_EACH, INDUCING_FEW) : INDUCING,
+    return (gp_train_options){.m = is_few(s) ? gp_least(s->n / ROWS_EACH, INDUCING_FEW) : INDUCING,
                               .components = 1,
                               .kernel = how->options->kernel,
                               .map = &gp_map_cholesky,
@@ -85,10 +81,10 @@ static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_row
 static advgp_status train_scale(const gp_scale_fitting *how, const gp_scale_rows *s, const gp_shards *shards,
                                 gp_model **out, advgp_error *err)
 {
-    const size_t wide = BATCH_NUMBERS / shards->d, workers = least(how->workers, WORKERS_MAX);
+    const size_t wide = BATCH_NUMBERS / shards->d, workers = gp_least(how->workers, WORKERS_MAX);
     gp_train_options o = shape_of(how, s);
     o.steps = STEPS;
-    o.batch = least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
+    o.batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
     o.workers = workers ? workers : 1;
     o.quorum = -1;
     o.noise = GP_NOISE_CONSTANT;
