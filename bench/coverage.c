@@ -77,7 +77,9 @@ static gp_shards *encode(const double *x, const double *y, size_t n, gp_schema *
     must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
     gp_encoder_free(encoder);
     gp_source_free(source);
-    return gp_memory_shards_take(builder);
+    gp_shards *shards;
+    must(gp_memory_shards_take(builder, &shards, &err), &err);
+    return shards;
 }
 
 // ---- coverage -------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ static void encode(rows *r)
     must(gp_encoder_new(schema, r->source, GP_ENCODE_TRAIN, &r->split, &encoder, &err), &err);
     must(gp_memory_builder_new(schema->d, 64, false, false, 1, &builder, &err), &err);
     must(gp_encode_all(encoder, r->source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
-    r->shards = gp_memory_shards_take(builder);
+    must(gp_memory_shards_take(builder, &r->shards, &err), &err);
     gp_encoder_free(encoder);
     gp_schema_free(schema);
 }

@@ -212,7 +212,7 @@ static advgp_status into_memory(const gp_options *o, opened *x, const gp_host *h
     if (st == ADVGP_OK && x->split.kind == GP_SPLIT_FILE)
         st = add_validation_file(o, x, builder, host, &out->notes, err);
     if (st == ADVGP_OK)
-        out->shards = gp_memory_shards_take(builder);
+        st = gp_memory_shards_take(builder, &out->shards, err);
     else
         gp_memory_builder_free(builder);
     return st;
@@ -381,7 +381,7 @@ advgp_status gp_load_known(const gp_options *o, const char *const *paths, size_t
     if (st == ADVGP_OK)
         st = encode_into(source, schema, GP_ENCODE_EVALUATE, NULL, gp_memory_builder_add, builder, host, notes, err);
     if (st == ADVGP_OK)
-        *out = gp_memory_shards_take(builder);
+        st = gp_memory_shards_take(builder, out, err);
     else
         gp_memory_builder_free(builder);
     gp_source_free(source);

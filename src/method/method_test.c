@@ -45,7 +45,7 @@ static void load(bool weighted, const char *validation)
     must(gp_memory_builder_new(t.schema->d, gp_shards_suggest(t.schema->n_rows), weighted, true, 5, &builder, &err),
          &err);
     must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
-    t.shards = gp_memory_shards_take(builder);
+    must(gp_memory_shards_take(builder, &t.shards, &err), &err);
     gp_encoder_free(encoder);
     gp_source_free(source);
 }

@@ -60,7 +60,9 @@ static gp_shards *shards_of(const problem *p)
     CHECK_OK(gp_memory_builder_new(p->d, 3, true, true, 1, &builder, &err), p->label);
     const gp_rows rows = {.n = N, .d = p->d, .X = p->X, .y = p->y, .w = p->w, .part = parts};
     CHECK_OK(gp_memory_builder_add(builder, &rows, &err), p->label);
-    return gp_memory_shards_take(builder);
+    gp_shards *shards = NULL;
+    CHECK_OK(gp_memory_shards_take(builder, &shards, &err), p->label);
+    return shards;
 }
 
 // Every row of positive weight in turn.

@@ -439,7 +439,7 @@ static advgp_status line_of_exact(const gp_model *m, gp_linear *out, advgp_error
     if (st == ADVGP_OK) st = gp_memory_builder_new(d, 1, m->w_train != NULL, true, 0, &builder, err);
     if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &rows, err);
     if (st == ADVGP_OK)
-        shards = gp_memory_shards_take(builder);
+        st = gp_memory_shards_take(builder, &shards, err);
     else
         gp_memory_builder_free(builder);
     if (st == ADVGP_OK) st = gp_reader_new(shards, CHUNK, &reader, err);

@@ -1,6 +1,8 @@
-// memory_shards.c: shards held in memory. Rows are dealt to shards as they come, into slabs that never move; the
-// shuffle inside a shard is applied when reading, so nothing is copied twice and the peak is the data itself.
+// memory_shards.c: shards held in memory. Rows are dealt to shards as they come, into slabs that never move; when all
+// are there each shard is copied once in the order of its shuffle, so that reading is a stretch of memory and not a
+// miss of the cache for every row (an eighth of a step), and the peak is the data and one shard.
 #include "base/alloc.h"
+#include "base/least.h"
 #include "shards/shards.h"
 #include "shards/shuffle.h"
 
@@ -10,16 +12,17 @@
 // many columns these would be larger than the data.
 enum { SLAB_ROWS_MAX = 1024, SLAB_BYTES = 1 << 18 };
 
+// Each slab has its rows' inputs [slab_rows x d], then their targets, then their weights if there are any.
 typedef struct slabs {
-    void **slab; // slab_rows each
+    void **slab;
     size_t n, capacity;
 } slabs;
 
 typedef struct memory_shards {
     gp_shards base;
-    slabs *store;  // n_train + 2
-    size_t stride; // elements a row: d, target, weight if there are any
-    bool float64;
+    slabs *store;   // n_train + 2
+    size_t stride;  // elements a row: d, target, weight if there are any
+    size_t element; // bytes of one: double or float
     size_t slab_rows;
     size_t dealt; // training rows so far
 } memory_shards;
@@ -28,19 +31,34 @@ struct gp_memory_builder {
     memory_shards *shards;
 };
 
-static void *row_at(const memory_shards *m, size_t shard, size_t row)
+// Where something of a row lies in its slab, in elements.
+static size_t x_at(const memory_shards *m, size_t row)
 {
-    char *slab = m->store[shard].slab[row / m->slab_rows];
-    return slab + (row % m->slab_rows) * m->stride * (m->float64 ? sizeof(double) : sizeof(float));
+    return row % m->slab_rows * m->base.d;
 }
 
-static void widen(double *restrict out, const void *in, size_t n, bool float64)
+static size_t y_at(const memory_shards *m, size_t row)
 {
-    if (float64) {
-        memcpy(out, in, n * sizeof *out);
+    return m->slab_rows * m->base.d + row % m->slab_rows;
+}
+
+static size_t w_at(const memory_shards *m, size_t row)
+{
+    return m->slab_rows * (m->base.d + 1) + row % m->slab_rows;
+}
+
+static char *slab_of(const memory_shards *m, const slabs *store, size_t row)
+{
+    return store->slab[row / m->slab_rows];
+}
+
+static void widen(const memory_shards *m, double *restrict out, const char *slab, size_t at, size_t n)
+{
+    if (m->element == sizeof(double)) {
+        memcpy(out, slab + at * sizeof *out, n * sizeof *out);
         return;
     }
-    const float *restrict values = in;
+    const float *restrict values = (const float *)slab + at;
     for (size_t j = 0; j < n; j++) out[j] = values[j];
 }
 
@@ -49,26 +67,29 @@ static advgp_status memory_read(const gp_shards *s, size_t shard, size_t first, 
 {
     (void)err;
     const memory_shards *m = (const memory_shards *)s;
-    gp_shuffle order = gp_shuffle_new(gp_shard_key(s->seed, shard), s->rows[shard]);
-    size_t element = m->float64 ? sizeof(double) : sizeof(float);
-    for (size_t i = 0; i < n; i++) {
-        const char *row = row_at(m, shard, gp_shuffle_at(&order, first + i));
-        widen(X + i * s->d, row, s->d, m->float64);
-        widen(y + i, row + s->d * element, 1, m->float64);
-        if (!w) continue;
-        w[i] = 1;
-        if (s->weighted) widen(w + i, row + (s->d + 1) * element, 1, m->float64);
+    for (size_t done = 0, take; done < n; done += take) {
+        const size_t row = first + done;
+        const char *slab = slab_of(m, &m->store[shard], row);
+        take = gp_least(m->slab_rows - row % m->slab_rows, n - done);
+        widen(m, X + done * s->d, slab, x_at(m, row), take * s->d);
+        widen(m, y + done, slab, y_at(m, row), take);
+        if (w && s->weighted) widen(m, w + done, slab, w_at(m, row), take);
+        for (size_t i = 0; w && !s->weighted && i < take; i++) w[done + i] = 1;
     }
     return ADVGP_OK;
+}
+
+static void slabs_fini(slabs *store)
+{
+    for (size_t i = 0; i < store->n; i++) gp_free(store->slab[i]);
+    gp_free(store->slab);
+    *store = (slabs){0};
 }
 
 static void memory_free(gp_shards *s)
 {
     memory_shards *m = (memory_shards *)s;
-    for (size_t k = 0; m->store && k < s->n_train + 2; k++) {
-        for (size_t i = 0; i < m->store[k].n; i++) gp_free(m->store[k].slab[i]);
-        gp_free(m->store[k].slab);
-    }
+    for (size_t k = 0; m->store && k < s->n_train + 2; k++) slabs_fini(&m->store[k]);
     gp_free(m->store);
     gp_shards_fini(s);
     gp_free(m);
@@ -96,8 +117,8 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
     }
     m->store = store;
     m->stride = d + 1 + weighted;
-    m->float64 = float64;
-    const size_t fit = SLAB_BYTES / (m->stride * (float64 ? sizeof(double) : sizeof(float)));
+    m->element = float64 ? sizeof(double) : sizeof(float);
+    const size_t fit = SLAB_BYTES / (m->stride * m->element);
     m->slab_rows = fit < 1 ? 1 : fit < SLAB_ROWS_MAX ? fit : SLAB_ROWS_MAX;
     b->shards = m;
     *out = b;
@@ -109,27 +130,21 @@ static advgp_status make_room(memory_shards *m, slabs *s, size_t row, advgp_erro
     if (row < s->n * m->slab_rows) return ADVGP_OK;
     if (!gp_grow(&s->slab, &s->capacity, s->n, s->n + 1, sizeof *s->slab))
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");
-    void *slab = gp_alloc(m->slab_rows, m->stride * (m->float64 ? sizeof(double) : sizeof(float)));
+    void *slab = gp_alloc(m->slab_rows, m->stride * m->element);
     if (!slab)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows; pack them first (advgp pack) and train from disk");
     s->slab[s->n++] = slab;
     return ADVGP_OK;
 }
 
-static void store_row(const memory_shards *m, void *out, const double *x, double y, double w)
+static void narrow(const memory_shards *m, char *slab, size_t at, const double *restrict in, size_t n)
 {
-    size_t d = m->base.d;
-    if (m->float64) {
-        double *p = out;
-        memcpy(p, x, d * sizeof *p);
-        p[d] = y;
-        if (m->base.weighted) p[d + 1] = w;
+    if (m->element == sizeof(double)) {
+        memcpy(slab + at * sizeof *in, in, n * sizeof *in);
         return;
     }
-    float *restrict p = out;
-    for (size_t j = 0; j < d; j++) p[j] = (float)x[j];
-    p[d] = (float)y;
-    if (m->base.weighted) p[d + 1] = (float)w;
+    float *restrict values = (float *)slab + at;
+    for (size_t j = 0; j < n; j++) values[j] = (float)in[j];
 }
 
 advgp_status gp_memory_builder_add(void *builder, const gp_rows *rows, advgp_error *err)
@@ -141,7 +156,11 @@ advgp_status gp_memory_builder_add(void *builder, const gp_rows *rows, advgp_err
         size_t shard = part == GP_TRAIN ? gp_shuffle_deal(s->seed, m->dealt++, s->n_train) : gp_shards_of(s, part);
         advgp_status st = make_room(m, &m->store[shard], s->rows[shard], err);
         if (st != ADVGP_OK) return st;
-        store_row(m, row_at(m, shard, s->rows[shard]++), rows->X + i * rows->d, rows->y[i], rows->w[i]);
+        const size_t row = s->rows[shard]++;
+        char *slab = slab_of(m, &m->store[shard], row);
+        narrow(m, slab, x_at(m, row), rows->X + i * rows->d, s->d);
+        narrow(m, slab, y_at(m, row), &rows->y[i], 1);
+        if (s->weighted) narrow(m, slab, w_at(m, row), &rows->w[i], 1);
         s->weight[shard] += s->weighted ? rows->w[i] : 1;
     }
     return ADVGP_OK;
@@ -154,11 +173,41 @@ void gp_memory_builder_free(gp_memory_builder *builder)
     gp_free(builder);
 }
 
-gp_shards *gp_memory_shards_take(gp_memory_builder *builder)
+// A copy of a shard in the order of its shuffle takes its place.
+static advgp_status shuffle(memory_shards *m, size_t shard, advgp_error *err)
 {
-    gp_shards *s = &builder->shards->base;
+    const size_t n = m->base.rows[shard], d = m->base.d, e = m->element;
+    const gp_shuffle order = gp_shuffle_new(gp_shard_key(m->base.seed, shard), n);
+    slabs *from = &m->store[shard], to = {0};
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
+        st = make_room(m, &to, i, err);
+        if (st != ADVGP_OK) break;
+        const size_t row = gp_shuffle_at(&order, i);
+        const char *in = slab_of(m, from, row);
+        char *out = slab_of(m, &to, i);
+        memcpy(out + x_at(m, i) * e, in + x_at(m, row) * e, d * e);
+        memcpy(out + y_at(m, i) * e, in + y_at(m, row) * e, e);
+        if (m->base.weighted) memcpy(out + w_at(m, i) * e, in + w_at(m, row) * e, e);
+    }
+    slabs_fini(st == ADVGP_OK ? from : &to);
+    if (st == ADVGP_OK) *from = to;
+    return st;
+}
+
+advgp_status gp_memory_shards_take(gp_memory_builder *builder, gp_shards **out, advgp_error *err)
+{
+    memory_shards *m = builder->shards;
+    advgp_status st = ADVGP_OK;
+    *out = NULL;
+    for (size_t k = 0; st == ADVGP_OK && k < m->base.n_train + 2; k++) st = shuffle(m, k, err);
+    if (st != ADVGP_OK) {
+        gp_memory_builder_free(builder);
+        return st;
+    }
+    *out = &m->base;
     gp_free(builder);
-    return s;
+    return ADVGP_OK;
 }
 
 advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err)
@@ -172,7 +221,7 @@ advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t se
     advgp_status st = gp_memory_builder_new(rows->d, gp_shards_suggest(rows->n), weighted, true, seed, &builder, err);
     if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &all, err);
     if (st == ADVGP_OK)
-        *out = gp_memory_shards_take(builder);
+        st = gp_memory_shards_take(builder, out, err);
     else
         gp_memory_builder_free(builder);
     gp_free(parts);

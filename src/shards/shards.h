@@ -42,14 +42,13 @@ advgp_status gp_shards_read(const gp_shards *s, size_t shard, size_t first, size
 void gp_shards_free(gp_shards *s); // NULL is fine
 
 // ---- in memory ------------------------------------------------------------------------------------------------------
-// A sink for gp_encode_all; gp_memory_shards_take turns it into shards (a transfer: the builder is gone on success
-// only).
+// A sink for gp_encode_all; gp_memory_shards_take turns it into shards, and the builder is gone whether it can or not.
 typedef struct gp_memory_builder gp_memory_builder;
 advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool float64, uint64_t seed,
                                    gp_memory_builder **out, advgp_error *err);
 advgp_status gp_memory_builder_add(void *builder, const gp_rows *rows, advgp_error *err); // gp_rows_sink
 void gp_memory_builder_free(gp_memory_builder *builder);
-gp_shards *gp_memory_shards_take(gp_memory_builder *builder); // cannot fail
+advgp_status gp_memory_shards_take(gp_memory_builder *builder, gp_shards **out, advgp_error *err);
 // Rows that are all there, in double precision, each a training row; their `part` is not asked.
 advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t seed, gp_shards **out, advgp_error *err);
 

@@ -57,7 +57,9 @@ static gp_shards *in_memory(prepared *p, size_t n_shards, bool float64)
     ASSERT_OK(gp_encoder_new(p->schema, p->source, GP_ENCODE_TRAIN, &p->split, &e, err));
     ASSERT_OK(gp_encode_all(e, p->source, gp_memory_builder_add, b, NULL, NULL, err));
     gp_encoder_free(e);
-    return gp_memory_shards_take(b);
+    gp_shards *shards = NULL;
+    ASSERT_OK(gp_memory_shards_take(b, &shards, err));
+    return shards;
 }
 
 static gp_shards *on_disk(prepared *p, size_t n_shards, bool float64)
@@ -551,9 +553,14 @@ static void failing_memory_is_a_status_everywhere(void **state)
         if (st == ADVGP_OK) st = gp_memory_builder_new(p.schema->d, 2, true, false, 9, &b, NULL);
         if (st == ADVGP_OK) st = gp_encoder_new(p.schema, p.source, GP_ENCODE_TRAIN, &p.split, &e, NULL);
         if (st == ADVGP_OK) st = gp_encode_all(e, p.source, gp_memory_builder_add, b, NULL, NULL, NULL);
+        gp_shards *in_memory = NULL;
+        if (st == ADVGP_OK)
+            st = gp_memory_shards_take(b, &in_memory, NULL);
+        else
+            gp_memory_builder_free(b);
         gp_alloc_fail_after(-1);
         gp_encoder_free(e);
-        gp_memory_builder_free(b);
+        gp_shards_free(in_memory);
         gp_source_free(again);
         gp_schema_free(schema);
         gp_shards_free(s);

@@ -331,11 +331,11 @@ advgp_status gp_sim_rows(gp_source *source, gp_source *test, const char *target,
                                    err);
     if (st == ADVGP_OK) st = add_rows(source, *schema, GP_ENCODE_TRAIN, &split, builder, err);
     if (st == ADVGP_OK && test) st = add_rows(test, *schema, GP_ENCODE_EVALUATE, NULL, builder, err);
-    if (st == ADVGP_OK) {
-        *shards = gp_memory_shards_take(builder);
-        return st;
-    }
-    gp_memory_builder_free(builder);
+    if (st == ADVGP_OK)
+        st = gp_memory_shards_take(builder, shards, err);
+    else
+        gp_memory_builder_free(builder);
+    if (st == ADVGP_OK) return st;
     gp_schema_free(*schema);
     *schema = NULL;
     return st;

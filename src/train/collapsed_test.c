@@ -38,7 +38,9 @@ static gp_shards *make_shards(void)
     const gp_rows rows = {.n = N, .d = D, .X = X, .y = y, .w = w, .part = part};
     must(gp_memory_builder_new(D, SHARDS, false, true, 1, &builder, &err), &err);
     must(gp_memory_builder_add(builder, &rows, &err), &err);
-    return gp_memory_shards_take(builder);
+    gp_shards *shards;
+    must(gp_memory_shards_take(builder, &shards, &err), &err);
+    return shards;
 }
 
 static void bench_init(bench *b, const gp_run_options *settings)

@@ -137,7 +137,7 @@ static void encode_weighted(size_t n)
     must(gp_encoder_new(t.schema, source, GP_ENCODE_TRAIN, &split, &encoder, &err), &err);
     must(gp_memory_builder_new(D, gp_shards_suggest(n), true, true, 1, &builder, &err), &err);
     must(gp_encode_all(encoder, source, gp_memory_builder_add, builder, NULL, NULL, &err), &err);
-    t.shards = gp_memory_shards_take(builder);
+    must(gp_memory_shards_take(builder, &t.shards, &err), &err);
     gp_encoder_free(encoder);
     gp_source_free(source);
     free(w);

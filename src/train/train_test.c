@@ -300,7 +300,8 @@ static void a_line_through_few_rows_is_that_of_minimum_norm(void **state)
     must(gp_memory_builder_new(COLUMNS, 2, true, true, 1, &builder, &err), &err);
     const gp_rows rows = {.n = ROWS, .d = COLUMNS, .X = X, .y = y, .w = w, .part = part, .source_row = source_row};
     must(gp_memory_builder_add(builder, &rows, &err), &err);
-    gp_shards *shards = gp_memory_shards_take(builder);
+    gp_shards *shards;
+    must(gp_memory_shards_take(builder, &shards, &err), &err);
     must(gp_reader_new(shards, 5, &reader, &err), &err);
     must(gp_linear_fit(&reader, true, NULL, NULL, &fit, &err), &err);
     must(gp_linear_line(&reader, false, &line, &err), &err);
@@ -333,7 +334,7 @@ static void line_of(size_t n, size_t columns, const double *X, const double *y, 
         .n = kept, .d = columns, .X = x, .y = targets, .w = weights, .part = part, .source_row = source_row};
     must(gp_memory_builder_new(columns, 1, true, true, 1, &builder, &err), &err);
     must(gp_memory_builder_add(builder, &rows, &err), &err);
-    *shards = gp_memory_shards_take(builder);
+    must(gp_memory_shards_take(builder, shards, &err), &err);
     must(gp_reader_new(*shards, 64, reader, &err), &err);
     must(gp_linear_line(reader, true, line, &err), &err);
     free(x);
