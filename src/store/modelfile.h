@@ -98,9 +98,13 @@ advgp_status gp_model_new_exact(const gp_kernel *kernel, gp_trend trend, size_t 
                                 gp_schema *schema_take, const char *sql, gp_model **out, advgp_error *err);
 void gp_model_free(gp_model *model); // NULL is fine
 
+// What must hold of the numbers of a model beside being finite: calibrations rise, tails and scales are scales,
+// statistics are of data. `bad` is what it fails with.
+advgp_status gp_model_check(const gp_model *model, advgp_status bad, advgp_error *err);
+
 // Writes the file (beside, then renamed). The golden rows are made here: 8 synthetic encoded rows and their
-// predictions. What a reader would refuse is refused here: a parameter that is not finite is ENUMERIC, and nothing is
-// written.
+// predictions. What a reader would refuse is refused here: a parameter that is not finite, or what gp_model_check finds
+// wrong, is ENUMERIC, and nothing is written.
 advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err);
 
 // Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is

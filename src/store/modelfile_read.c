@@ -153,54 +153,13 @@ static advgp_status refuse_unknown(const gp_tensorfile *file, const gp_model_ima
     return ADVGP_OK;
 }
 
-static advgp_status check_values(const gp_model *model, const gp_model_image *image, advgp_error *err)
+static advgp_status check_scales(const gp_model *model, const gp_model_image *image, advgp_error *err)
 {
     const gp_schema *s = model->schema;
     const size_t bytes = s->d * sizeof(double);
     if (memcmp(image->x_mean, s->x_mean, bytes) != 0 || memcmp(image->x_scale, s->x_scale, bytes) != 0 ||
         image->y_mean != s->y_mean || image->y_scale != s->y_scale)
         return gp_fail(err, ADVGP_EFILE, "the scales of its tensors and of its schema differ");
-    for (size_t i = 0; model->calibration && i < GP_CALIBRATION_LEVELS; i++)
-        if (!(model->calibration[i] >= (i ? model->calibration[i - 1] : model->signed_scores ? -INFINITY : 0)))
-            return gp_fail(err, ADVGP_EFILE, "its calibration falls at level %zu", i);
-    if (model->signed_scores && !(model->calibration_tails[0] > 0 && model->calibration_tails[1] > 0))
-        return gp_fail(err, ADVGP_EFILE, "the tails of its calibration are %g and %g, which must be above 0",
-                       model->calibration_tails[0], model->calibration_tails[1]);
-    if (!(model->stats.n >= 0 && model->stats.yy >= 0))
-        return gp_fail(err, ADVGP_EFILE, "its statistics are of no data: n %g, yy %g", model->stats.n, model->stats.yy);
-    return ADVGP_OK;
-}
-
-static bool rises(size_t n, const double *x)
-{
-    for (size_t i = 1; i < n; i++)
-        if (!(x[i] >= x[i - 1])) return false;
-    return true;
-}
-
-static advgp_status check_groups(const gp_score_groups *g, advgp_error *err)
-{
-    if (!rises(GP_GROUPS_BY_MEAN - 1, g->means)) return gp_fail(err, ADVGP_EFILE, "its group_means fall");
-    for (size_t k = 0; k < GP_GROUPS_BY_MEAN; k++)
-        if (!rises(GP_GROUPS_BY_SD - 1, g->sds[k]))
-            return gp_fail(err, ADVGP_EFILE, "its group_sds fall in row %zu", k);
-    for (size_t k = 0; k < GP_GROUPS; k++) {
-        if (!rises(GP_CALIBRATION_LEVELS, g->quantiles[k]))
-            return gp_fail(err, ADVGP_EFILE, "its group_calibration falls in group %zu", k);
-        if (!(g->tails[k][0] > 0 && g->tails[k][1] > 0))
-            return gp_fail(err, ADVGP_EFILE, "its group_tails are %g and %g in group %zu, which must be above 0",
-                           g->tails[k][0], g->tails[k][1], k);
-    }
-    return ADVGP_OK;
-}
-
-static advgp_status check_noise(const gp_model *model, const gp_model_image *noise, advgp_error *err)
-{
-    const double low = model->noise_range[0], high = model->noise_range[1], limit = 100; // e^100 is no scale
-    if (!(low <= high && fabs(low) <= limit && fabs(high) <= limit && fabs(noise->y_scale) <= limit &&
-          fabs(noise->y_mean) <= limit))
-        return gp_fail(err, ADVGP_EFILE, "its noise has no scale: ln s from %g to %g, about %g", low, high,
-                       noise->y_mean);
     return ADVGP_OK;
 }
 
@@ -211,15 +170,14 @@ static advgp_status read_tensors(const gp_tensorfile *file, gp_model *model, gp_
     for (size_t i = 0; st == ADVGP_OK && i < image->n; i++) st = copy_tensor(file, &image->list[i], err);
     for (size_t i = 0; st == ADVGP_OK && i < noise->n; i++) st = copy_tensor(file, &noise->list[i], err);
     if (st == ADVGP_OK) st = refuse_unknown(file, image, noise, err);
-    if (st == ADVGP_OK) st = check_values(model, image, err);
-    if (st == ADVGP_OK && model->groups) st = check_groups(model->groups, err);
+    if (st == ADVGP_OK) st = check_scales(model, image, err);
+    if (st == ADVGP_OK && model->noise) {
+        model->noise->schema->y_mean = noise->y_mean;
+        model->noise->schema->y_scale = noise->y_scale;
+    }
+    if (st == ADVGP_OK) st = gp_model_check(model, ADVGP_EFILE, err);
     if (st == ADVGP_OK) st = model->form->unpack(image, model, err);
-    if (st != ADVGP_OK || !model->noise) return st;
-    st = check_noise(model, noise, err);
-    if (st != ADVGP_OK) return st;
-    model->noise->schema->y_mean = noise->y_mean;
-    model->noise->schema->y_scale = noise->y_scale;
-    return model->noise->form->unpack(noise, model->noise, err);
+    return st == ADVGP_OK && model->noise ? model->noise->form->unpack(noise, model->noise, err) : st;
 }
 
 // ---- the proof ------------------------------------------------------------------------------------------------------

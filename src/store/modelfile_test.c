@@ -758,6 +758,64 @@ static void a_model_that_cannot_predict_is_not_written(void **state)
     gp_model_free(model);
 }
 
+// ---- what is not written --------------------------------------------------------------------------------------------
+
+typedef struct mistake {
+    sampler make;
+    void (*make_it)(gp_model *model);
+    const char *expected;
+} mistake;
+
+static void let_calibration_fall(gp_model *model)
+{
+    model->calibration[500] = -3;
+}
+
+static void let_a_tail_vanish(gp_model *model)
+{
+    model->calibration_tails[1] = 0;
+}
+
+static void let_a_group_fall(gp_model *model)
+{
+    model->groups->quantiles[5][7] = 1e3;
+}
+
+static void forget_a_scale(gp_model *model)
+{
+    model->noise_range[0] = 2, model->noise_range[1] = 1;
+}
+
+static void lose_the_rows(gp_model *model)
+{
+    model->stats.n = -1;
+}
+
+static void what_reading_would_refuse_is_not_written(void **state)
+{
+    (void)state;
+    static const mistake mistakes[] = {
+        {sample_model, let_calibration_fall, "could not be read: its calibration falls at level 500"},
+        {sample_grouped, let_a_tail_vanish, "tails of its calibration"},
+        {sample_grouped, let_a_group_fall, "group_calibration falls in group 5"},
+        {sample_varying, forget_a_scale, "its noise has no scale"},
+        {sample_model, lose_the_rows, "statistics are of no data"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        const char *path = file_of(mistakes[i].make); // a good one is there
+        gp_model *model = mistakes[i].make(), *again = NULL;
+        advgp_error err = {0};
+        mistakes[i].make_it(model);
+        const advgp_status st = gp_model_save(model, path, &err);
+        CHECK(st == ADVGP_ENUMERIC && strstr(err.text, mistakes[i].expected), mistakes[i].expected, "%s: %s",
+              advgp_status_name(st), err.text);
+        CHECK_OK(gp_model_load(path, &again, &err), mistakes[i].expected);
+        gp_model_free(again);
+        gp_model_free(model);
+        unlink(path);
+    }
+}
+
 // ---- exhausted memory -----------------------------------------------------------------------------------------------
 
 static void exhaust(sampler make)
@@ -818,6 +876,7 @@ int main(void)
         cmocka_unit_test(a_foreign_file_is_refused),
         cmocka_unit_test(a_model_without_a_place_is_written_to_another),
         cmocka_unit_test(a_model_that_cannot_predict_is_not_written),
+        cmocka_unit_test(what_reading_would_refuse_is_not_written),
         cmocka_unit_test(exhausted_memory_is_survived_at_every_allocation),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

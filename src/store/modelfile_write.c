@@ -135,8 +135,10 @@ static advgp_status write_tensors(const gp_model *model, const gp_model_image *i
 advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err)
 {
     if (!model || !path) return gp_fail(err, ADVGP_EINVAL, "model: nothing to save, or nowhere");
-    gp_model_image image, noise = {0};
-    advgp_status st = gp_model_image_init(&image, model, err);
+    gp_model_image image = {0}, noise = {0};
+    advgp_status st = gp_model_check(model, ADVGP_ENUMERIC, err);
+    if (st != ADVGP_OK) return gp_wrap(err, st, "%.200s is not written, since it could not be read", path);
+    st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK) st = fill_image(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
     if (st == ADVGP_OK && model->noise) st = fill_noise(&noise, model, err);
