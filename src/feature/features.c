@@ -94,9 +94,17 @@ static void plan(gp_features *f, const gp_feature_spec *spec, gp_arena *arena)
     f->trend_param = f->n_params;
     if (spec->trend != GP_TREND_NONE) f->n_cols++, f->M++, f->n_params++;
     if (spec->trend == GP_TREND_LINEAR) f->n_cols += spec->d, f->M += spec->d, f->n_params++;
+    f->unit = gp_arena_doubles(arena, f->n_params);
     f->scratch = gp_arena_doubles(arena, (f->n_cols + 1) * f->n_cols);
     f->row = gp_arena_doubles(arena, 2 * m_max);
     f->J = gp_mat_of(gp_arena_doubles(arena, m_max * spec->d), m_max, spec->d);
+}
+
+static void set_units(gp_features *f)
+{
+    for (size_t i = 0; i < f->n_params; i++) f->unit[i] = 1;
+    for (size_t b = 0; b < f->n_components; b++)
+        for (size_t k = 0; k < f->d; k++) f->unit[f->components[b].param + 1 + k] = 2;
 }
 
 advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, advgp_error *err)
@@ -114,6 +122,7 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
                        f.n_kernel_cols, f.n_components);
     gp_features *self = gp_arena_bytes(&arena, 1, sizeof f);
     plan(&f, spec, &arena);
+    set_units(&f);
     *self = f;
     *out = self;
     return ADVGP_OK;

@@ -63,8 +63,11 @@ typedef struct gp_features {
     size_t M, n_kernel_features;  // features: all; those of kernels
     size_t n_params;              // entries of theta before mu; theta[0] is ln sigma
     size_t trend_param;           // theta[trend_param] is ln s_c, the next one ln s_l
-    double s_c, s_l;              // set
-    double a0sq_sum;              // set: sum over components, k(x, x) without the trend
+    // [n_params]: how long a step is in each, where a rule steps alike in all. ln eta is -2 ln of a length-scale: two
+    // of its units are one of the logarithm of anything else.
+    double *unit;
+    double s_c, s_l; // set
+    double a0sq_sum; // set: sum over components, k(x, x) without the trend
     // (n_cols + 1) * n_cols doubles that gp_features_set and gp_features_pull write to, and whoever sets the features
     // may use between the two.
     double *scratch;

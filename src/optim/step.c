@@ -74,6 +74,7 @@ void gp_step_adam(gp_adam *state, size_t n, const double *gradient, double *thet
         const double g = gradient[i];
         state->m[i] = state->beta1 * state->m[i] + (1 - state->beta1) * g;
         state->v[i] = state->beta2 * state->v[i] + (1 - state->beta2) * g * g;
-        theta[i] -= state->rate * (state->m[i] / correct1) / (sqrt(state->v[i] / correct2) + state->epsilon);
+        const double rate = state->unit ? state->rate * state->unit[i] : state->rate;
+        theta[i] -= rate * (state->m[i] / correct1) / (sqrt(state->v[i] / correct2) + state->epsilon);
     }
 }

@@ -35,7 +35,8 @@ void gp_step_adadelta(gp_theta_layout layout, gp_range part, gp_adadelta *state,
 // ---- Adam on the first n elements -------------------------------------------------------------------------
 typedef struct gp_adam {
     double rate, beta1, beta2, epsilon;
-    double *m, *v;   // [n], start at 0, the caller's
-    unsigned long t; // steps taken
+    const double *unit; // [n]: steps are so many times as long; NULL: 1
+    double *m, *v;      // [n], start at 0, the caller's
+    unsigned long t;    // steps taken
 } gp_adam;
 void gp_step_adam(gp_adam *state, size_t n, const double *gradient, double *theta);

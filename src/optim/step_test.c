@@ -83,7 +83,8 @@ static void adam_equals_its_definition(void **state)
     double m[N] = {0}, v[N] = {0}, theta[N], plain[N], pm[N] = {0}, pv[N] = {0};
     gp_rng rng = gp_rng_seeded(5, 5);
     for (int i = 0; i < N; i++) theta[i] = plain[i] = gp_rng_normal(&rng);
-    gp_adam adam = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .m = m, .v = v};
+    const double unit[N] = {1, 2, 1, 0.5, 1, 3, 1};
+    gp_adam adam = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .unit = unit, .m = m, .v = v};
     for (int t = 1; t <= 20; t++) {
         double g[N];
         for (int i = 0; i < N; i++) g[i] = gp_rng_normal(&rng) + theta[i];
@@ -91,7 +92,7 @@ static void adam_equals_its_definition(void **state)
         for (int i = 0; i < N - 1; i++) {
             pm[i] = 0.9 * pm[i] + 0.1 * g[i];
             pv[i] = 0.99 * pv[i] + 0.01 * g[i] * g[i];
-            plain[i] -= 0.1 * (pm[i] / (1 - pow(0.9, t))) / (sqrt(pv[i] / (1 - pow(0.99, t))) + 1e-8);
+            plain[i] -= 0.1 * unit[i] * (pm[i] / (1 - pow(0.9, t))) / (sqrt(pv[i] / (1 - pow(0.99, t))) + 1e-8);
         }
         CHECK_ARRAY(N, plain, theta, 1e-12, "seed 5");
         assert_int_equal(adam.t, t);

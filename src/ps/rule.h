@@ -15,6 +15,7 @@ typedef struct gp_rule_options {
     gp_range range;                 // what is not element-wise needs all of theta
     double age_power;               // steps are divided by (1 + mean age)^this; 0: they are not
     double natural_rate, adam_rate; // natural: first steps
+    const double *unit;             // natural: of Adam's (optim/step.h); borrowed as long as the rule lives
     double decay, epsilon;          // prox: ADADELTA's
     double gamma;                   // prox: the paper's constant step instead of ADADELTA; 0: ADADELTA
 } gp_rule_options;

@@ -55,6 +55,7 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     r->adam = (gp_adam){.beta1 = 0.9,
                         .beta2 = 0.999,
                         .epsilon = 1e-8,
+                        .unit = o->unit,
                         .m = gp_alloc(l.n_rest, sizeof(double)),
                         .v = gp_alloc(l.n_rest, sizeof(double))};
     r->stats.A = gp_mat_of(gp_alloc(l.M * l.M, sizeof(double)), l.M, l.M);

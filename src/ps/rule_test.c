@@ -42,6 +42,7 @@ static gp_rule_options options_of(const rig *r, gp_range range)
                              .age_power = 0.5,
                              .natural_rate = 0.4,
                              .adam_rate = 0.05,
+                             .unit = r->e.f->unit,
                              .decay = 0.9,
                              .epsilon = 1e-4};
 }
@@ -64,8 +65,12 @@ static void natural_is_a_natural_step_and_adam(void **state)
         rig_init(&r, seed);
         gp_rule *rule = rule_of(&r, &gp_rule_natural, gp_range_all(r.l));
         gp_qw *qw;
-        gp_adam adam = {
-            .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .m = doubles(r.l.n_rest), .v = doubles(r.l.n_rest)};
+        gp_adam adam = {.beta1 = 0.9,
+                        .beta2 = 0.999,
+                        .epsilon = 1e-8,
+                        .unit = r.e.f->unit,
+                        .m = doubles(r.l.n_rest),
+                        .v = doubles(r.l.n_rest)};
         double *plain = doubles(r.l.size);
         memcpy(plain, r.theta, r.l.size * sizeof(double));
         CHECK_OK(gp_qw_new(r.l.M, &qw, &err), r.p.label);
@@ -213,10 +218,36 @@ static void rules_are_made_and_stepped_within_their_memory(void **state)
     assert_null(gp_rule_named("guess"));
 }
 
+// The first step of Adam is its rate in every parameter, whatever the gradient's size: in the logarithm of an amplitude
+// and in that of a length-scale, which is -ln eta / 2, by the same.
+static void length_scales_and_amplitudes_take_equal_steps(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    rig r;
+    rig_init(&r, 3);
+    gp_rule *rule = rule_of(&r, &gp_rule_natural, gp_range_all(r.l));
+    const gp_step_terms terms = {.n = (double)r.p.n, .shrink = 1, .damping = 1};
+    double *before = doubles(r.l.size);
+    memcpy(before, r.theta, r.l.size * sizeof(double));
+    make_push(&r, &gp_rule_natural, gp_range_all(r.l), r.theta);
+    CHECK_OK(rule->ops->step(rule, r.push, &terms, r.theta, &err), r.p.label);
+    for (size_t b = 0; b < r.e.f->n_components; b++) {
+        const size_t at = r.e.f->components[b].param;
+        CHECK_CLOSE(0.05, fabs(r.theta[at] - before[at]), 1e-4, "ln a0");
+        for (size_t k = 0; k < r.e.f->d; k++)
+            CHECK_CLOSE(0.05, fabs(r.theta[at + 1 + k] - before[at + 1 + k]) / 2, 1e-4, "ln of a length-scale");
+    }
+    free(before);
+    gp_rule_free(rule);
+    rig_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(natural_is_a_natural_step_and_adam),
+        cmocka_unit_test(length_scales_and_amplitudes_take_equal_steps),
         cmocka_unit_test(prox_split_over_servers_gives_the_bits_of_one),
         cmocka_unit_test(every_rule_goes_on_from_its_state_bit_for_bit),
         cmocka_unit_test(a_range_that_a_rule_cannot_have_is_refused),

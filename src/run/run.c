@@ -39,6 +39,7 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
                                   .age_power = o->theorem_steps ? 1 : o->rule->age_power,
                                   .natural_rate = o->natural_rate,
                                   .adam_rate = o->adam_rate,
+                                  .unit = run->f->unit,
                                   .decay = gp_adadelta_decay,
                                   .epsilon = gp_adadelta_epsilon};
     st = o->rule->make(&rule, &run->rule, err);

@@ -195,6 +195,7 @@ static gp_world_options world_of(const simulation *s)
         .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : s->p->rule->age_power,
                          .natural_rate = s->p->natural_rate,
                          .adam_rate = s->p->adam_rate,
+                         .unit = s->p->learner->f->unit,
                          .decay = gp_adadelta_decay,
                          .epsilon = gp_adadelta_epsilon},
         .server = {.n_shards = o->workers,
