@@ -139,34 +139,41 @@ static bool has_many_values(const gp_rows *rows, size_t column, double *values)
     return n > MANY;
 }
 
-// Differences of columns that are alike, where pilots took no directions: what they gain, a sample of some thousand
-// rows cannot tell, but many rows do (docs/tables.md). Where very many columns are alike, they are of one make, not
-// pairs; and of ranks a difference means nothing.
+// Differences of columns that are alike, in place of directions that pilots took for little: what they gain, a sample
+// of some thousand rows cannot tell, but many rows do, and cells lose by the others (docs/tables.md). Where very many
+// columns are alike, they are of one make, not pairs; and of ranks a difference means nothing.
 static advgp_status take_differences(const gp_schema *schema, const gp_rows *rows, bool ranks,
                                      gp_encoding_choice *choice, advgp_error *err)
 {
     enum { MOST = 3, ROWS_MIN = 200000 };
-    size_t pairs[MOST][2];
+    static const double much = 0.95; // of the CRPS without directions
+    size_t pairs[MOST][2], taken = 0;
     const size_t n = schema->n_rows < ROWS_MIN ? 0 : gp_schema_alike(schema, MOST, pairs), d = schema->d;
-    if (!n || n > MOST || choice->n_directions) return ADVGP_OK;
-    choice->weights = gp_alloc(n * d, sizeof *choice->weights);
-    double *values = gp_alloc(rows->n, sizeof *values);
-    if (!choice->weights || !values) {
-        gp_free(values);
+    if (!n || n > MOST || (choice->n_directions && choice->directions.crps < much)) return ADVGP_OK;
+    double *differences = gp_alloc(n * d, sizeof *differences), *values = gp_alloc(rows->n, sizeof *values);
+    if (!differences || !values) {
+        gp_free(differences), gp_free(values);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
     }
     for (size_t i = 0; i < n; i++) {
         const gp_input *one = &schema->inputs[pairs[i][0]], *other = &schema->inputs[pairs[i][1]];
         const size_t a = one->first, b = other->first;
-        double *weights = choice->weights + choice->n_directions * d;
+        double *weights = differences + taken * d;
         if (ranks && (one->long_tailed || other->long_tailed)) continue;
         if (!has_many_values(rows, a, values) || !has_many_values(rows, b, values)) continue;
         memset(weights, 0, d * sizeof *weights);
         weights[a] = -schema->x_scale[a], weights[b] = schema->x_scale[b];
-        choice->n_directions += gp_direction_scale(gp_cmat_of(rows->X, rows->n, rows->d), weights);
+        taken += gp_direction_scale(gp_cmat_of(rows->X, rows->n, rows->d), weights);
     }
-    choice->n_differences = choice->n_directions, choice->d = d;
     gp_free(values);
+    if (!taken) {
+        gp_free(differences);
+        return ADVGP_OK;
+    }
+    gp_free(choice->weights);
+    choice->weights = differences;
+    choice->n_directions = choice->n_differences = taken, choice->d = d;
+    choice->directions.pays = false;
     return ADVGP_OK;
 }
 

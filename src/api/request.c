@@ -110,6 +110,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .start = start < N_STARTS ? starts[start].start : GP_START_KMEANS,
         .start_rows = (size_t)gp_options_int(o, "start-rows"),
         .batch = (size_t)gp_options_int(o, "batch"),
+        .mixed = gp_options_is(o, "precision", "mixed"),
         .epochs = (double)gp_options_int(o, "epochs"),
         .step = gp_options_real(o, "step"),
         .seconds = gp_options_real(o, "time"),

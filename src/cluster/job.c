@@ -58,10 +58,11 @@ char *gp_job_to_text(const gp_job *job)
     const gp_feature_spec *spec = &job->claims.spec;
     char fingerprint[20];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, job->fingerprint);
-    json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:s, s:s, s:f, s:o, s:b}", "d", (json_int_t)spec->d, "trend",
-                          gp_trend_name(spec->trend), "rule", job->rule->name, "batch", (json_int_t)job->batch, "data",
-                          job->data, "fingerprint", fingerprint, "heartbeat", job->heartbeat, "delays",
-                          delays_json(job), "follows", spec->n_components && spec->components[0].shape.follows);
+    json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:b, s:s, s:s, s:f, s:o, s:b}", "d", (json_int_t)spec->d, "trend",
+                          gp_trend_name(spec->trend), "rule", job->rule->name, "batch", (json_int_t)job->batch, "mixed",
+                          job->mixed, "data", job->data, "fingerprint", fingerprint, "heartbeat", job->heartbeat,
+                          "delays", delays_json(job), "follows",
+                          spec->n_components && spec->components[0].shape.follows);
     if (o && job->n_servers) json_object_set_new(o, "servers", servers_json(job));
     if (o && job->serves) json_object_set_new(o, "service", service_json(job));
     char *text = o && gp_spec_describe(spec, o) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
@@ -93,6 +94,7 @@ static advgp_status read_rest(const json_t *o, gp_job *job, advgp_error *err)
     if (!job->rule) return gp_metadata_bad(err, "its rule");
     if (!gp_metadata_size(json_object_get(o, "batch"), BATCH_MAX, &job->batch) || !job->batch)
         return gp_metadata_bad(err, "its batch");
+    job->mixed = json_is_true(json_object_get(o, "mixed"));
     if (!data || !*data) return gp_metadata_bad(err, "its data");
     if (!fingerprint || strlen(fingerprint) != 16) return gp_metadata_bad(err, "its fingerprint");
     job->fingerprint = strtoull(fingerprint, &end, 16);

@@ -28,6 +28,7 @@ typedef struct gp_job {
     gp_spec_claims claims; // claims.spec: the features
     const gp_rule_ops *rule;
     size_t batch;         // rows of a push
+    bool mixed;           // in mixed precision
     const char *data;     // folder of the packed shards, as the lead names it
     uint64_t fingerprint; // of these
     double heartbeat;     // seconds between two signs of life

@@ -209,8 +209,12 @@ static advgp_status open_work(joining *j, const gp_job *job, gp_follower_tools *
     const gp_theta_layout layout = gp_theta_layout_of(f);
     const gp_range range = gp_range_all(layout);
     gp_features_free(f);
-    const gp_row_computer_options co = {
-        .shards = j->shards, .spec = &job->claims.spec, .rule = job->rule, .range = range, .batch = job->batch};
+    const gp_row_computer_options co = {.shards = j->shards,
+                                        .spec = &job->claims.spec,
+                                        .rule = job->rule,
+                                        .range = range,
+                                        .batch = job->batch,
+                                        .mixed = job->mixed};
     gp_row_computer_free(j->computer);
     j->computer = NULL;
     st = gp_row_computer_new(&co, &j->computer, err);

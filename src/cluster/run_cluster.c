@@ -156,6 +156,7 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     r->job = (gp_job){.claims = {.spec = *o.spec},
                       .rule = o.rule,
                       .batch = o.batch,
+                      .mixed = o.mixed,
                       .data = c->data,
                       .fingerprint = c->fingerprint,
                       .heartbeat = c->o.lead.heartbeat,

@@ -13,6 +13,17 @@ typedef struct gp_cmat {
     size_t rows, cols, ld;
 } gp_cmat;
 
+// In single precision, where a product is (strips.h).
+typedef struct gp_mat32 {
+    float *p;
+    size_t rows, cols, ld;
+} gp_mat32;
+
+typedef struct gp_cmat32 {
+    const float *p;
+    size_t rows, cols, ld;
+} gp_cmat32;
+
 static inline gp_mat gp_mat_of(double *p, size_t rows, size_t cols)
 {
     return (gp_mat){p, rows, cols, cols};

@@ -1,23 +1,51 @@
-// strips.c: strips.h for vectors of four doubles (AVX2) and of eight (AVX-512).
+// strips.c: strips.h for vectors of four doubles or eight floats (AVX2) and of twice as many (AVX-512).
 #include "linalg/strips.h"
 #include "linalg/simd.h"
 
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { VECTORS = 3, FOURS = VECTORS * 4 }; // of a strip; doubles where a vector has four
 
+#define NUMBER          double
+#define SLOPES          gp_strip_slopes
+#define ROW_LANES       GP_STRIP_LANES
 #define LANES           4
 #define PER_LANES(name) name##_4
 #include "linalg/strips_loops.h"
+#include "linalg/strips_squares.h"
 #undef LANES
 #undef PER_LANES
 
 #define LANES           8
 #define PER_LANES(name) name##_8
 #include "linalg/strips_loops.h"
+#include "linalg/strips_squares.h"
 #undef LANES
 #undef PER_LANES
+#undef NUMBER
+#undef SLOPES
+#undef ROW_LANES
+
+#define NUMBER          float
+#define SLOPES          gp_strip_slopes32
+#define ROW_LANES       GP_STRIP_LANES32
+#define LANES           8
+#define PER_LANES(name) name##_8_single
+#include "linalg/strips_loops.h"
+#undef LANES
+#undef PER_LANES
+
+#define LANES           16
+#define PER_LANES(name) name##_16_single
+#include "linalg/strips_loops.h"
+#undef LANES
+#undef PER_LANES
+#undef NUMBER
+#undef SLOPES
+#undef ROW_LANES
 
 size_t gp_strip_lanes(void)
 {
@@ -84,4 +112,51 @@ void gp_strip_add_slopes(size_t lanes, const gp_strip_slopes *s)
         slopes_of_4(s);
     else
         slopes_of_8(s);
+}
+
+// ---- in single precision --------------------------------------------------------------------------------------------
+
+void gp_strip_pack32(size_t lanes, gp_cmat A, float *packed)
+{
+    const size_t all = gp_strip_width(lanes, A.cols), full = VECTORS * lanes;
+    for (size_t j = 0; j < all; j += full) {
+        const size_t width = all - j < full ? all - j : full, here = A.cols - j < width ? A.cols - j : width;
+        for (size_t i = 0; i < A.rows; i++, packed += width) {
+            const double *a = A.p + i * A.ld + j;
+            for (size_t l = 0; l < here; l++) packed[l] = (float)a[l];
+            for (size_t l = here; l < width; l++) packed[l] = 0;
+        }
+    }
+}
+
+// What a float has no digits for becomes 0: numbers in between are slow on many CPUs, and a kernel far away is full of
+// them.
+GP_VARIANTS(narrow, (size_t n, const double *restrict in, float *restrict out), (n, in, out))
+{
+    for (size_t i = 0; i < n; i++) out[i] = (float)(fabs(in[i]) < FLT_MIN ? 0 : in[i]);
+}
+
+void gp_narrow(gp_cmat A, gp_mat32 out)
+{
+    assert(out.rows >= A.rows && out.cols >= A.cols);
+    for (size_t i = 0; i < A.rows; i++) narrow(A.cols, A.p + i * A.ld, out.p + i * out.ld);
+}
+
+GP_VARIANTS(slopes_of_8_single, (const gp_strip_slopes32 *s), (s))
+{
+    slopes_8_single(s);
+}
+
+GP_VARIANTS(slopes_of_16_single, (const gp_strip_slopes32 *s), (s))
+{
+    slopes_16_single(s);
+}
+
+void gp_strip_add_slopes32(size_t lanes, const gp_strip_slopes32 *s)
+{
+    assert(s->A.rows == s->S.rows && s->A.rows == s->X.rows && s->X.cols == s->XH.rows);
+    if (lanes == 8)
+        slopes_of_8_single(s);
+    else
+        slopes_of_16_single(s);
 }

@@ -28,3 +28,19 @@ typedef struct gp_strip_slopes {
     double *row_sums; // [rows * GP_STRIP_LANES]: to be added up row by row
 } gp_strip_slopes;
 void gp_strip_add_slopes(size_t lanes, const gp_strip_slopes *s);
+
+// ---- in single precision: twice as many numbers in a vector, so lanes are 2 * gp_strip_lanes() ----------------------
+enum { GP_STRIP_LANES32 = 2 * GP_STRIP_LANES };
+
+// Into the part of out that has the size of A; what is smaller than a float can tell becomes 0.
+void gp_narrow(gp_cmat A, gp_mat32 out);
+void gp_strip_pack32(size_t lanes, gp_cmat A, float *packed); // as gp_strip_pack
+
+typedef struct gp_strip_slopes32 {
+    gp_cmat32 A;
+    const float *W;
+    gp_cmat32 S, X;
+    gp_mat32 XH;
+    float *row_sums; // [rows * GP_STRIP_LANES32]
+} gp_strip_slopes32;
+void gp_strip_add_slopes32(size_t lanes, const gp_strip_slopes32 *s);

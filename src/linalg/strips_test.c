@@ -89,6 +89,70 @@ static void slopes_and_their_sums_are_right_for_any_size(void **state)
     ask_sizes(ask_slopes);
 }
 
+static float *random_floats(gp_rng *rng, size_t n)
+{
+    float *p = calloc(n + 1, sizeof *p);
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i++) p[i] = (float)gp_rng_normal(rng);
+    return p;
+}
+
+// Of vectors of twice as many floats, against sums in double of the same numbers.
+static void ask_slopes_in_single(gp_rng *rng, size_t lanes, size_t rows, size_t inner, size_t cols, const char *label)
+{
+    const size_t width = gp_strip_width(2 * lanes, cols), n_x = inner + 1, ld_x = n_x + 2, ld_s = width + 3;
+    float *A = random_floats(rng, rows * inner), *S = random_floats(rng, rows * ld_s);
+    float *X = random_floats(rng, rows * ld_x), *got = random_floats(rng, n_x * width);
+    float *packed = random_floats(rng, inner * width), *parts = calloc(rows * GP_STRIP_LANES32 + 1, sizeof *parts);
+    double *W = random_doubles(rng, inner * cols), *want = doubles(n_x * width), *got_wide = doubles(n_x * width);
+    double *sums = doubles(rows + 1), *got_sums = doubles(rows + 1);
+    assert_non_null(parts);
+    for (size_t i = 0; i < inner * cols; i++) W[i] = (float)W[i];
+    for (size_t i = 0; i < n_x * width; i++) want[i] = got[i];
+    gp_strip_pack32(2 * lanes, gp_cmat_of(W, inner, cols), packed);
+    gp_strip_add_slopes32(2 * lanes, &(gp_strip_slopes32){.A = {A, rows, inner, inner},
+                                                          .W = packed,
+                                                          .S = {S, rows, cols, ld_s},
+                                                          .X = {X, rows, n_x, ld_x},
+                                                          .XH = {got, n_x, cols, width},
+                                                          .row_sums = parts});
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++) {
+            double h = 0;
+            for (size_t k = 0; k < inner; k++) h += A[i * inner + k] * W[k * cols + j];
+            h *= S[i * ld_s + j];
+            sums[i] += h;
+            for (size_t k = 0; k < n_x; k++) want[k * width + j] += X[i * ld_x + k] * h;
+        }
+        for (size_t l = 0; l < 2 * lanes; l++) got_sums[i] += parts[i * GP_STRIP_LANES32 + l];
+    }
+    for (size_t i = 0; i < n_x * width; i++) got_wide[i] = got[i];
+    CHECK_ARRAY(n_x * width, want, got_wide, 2e-5, label);
+    CHECK_ARRAY(rows, sums, got_sums, 2e-5, label);
+    free(A), free(W), free(S), free(X), free(got), free(want), free(packed), free(parts), free(sums), free(got_sums);
+    free(got_wide);
+}
+
+static void slopes_in_single_precision_are_right_for_any_size(void **state)
+{
+    (void)state;
+    ask_sizes(ask_slopes_in_single);
+}
+
+static void what_a_float_cannot_tell_is_zero(void **state)
+{
+    (void)state;
+    const double in[2][3] = {{1, 1e-40, -1e-300}, {-2.5, 1e-30, -1e-39}};
+    const float expected[2][4] = {{1, 0, 0, 7}, {-2.5f, 1e-30f, 0, 7}};
+    for (int level = GP_SIMD_PLAIN; level <= (int)gp_simd_best(); level++) {
+        float out[2][4] = {{9, 9, 9, 7}, {9, 9, 9, 7}};
+        gp_simd_limit((gp_simd)level);
+        gp_narrow(gp_cmat_of(in[0], 2, 3), (gp_mat32){out[0], 2, 4, 4});
+        assert_memory_equal(out, expected, sizeof out);
+    }
+    gp_simd_limit(GP_SIMD_AVX512);
+}
+
 static void a_cpu_without_avx2_has_no_strips(void **state)
 {
     (void)state;
@@ -105,6 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gram_matrix_of_any_size_is_right_and_nothing_beside_it_is_touched),
         cmocka_unit_test(slopes_and_their_sums_are_right_for_any_size),
+        cmocka_unit_test(slopes_in_single_precision_are_right_for_any_size),
+        cmocka_unit_test(what_a_float_cannot_tell_is_zero),
         cmocka_unit_test(a_cpu_without_avx2_has_no_strips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,25 +24,10 @@ static advgp_status svigp_train(const gp_train_request *request, gp_model **mode
     return st;
 }
 
-static const char *const honoured[] = {"inducing",
-                                       "components",
-                                       "kernel",
-                                       "map",
-                                       "rank",
-                                       "groups",
-                                       "trend",
-                                       "noise",
-                                       "batch",
-                                       "step",
-                                       "start",
-                                       "start-rows",
-                                       "epochs",
-                                       "time",
-                                       "patience",
-                                       "checkpoint",
-                                       "checkpoint-every",
-                                       "resume",
-                                       NULL};
+static const char *const honoured[] = {
+    "inducing",   "components",       "kernel", "map",   "rank",       "groups", "trend", "noise",
+    "batch",      "precision",        "step",   "start", "start-rows", "epochs", "time",  "patience",
+    "checkpoint", "checkpoint-every", "resume", NULL};
 
 const gp_method gp_method_svigp = {.name = "svigp",
                                    .summary = "stochastic variational process of one worker on mini-batches of 5,000",

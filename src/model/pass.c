@@ -13,6 +13,8 @@
 enum { DEFAULT_BLOCK_ROWS = 256 }; // K of a block stays in a 512 KB cache up to m = 200 (bench/gradient)
 enum { GRAM_MOST = 640 };          // above it BLAS is as fast: the sums no longer stay in the cache
 
+static const double single_loss = 1e-3; // of the gradient, at most: a batch's own noise is 1 (docs/math.md 3)
+
 // ---- construction -----------------------------------------------------------------------------------------
 
 static gp_mat arena_mat(gp_arena *arena, size_t rows, size_t cols)
@@ -26,6 +28,19 @@ static size_t strip_columns(const gp_pass *p)
     size_t sum = 0;
     for (size_t b = 0; p->lanes && b < p->f->n_components; b++) sum += gp_pass_padded(p, p->f->components[b].m);
     return sum;
+}
+
+static size_t strip_columns32(const gp_pass *p)
+{
+    size_t sum = 0;
+    for (size_t b = 0; p->lanes && b < p->f->n_components; b++)
+        sum += gp_strip_width(gp_pass_lanes32(p), p->f->components[b].m);
+    return sum;
+}
+
+static gp_mat32 arena_mat32(gp_arena *arena, size_t rows, size_t cols)
+{
+    return (gp_mat32){gp_arena_bytes(arena, rows * cols, sizeof(float)), rows, cols, cols};
 }
 
 static size_t larger(size_t a, size_t b)
@@ -60,6 +75,11 @@ static void plan(gp_pass *p, gp_arena *arena)
     p->PhiY = arena_mat(arena, B, M + 1);
     p->h1 = arena_mat(arena, B, f->n_components);
     p->lanes_of_h1 = gp_arena_doubles(arena, p->lanes ? B * GP_STRIP_LANES : 0);
+    const size_t rows32 = p->lanes ? B : 0;
+    p->KY32 = arena_mat32(arena, rows32, n_cols + 1 + GP_STRIP_LANES32); // strips may stick out
+    p->slope32 = needs_slopes(f) ? arena_mat32(arena, rows32, p->KY32.ld).p : NULL;
+    p->X32 = arena_mat32(arena, rows32, d + 1);
+    p->XH32 = arena_mat32(arena, d + 1, strip_columns32(p));
     p->root = gp_arena_doubles(arena, B);
     p->C = arena_mat(arena, width, width);
     p->HX = arena_mat(arena, n_kernel, d + 1);
@@ -121,6 +141,13 @@ static void lay_out_weights(gp_pass *p, gp_cmat flat)
 {
     const gp_features *f = p->f;
     double *to = p->W;
+    float *to32 = (float *)p->W;
+    for (size_t b = 0; p->single && b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        gp_strip_pack32(gp_pass_lanes32(p), gp_cmat_part(flat, 0, c->col, flat.rows, c->m), to32);
+        to32 += flat.rows * gp_strip_width(gp_pass_lanes32(p), c->m);
+    }
+    if (p->single) return;
     for (size_t b = 0; p->lanes && b < f->n_components; b++) {
         const gp_component *c = &f->components[b];
         gp_strip_pack(p->lanes, gp_cmat_part(flat, 0, c->col, flat.rows, c->m), to);
@@ -167,6 +194,8 @@ advgp_status gp_pass_begin(gp_pass *pass, const double *theta, gp_pass_kind kind
     advgp_status st = gp_interrupt_status(gp_features_set(pass->f, theta, err), "a pass", err);
     if (st != ADVGP_OK) return st;
     pass->by_features = !gp_pass_wants_gradient(kind) || gp_features_condition(pass->f) * DBL_EPSILON > pass->max_loss;
+    pass->single = pass->mixed && pass->lanes && kind == GP_PASS_REST && !pass->by_features &&
+                   gp_features_condition(pass->f) * FLT_EPSILON <= single_loss;
     gp_pass_set_q(pass, theta);
     if (gp_pass_wants_gradient(kind)) set_weights(pass);
     pass->keeps = kind == GP_PASS_KEEP;
@@ -286,6 +315,43 @@ static void add_slopes_in_strips(gp_pass *p, gp_cmat left, gp_cmat X1, gp_mat h1
     }
 }
 
+// The same in single precision: of [K~ y] in the workspace, and the sums of the block join those of the others in
+// double.
+static void add_slopes_in_single(gp_pass *p, size_t B, gp_cmat X1, gp_mat h1)
+{
+    const gp_features *f = p->f;
+    const size_t lanes = gp_pass_lanes32(p), inner = f->n_cols + 1;
+    const float *W = (const float *)p->W;
+    float *lanes_of_h1 = (float *)p->lanes_of_h1;
+    size_t col = 0, col32 = 0; // in XH, in XH32
+    gp_narrow(gp_cmat_part(gp_ro(p->KY), 0, 0, B, inner), p->KY32);
+    if (p->slope) gp_narrow((gp_cmat){p->slope, B, inner, p->KY.ld}, (gp_mat32){p->slope32, B, inner, p->KY32.ld});
+    gp_narrow(X1, p->X32);
+    memset(p->XH32.p, 0, p->XH32.rows * p->XH32.ld * sizeof(float));
+    for (size_t b = 0; b < f->n_components; b++) {
+        const gp_component *c = &f->components[b];
+        const float *K = (c->kernel->slope_ratio != 0 ? p->KY32.p : p->slope32) + c->col;
+        memset(lanes_of_h1, 0, B * GP_STRIP_LANES32 * sizeof(float));
+        const gp_strip_slopes32 s = {.A = {p->KY32.p, B, inner, p->KY32.ld},
+                                     .W = W,
+                                     .S = {K, B, c->m, p->KY32.ld},
+                                     .X = {p->X32.p, B, X1.cols, p->X32.ld},
+                                     .XH = {p->XH32.p + col32, p->XH32.rows, c->m, p->XH32.ld},
+                                     .row_sums = lanes_of_h1};
+        gp_strip_add_slopes32(lanes, &s);
+        for (size_t i = 0; i < B; i++) {
+            double sum = 0;
+            for (size_t l = 0; l < lanes; l++) sum += lanes_of_h1[i * GP_STRIP_LANES32 + l];
+            h1.p[i * h1.ld + b] = sum;
+        }
+        for (size_t k = 0; k < X1.cols; k++)
+            for (size_t j = 0; j < c->m; j++) p->XH.p[k * p->XH.ld + col + j] += p->XH32.p[k * p->XH32.ld + col32 + j];
+        W += inner * gp_strip_width(lanes, c->m);
+        col += gp_pass_padded(p, c->m);
+        col32 += gp_strip_width(lanes, c->m);
+    }
+}
+
 // hxx_k += sum over rows of h x_k^2.
 GP_VARIANTS(add_squares, (gp_cmat X1, size_t d, const double *h, size_t ld_h, double *restrict hxx),
             (X1, d, h, ld_h, hxx))
@@ -302,7 +368,9 @@ static void add_slopes(gp_pass *p, size_t B, gp_cmat left)
     const gp_features *f = p->f;
     gp_mat h1 = gp_mat_part(p->h1, 0, 0, B, f->n_components);
     gp_cmat X1 = gp_cmat_part(gp_ro(p->X1), 0, 0, B, f->d + 1);
-    if (p->lanes) {
+    if (p->single) {
+        add_slopes_in_single(p, B, X1, h1);
+    } else if (p->lanes) {
         add_slopes_in_strips(p, left, X1, h1);
     } else {
         gp_mat G = gp_mat_part(p->G, 0, 0, B, p->G.cols);
@@ -393,6 +461,11 @@ void gp_pass_add_kept(gp_pass *p)
 void gp_pass_set_max_loss(gp_pass *pass, double loss)
 {
     if (pass) pass->max_loss = loss;
+}
+
+void gp_pass_set_mixed(gp_pass *pass, bool mixed)
+{
+    if (pass) pass->mixed = mixed;
 }
 
 const gp_features *gp_pass_features(const gp_pass *pass)

@@ -67,5 +67,11 @@ advgp_status gp_pass_kept_gradient(gp_pass *pass, const double *theta, double *g
 #define GP_PASS_MAX_LOSS 1e-12
 void gp_pass_set_max_loss(gp_pass *pass, double loss);
 
+// Whether a REST pass may multiply for the gradient of inducing inputs, length-scales and amplitudes in single
+// precision (statistics and value stay in double): half of its time, and an error of some 1e-5 of the gradient where
+// the rows of a batch differ by more than the gradient itself. Where K_mm is conditioned so badly that it would exceed
+// 1e-3, and on CPUs without strips, it does not. false at first.
+void gp_pass_set_mixed(gp_pass *pass, bool mixed);
+
 const gp_stats *gp_pass_stats(const gp_pass *pass); // valid after end, until the next begin
 const gp_features *gp_pass_features(const gp_pass *pass);

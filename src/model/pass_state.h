@@ -16,6 +16,8 @@ struct gp_pass {
     gp_pass_kind kind;
     double max_loss;
     bool by_features; // this pass forms Phi
+    bool mixed;       // slopes may be multiplied in single precision
+    bool single;      // this pass multiplies them so: W is of floats
     bool begun;
     bool keeps;  // the last pass was of the kind KEEP
     size_t kept; // rows of it in the block
@@ -38,8 +40,12 @@ struct gp_pass {
     gp_mat G;            // B x n_kernel_cols, padded: then H; strips have it in registers
     gp_mat PhiY;         // B x (M+1): [Phi y], where Phi is formed
     gp_mat h1;           // B x n_components: row sums of H, component by component
-    double *lanes_of_h1; // [B * GP_STRIP_LANES]: of one component, not yet added up
-    double *y, *root;    // [B]: targets, square roots of the weights
+    double *lanes_of_h1; // [B * GP_STRIP_LANES]: of one component, not yet added up; or twice as many floats
+    gp_mat32 KY32;       // KY, slope and [1 X] in single precision, where strips are used
+    float *slope32;
+    gp_mat32 X32;
+    gp_mat32 XH32;    // d+1 x n_kernel_cols, components padded: of the block
+    double *y, *root; // [B]: targets, square roots of the weights
 
     // Sums over all rows so far:
     gp_mat C;   // (n_cols+1)^2, padded, upper: [K~ y]^T W [K~ y]
@@ -58,6 +64,12 @@ struct gp_pass {
 static inline size_t gp_pass_padded(const gp_pass *p, size_t width)
 {
     return gp_strip_width(p->lanes ? p->lanes : GP_PASS_WIDTH, width);
+}
+
+// Floats of a vector: strips in single precision are rounded up to these.
+static inline size_t gp_pass_lanes32(const gp_pass *p)
+{
+    return 2 * p->lanes;
 }
 
 static inline bool gp_pass_wants_gradient(gp_pass_kind kind)

@@ -200,6 +200,78 @@ static void the_loss_that_is_allowed_is_not_exceeded(void **state)
         }
 }
 
+static double norm(size_t n, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+// The gradient of a REST pass in mixed precision against that in double: how far off, as a share of it. Statistics and
+// value are the same bits.
+static double mixed_error(const problem *p, size_t block_rows)
+{
+    advgp_error err = {0};
+    const size_t n = p->layout.n_rest, M = p->layout.M;
+    engine e = engine_new(p, block_rows), other = engine_new(p, block_rows);
+    double *grad = doubles(n), *mixed = doubles(n), value, value_mixed;
+    gp_pass_set_max_loss(e.pass, 1e-8);
+    gp_pass_set_max_loss(other.pass, 1e-8);
+    gp_pass_set_mixed(other.pass, true);
+    CHECK_OK(gp_pass_run(e.pass, p->theta, GP_PASS_REST, p->rows, &value, grad, &err), p->label);
+    CHECK_OK(gp_pass_run(other.pass, p->theta, GP_PASS_REST, p->rows, &value_mixed, mixed, &err), p->label);
+    CHECK_BITS(1, &value, &value_mixed, p->label);
+    CHECK_BITS(M * M, gp_pass_stats(e.pass)->A.p, gp_pass_stats(other.pass)->A.p, p->label);
+    CHECK_BITS(M, gp_pass_stats(e.pass)->b, gp_pass_stats(other.pass)->b, p->label);
+    for (size_t i = 0; i < n; i++) mixed[i] -= grad[i];
+    const double off = norm(n, mixed) / norm(n, grad);
+    free(grad), free(mixed);
+    engine_free(e), engine_free(other);
+    return off;
+}
+
+static void mixed_precision_costs_a_thousandth_of_the_gradient_at_most(void **state)
+{
+    (void)state;
+    size_t asked = 0, rounded = 0;
+    for (int level = GP_SIMD_PLAIN; level <= (int)gp_simd_best(); level++) {
+        gp_simd_limit((gp_simd)level);
+        for (uint64_t seed = 1; seed <= 36; seed++) {
+            problem p;
+            problem_init(&p, seed,
+                         (problem_options){.n = 40 + 13 * (seed % 7),
+                                           .d = 1 + seed % 5,
+                                           .n_components = 1 + seed % 3,
+                                           .m = 3 + seed,
+                                           .kernel = gp_kernels[seed % 3],
+                                           .map = &gp_map_cholesky,
+                                           .trend = (gp_trend)(seed % 3),
+                                           .weighted = seed % 2});
+            const double off = mixed_error(&p, seed % 4 ? 0 : 29);
+            CHECK(off <= 1e-3, p.label, "%g of the gradient", off);
+            CHECK(level != GP_SIMD_PLAIN || off == 0, p.label, "BLAS has no single precision, and it is off by %g",
+                  off);
+            asked += level != GP_SIMD_PLAIN, rounded += off > 0;
+            problem_fini(&p);
+        }
+    }
+    gp_simd_limit(GP_SIMD_AVX512);
+    CHECK(!asked || rounded > asked / 2, "mixed", "%zu of %zu were in single precision", rounded, asked);
+}
+
+static void where_it_would_cost_more_mixed_precision_is_double(void **state)
+{
+    (void)state;
+    problem p;
+    problem_init(
+        &p, 3,
+        (problem_options){
+            .n = 60, .d = 2, .n_components = 1, .m = 10, .kernel = &gp_kernel_ard_rbf, .map = &gp_map_cholesky});
+    for (size_t k = 0; k < 2; k++) p.theta[2 + k] = -6; // ln eta: inducing inputs are all alike
+    CHECK(mixed_error(&p, 0) == 0, p.label, "an ill-conditioned K_mm was multiplied in single precision");
+    problem_fini(&p);
+}
+
 // ---- laws
 
 static void pass_of(engine e, const problem *p, gp_batch rows, double *value, double *grad)
@@ -486,6 +558,8 @@ int main(void)
         cmocka_unit_test(a_model_of_trend_alone_is_linear_regression),
         cmocka_unit_test(the_workspace_is_at_most_six_matrices),
         cmocka_unit_test(the_loss_that_is_allowed_is_not_exceeded),
+        cmocka_unit_test(mixed_precision_costs_a_thousandth_of_the_gradient_at_most),
+        cmocka_unit_test(where_it_would_cost_more_mixed_precision_is_double),
         cmocka_unit_test(a_row_of_weight_zero_is_as_if_absent),
         cmocka_unit_test(an_integer_weight_is_a_repeated_row),
         cmocka_unit_test(the_statistics_of_two_halves_add_up),

@@ -129,7 +129,9 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     const stretch s = stretch_of(c, work);
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
     double sum_g = 0;
-    gp_pass_set_max_loss(c->pass, work->flags & GP_FLAG_ALL_ROWS ? GP_PASS_MAX_LOSS : batch_loss);
+    const bool all = work->flags & GP_FLAG_ALL_ROWS;
+    gp_pass_set_max_loss(c->pass, all ? GP_PASS_MAX_LOSS : batch_loss);
+    gp_pass_set_mixed(c->pass, c->o.mixed && !all); // whoever asks for all rows takes their sum at its word
     advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.rule->pass, err);
     if (st == ADVGP_OK) st = add_rows(c, s, err);
     if (st == ADVGP_OK) st = gp_pass_end(c->pass, &sum_g, statistics ? NULL : c->grad, err);

@@ -15,6 +15,7 @@ typedef struct gp_row_computer_options {
     const gp_rule_ops *rule;
     gp_range range;
     size_t batch;               // rows of a push
+    bool mixed;                 // gradients of batches in mixed precision, where the rule needs no more (pass.h)
     atomic_size_t *rows_passed; // raised by the rows that are summed; may be NULL
 } gp_row_computer_options;
 

@@ -263,7 +263,8 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
                                            .spec = o->spec,
                                            .rule = o->rule,
                                            .range = gp_range_all(r->base.layout),
-                                           .batch = o->batch};
+                                           .batch = o->batch,
+                                           .mixed = o->mixed};
         st = gp_row_computer_new(&c, &r->computer, err);
     }
     if (st == ADVGP_OK) {

@@ -18,6 +18,7 @@ typedef struct gp_run_options {
     size_t workers;                 // it begins with these
     size_t workers_max;             // that can be there at once; 0: no more than those
     size_t batch;                   // rows of a push
+    bool mixed;                     // in mixed precision
     size_t max_delay;               // GP_DELAY_ANY: no bound
     double quorum, filter;
     bool follow_pace;   // as gp_server_options has it

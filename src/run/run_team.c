@@ -168,7 +168,8 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
                                        .spec = run->o.spec,
                                        .rule = run->o.rule,
                                        .range = gp_range_all(run->layout),
-                                       .batch = run->o.batch};
+                                       .batch = run->o.batch,
+                                       .mixed = run->o.mixed};
     worker_thread *m = &t->threads[k];
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);

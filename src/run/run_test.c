@@ -55,6 +55,7 @@ static void by_a_serial_loop(const gp_run_options *o, const gp_learner *l, doubl
                                 .age_power = o->rule->age_power,
                                 .natural_rate = o->natural_rate,
                                 .adam_rate = o->adam_rate,
+                                .unit = l->f->unit,
                                 .decay = 0.9,
                                 .epsilon = 1e-4};
     const gp_row_computer_options co = {

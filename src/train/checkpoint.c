@@ -197,7 +197,8 @@ static advgp_status same_run(const char *path, const uint64_t *counts, const gp_
         st = gp_fail(err, ADVGP_EINVAL, "%s is of a run on other data or with another target: use the same data", path);
     if (st == ADVGP_OK && counts[SETTINGS] != state->settings)
         st = gp_fail(err, ADVGP_EINVAL,
-                     "%s is of a run with another kernel, map, trend, optimizer, step, delay or patience: use the same "
+                     "%s is of a run with another kernel, map, trend, optimizer, step, delay, precision or patience: "
+                     "use the same "
                      "options",
                      path);
     return st;

@@ -14,7 +14,7 @@ typedef struct gp_run_state {
     size_t every; // versions from one evaluation to the next; it follows from steps, and no file has it
     uint64_t seed;
     uint64_t data;     // a hash of schema and scales
-    uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum and filter
+    uint64_t settings; // a hash of kernel, map, trend, first step, patience, rule, delay, quorum, filter and precision
 } gp_run_state;
 
 // The version that is evaluated after version `evaluated`. The server is not allowed beyond it before.

@@ -17,6 +17,9 @@
 // have a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise
 // between steps, and cells learn what the global part leaves, so that fewer epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
+// Of few inducing inputs a step costs so little beside its rows that twice as many of half the batch are better, as
+// long as all epochs fit into the most steps there are: 700,000 flights at m = 100 36.12 -> 36.10 (docs/tables.md).
+enum { FEW_INDUCING = 128, BATCH_FEW_INDUCING = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 // Fewer rows of a table are not worth a thread, fewer of a step not a worker, which repeats the algebra of the step:
 // with two of them kin40k took a tenth less time and a quarter more CPU time.
@@ -88,12 +91,21 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
     return st;
 }
 
+static size_t most_step_rows(const gp_training *t)
+{
+    const double steps = EPOCHS * (double)t->n_train / BATCH_FEW_INDUCING;
+    const bool few = t->options->m <= FEW_INDUCING && !gp_training_wants_cells(t) && steps <= STEPS_MAX;
+    const size_t most = few ? BATCH_FEW_INDUCING : BATCH_MAX, of_workers = BATCH_WORKER_MAX * t->workers;
+    return most > of_workers ? most : of_workers;
+}
+
 // Rows of a step, of all workers together.
 static size_t step_rows(const gp_training *t)
 {
     const gp_train_options *o = t->options;
+    const size_t most = most_step_rows(t);
     size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
-    while ((batch < BATCH_MAX || batch < BATCH_WORKER_MAX * t->workers) && 40 * batch < t->n_train) batch *= 2;
+    while (batch < most && 40 * batch < t->n_train) batch *= 2;
     if (batch < BATCH_PER_INDUCING * o->m) batch = BATCH_PER_INDUCING * o->m;
     if (o->batch) batch = o->batch;
     return batch < t->n_train ? batch : t->n_train;

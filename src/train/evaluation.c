@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_PATIENCE = 10 };
+// Half of the evaluations of a run. While steps are large the noise of q(w) hides what inducing inputs and
+// length-scales have gained, and shows it when steps are small: with a quarter, runs on 700,000 flights ended at 36.14
+// to 36.64 that come to 36.09 to 36.12.
+enum { DEFAULT_PATIENCE = 20 };
 
 double gp_training_rows_seen(const gp_training *t)
 {

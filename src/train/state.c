@@ -12,9 +12,10 @@ advgp_status gp_training_identify(gp_training *t, advgp_error *err)
     const gp_train_options *o = t->options;
     char *schema = gp_schema_to_json(t->schema), settings[240];
     if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
-    snprintf(settings, sizeof settings, "%.40s %.40s %zu %zu %d %a %zu %.20s %zu %a %a%s", o->kernel->name,
+    snprintf(settings, sizeof settings, "%.40s %.40s %zu %zu %d %a %zu %.20s %zu %a %a%s%s", o->kernel->name,
              o->map->name, o->rank, o->groups, (int)o->trend, o->step, o->patience, gp_training_rule(t)->name,
-             o->max_delay, gp_training_quorum(t), o->filter, o->theorem_steps ? " theorem" : "");
+             o->max_delay, gp_training_quorum(t), o->filter, o->theorem_steps ? " theorem" : "",
+             o->mixed ? " mixed" : "");
     t->state.data = XXH3_64bits(schema, strlen(schema));
     t->state.settings = XXH3_64bits(settings, strlen(settings));
     gp_free(schema);

@@ -38,13 +38,14 @@ typedef struct gp_train_options {
     // `start` and pilots; NULL: none.
     const double *theta;
     size_t batch;       // rows a step, of all workers together; 0: by the number of rows
+    bool mixed;         // steps of the natural rule in mixed precision (model/pass.h)
     double epochs;      // passes over the rows; 0: by the number of rows
     double step;        // of the natural gradient at the start; 0: 0.2
     size_t steps;       // versions; 0: by epochs
     double seconds;     // wall clock; 0: no limit
     double cpu_seconds; // of this process, since the start; 0: no limit
     size_t evaluations; // on held-out rows in a run; 0: 40
-    size_t patience;    // evaluations without gain before it stops; 0: 10
+    size_t patience;    // evaluations without gain before it stops; 0: 20
     uint64_t seed;
     const gp_rule_ops *rule; // NULL: natural
     size_t workers;          // threads; 0: 1. Small tables and small steps use fewer, unless someone asked

@@ -129,6 +129,7 @@ gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l
                             .workers = t->workers,
                             .cluster = o->cluster,
                             .batch = t->batch,
+                            .mixed = o->mixed,
                             .max_delay = o->max_delay,
                             .quorum = gp_training_quorum(t),
                             .follow_pace = o->quorum < 0,
