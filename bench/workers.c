@@ -101,7 +101,8 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .map = &gp_map_cholesky,
                           .trend = GP_TREND_LINEAR,
                           .start = GP_START_RANDOM,
-                          .batch = 8192 * workers,      // as a user of a large table gets it
+                          .batch = 8192 * workers, // as a user of a large table gets it
+                          .mixed = true,
                           .evaluations = VERSIONS / 25, // as rarely as a run of a thousand versions is judged
                           .patience = SIZE_MAX,
                           .seed = 1,
