@@ -1,6 +1,6 @@
 // gradient.c: how fast one core takes block statistics and gradient (docs/math.md 3), as rows/s and as a share of a
-// large dgemm's rate in the same run. First verifies: blocks of one row must give the same gradient. Prints one JSON
-// object.
+// large dgemm's rate in the same run; and in mixed precision, as training steps take it. First verifies: blocks of one
+// row must give the same gradient, mixed precision within 1e-3 of it. Prints one JSON object.
 //     gradient [ROWS=65536] [REPEATS=7] [M=50 100 200 1000]
 #include "base/clock.h"
 #include "base/rng.h"
@@ -70,12 +70,35 @@ static double time_gemm(gp_mat A, gp_mat B, gp_mat C)
     return gp_clock_cpu() - start;
 }
 
-static double time_pass(setup *s, gp_batch rows)
+// The error of a gradient in mixed precision, as a share of it; of all but q(w), whose gradient stays in double.
+static double mixed_error(setup *s, gp_batch rows)
+{
+    advgp_error err;
+    double off = 0, all = 0;
+    gp_pass_set_mixed(s->pass, true);
+    must(gp_pass_run(s->pass, s->theta, GP_PASS_REST, rows, NULL, s->grad, &err), &err);
+    gp_pass_set_mixed(s->pass, false);
+    must(gp_pass_run(s->pass, s->theta, GP_PASS_REST, rows, NULL, s->check, &err), &err);
+    for (size_t i = 0; i < s->layout.n_rest; i++) {
+        off += (s->grad[i] - s->check[i]) * (s->grad[i] - s->check[i]);
+        all += s->check[i] * s->check[i];
+    }
+    return sqrt(off / all);
+}
+
+static double time_pass(setup *s, gp_batch rows, bool mixed)
 {
     advgp_error err;
     const double start = gp_clock_cpu();
-    must(gp_pass_run(s->pass, s->theta, GP_PASS_GRADIENT, rows, NULL, s->grad, &err), &err);
+    gp_pass_set_mixed(s->pass, mixed);
+    must(gp_pass_run(s->pass, s->theta, mixed ? GP_PASS_REST : GP_PASS_GRADIENT, rows, NULL, s->grad, &err), &err);
     return gp_clock_cpu() - start;
+}
+
+static double median(double *times, size_t n)
+{
+    gp_sort(times, n);
+    return times[n / 2];
 }
 
 int main(int argc, char **argv)
@@ -103,7 +126,7 @@ int main(int argc, char **argv)
     gp_mat C = gp_mat_of(square + 2 * square_size, GEMM, GEMM);
     for (size_t i = 0; i < 2 * square_size; i++) square[i] = gp_rng_uniform(&rng);
 
-    double *gemm_times = doubles(repeats), *pass_times = doubles(repeats);
+    double *gemm_times = doubles(repeats), *pass_times = doubles(repeats), *mixed_times = doubles(repeats);
     printf("{\"bench\": \"gradient\", \"version\": \"%s\", \"blas\": \"%s\", \"rows\": %zu, \"d\": %d, \"sizes\": [",
            advgp_version(), gp_blas_name(), n, D);
     for (size_t k = 0; k < n_sizes; k++) {
@@ -114,23 +137,28 @@ int main(int argc, char **argv)
             fprintf(stderr, "gradient: blocks disagree by %g at m = %zu: not timed\n", off, sizes[k]);
             return 1;
         }
-        (void)time_gemm(A, B, C), (void)time_pass(&s, rows); // warm
-        for (size_t r = 0; r < repeats; r++) {               // alternately, so that a busy moment hurts both
-            gemm_times[r] = time_gemm(A, B, C);
-            pass_times[r] = time_pass(&s, rows);
+        const double off_mixed = mixed_error(&s, gp_batch_part(rows, 0, n < 3001 ? n : 3001));
+        if (!(off_mixed < 1e-3)) {
+            fprintf(stderr, "gradient: mixed precision is off by %g at m = %zu: not timed\n", off_mixed, sizes[k]);
+            return 1;
         }
-        gp_sort(gemm_times, repeats);
-        gp_sort(pass_times, repeats);
-        const double gemm_rate = 2.0 * GEMM * GEMM * GEMM / gemm_times[repeats / 2];
-        const double pass_time = pass_times[repeats / 2];
+        (void)time_gemm(A, B, C), (void)time_pass(&s, rows, false); // warm
+        for (size_t r = 0; r < repeats; r++) {                      // in turn, so that a busy moment hurts all
+            gemm_times[r] = time_gemm(A, B, C);
+            pass_times[r] = time_pass(&s, rows, false);
+            mixed_times[r] = time_pass(&s, rows, true);
+        }
+        const double gemm_rate = 2.0 * GEMM * GEMM * GEMM / median(gemm_times, repeats);
+        const double pass_time = median(pass_times, repeats), mixed_time = median(mixed_times, repeats);
         printf("%s{\"m\": %zu, \"rows_per_s\": %.0f, \"dgemm_gflops\": %.2f, \"share_of_dgemm\": %.3f, "
-               "\"best_share\": %.3f, \"verified_to\": %.1e}",
+               "\"best_share\": %.3f, \"verified_to\": %.1e, \"mixed_rows_per_s\": %.0f, \"mixed_error\": %.1e}",
                k ? ", " : "", sizes[k], (double)n / pass_time, gemm_rate / 1e9, flops / pass_time / gemm_rate,
-               flops / pass_times[0] / (2.0 * GEMM * GEMM * GEMM / gemm_times[0]), off);
+               flops / pass_times[0] / (2.0 * GEMM * GEMM * GEMM / gemm_times[0]), off, (double)n / mixed_time,
+               off_mixed);
         fflush(stdout);
         setup_free(&s);
     }
     printf("]}\n");
-    free(X), free(y), free(square), free(gemm_times), free(pass_times);
+    free(X), free(y), free(square), free(gemm_times), free(pass_times), free(mixed_times);
     return 0;
 }
