@@ -218,6 +218,7 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
                               .adam_rate = 0.1,
                               .workers = 4,
                               .batch = BATCH,
+                              .mixed = true,
                               .max_delay = max_delay,
                               .quorum = gp_rule_natural.quorum,
                               .follow_pace = true,

@@ -83,6 +83,7 @@ static double measure(table t, double rows, const char *comma)
                                 .trend = GP_TREND_LINEAR,
                                 .start = GP_START_KMEANS,
                                 .batch = BATCH,
+                                .mixed = true,
                                 .epochs = epochs,
                                 .evaluations = 1,
                                 .patience = SIZE_MAX,

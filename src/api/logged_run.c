@@ -278,7 +278,9 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
-    if (gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
+    if (!json_object_get(options, "precision") && gp_method_takes(method, "precision"))
+        st = gp_options_set(train, "precision", "double", err); // as all was
+    if (st == ADVGP_OK && gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
     gp_buffer delay = {0};
     write_value(json_object_get(s->begin, "max_delay"), &delay);
     if (st == ADVGP_OK && gp_method_takes(method, "max-delay"))

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 // ---- how it was begun -----------------------------------------------------------------------------------------------
 
@@ -66,9 +67,11 @@ static json_t *given_options(const gp_options *o)
 json_t *gp_record_manifest(const gp_options *o, const char *command)
 {
     json_t *files = json_array();
+    const bool trains = !strcmp(command, "train");
+    const char *precision = trains && !gp_request_is_mixed(o) ? "double" : gp_options_text(o, "precision");
     for (size_t i = 0; i < o->n_operands; i++) json_array_append_new(files, gp_json_file(o->operands[i]));
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "version", advgp_version(),
-                     "blas", gp_blas_name(), "cpu", gp_record_cpu(), "precision", "double", "inputs", files, "read",
+                     "blas", gp_blas_name(), "cpu", gp_record_cpu(), "precision", precision, "inputs", files, "read",
                      read_files(o), "options", gp_options_json(o), "given", given_options(o));
 }
 

@@ -17,6 +17,12 @@ const gp_method *gp_request_method(const gp_options *o)
     return gp_method_named(gp_options_text(o, "method"));
 }
 
+bool gp_request_is_mixed(const gp_options *o)
+{
+    return gp_options_is(o, "precision", "mixed") && !gp_options_is(o, "optimizer", "prox") &&
+           gp_method_takes(gp_request_method(o), "precision");
+}
+
 // The first option that was given and that the method does not know; NULL if there is none.
 static const char *unknown_to(const gp_options *o, const gp_method *method)
 {
@@ -50,6 +56,9 @@ advgp_status gp_request_check(const gp_options *o, advgp_error *err)
     if (gp_options_given(o, "step") && gp_options_is(o, "optimizer", "prox"))
         return gp_fail(err, ADVGP_EINVAL,
                        "{step} is of the natural optimizer, {optimizer} prox finds its own: leave one out");
+    if (gp_options_given(o, "precision") && gp_options_is(o, "optimizer", "prox"))
+        return gp_fail(err, ADVGP_EINVAL,
+                       "{precision} is of the natural optimizer, {optimizer} prox is in double: leave one out");
     if (!gp_method_takes(method, "map")) return ADVGP_OK;
     const gp_map_choice choice = {.map = gp_map_named(gp_options_text(o, "map")),
                                   .rank = (size_t)gp_options_int(o, "rank"),      // full reads as 0
@@ -110,7 +119,7 @@ gp_train_options gp_request_train(const gp_options *o)
         .start = start < N_STARTS ? starts[start].start : GP_START_KMEANS,
         .start_rows = (size_t)gp_options_int(o, "start-rows"),
         .batch = (size_t)gp_options_int(o, "batch"),
-        .mixed = gp_options_is(o, "precision", "mixed"),
+        .mixed = gp_request_is_mixed(o),
         .epochs = (double)gp_options_int(o, "epochs"),
         .step = gp_options_real(o, "step"),
         .seconds = gp_options_real(o, "time"),

@@ -5,6 +5,7 @@
 #include "options/option.h"
 
 const gp_method *gp_request_method(const gp_options *train);
+bool gp_request_is_mixed(const gp_options *train); // steps in mixed precision: of the natural rule alone
 // Is it a training by method auto, with no option that the exact process does not know?
 bool gp_request_may_be_exact(const gp_options *options);
 // An option that its method does not know, given all the same, is EINVAL; so are options that contradict each other.

@@ -35,6 +35,9 @@ static void every_number_arrives(void **state)
     assert_true(request_with("step", "0.25").step == 0.25);
     assert_true(request_with("time", "60").seconds == 60 && request_with("time", "inf").seconds == 0);
     assert_int_equal(request_with("patience", "4").patience, 4);
+    assert_true(request_with("precision", "mixed").mixed);
+    assert_false(request_with("precision", "double").mixed);
+    assert_false(request_with("optimizer", "prox").mixed);
     assert_int_equal(request_with("patience", "inf").patience, SIZE_MAX);
     assert_int_equal(request_with("seed", "77").seed, 77);
     assert_int_equal(request_with("max-delay", "8").max_delay, 8);

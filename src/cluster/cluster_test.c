@@ -191,6 +191,7 @@ static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, g
                             .adam_rate = 0.1,
                             .workers = WORKERS,
                             .batch = BATCH,
+                            .mixed = true,
                             .quorum = rule->quorum,
                             .steps = STEPS,
                             .seed = 3,

@@ -3,7 +3,6 @@
 #include "linalg/simd.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -129,11 +128,13 @@ void gp_strip_pack32(size_t lanes, gp_cmat A, float *packed)
     }
 }
 
-// What a float has no digits for becomes 0: numbers in between are slow on many CPUs, and a kernel far away is full of
-// them.
+// Products of what is nearly 0 would be less than a float can tell, and such numbers are slow on many CPUs; a kernel
+// far away is full of them.
+static const double nearly_zero = 1e-30;
+
 GP_VARIANTS(narrow, (size_t n, const double *restrict in, float *restrict out), (n, in, out))
 {
-    for (size_t i = 0; i < n; i++) out[i] = (float)(fabs(in[i]) < FLT_MIN ? 0 : in[i]);
+    for (size_t i = 0; i < n; i++) out[i] = (float)(fabs(in[i]) < nearly_zero ? 0 : in[i]);
 }
 
 void gp_narrow(gp_cmat A, gp_mat32 out)

@@ -32,7 +32,8 @@ void gp_strip_add_slopes(size_t lanes, const gp_strip_slopes *s);
 // ---- in single precision: twice as many numbers in a vector, so lanes are 2 * gp_strip_lanes() ----------------------
 enum { GP_STRIP_LANES32 = 2 * GP_STRIP_LANES };
 
-// Into the part of out that has the size of A; what is smaller than a float can tell becomes 0.
+// Into the part of out that has the size of A; what is smaller than 1e-30 becomes 0, and what is beyond a float,
+// infinite.
 void gp_narrow(gp_cmat A, gp_mat32 out);
 void gp_strip_pack32(size_t lanes, gp_cmat A, float *packed); // as gp_strip_pack
 

@@ -70,7 +70,8 @@ void gp_pass_set_max_loss(gp_pass *pass, double loss);
 // Whether a REST pass may multiply for the gradient of inducing inputs, length-scales and amplitudes in single
 // precision (statistics and value stay in double): half of its time, and an error of some 1e-5 of the gradient where
 // the rows of a batch differ by more than the gradient itself. Where K_mm is conditioned so badly that it would exceed
-// 1e-3, and on CPUs without strips, it does not. false at first.
+// 1e-3, and on CPUs without strips, it does not. Weights beyond 1e36 may be beyond a float: ENUMERIC, which double is
+// not. false at first.
 void gp_pass_set_mixed(gp_pass *pass, bool mixed);
 
 const gp_stats *gp_pass_stats(const gp_pass *pass); // valid after end, until the next begin

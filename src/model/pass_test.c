@@ -244,7 +244,7 @@ static void mixed_precision_costs_a_thousandth_of_the_gradient_at_most(void **st
                                            .n_components = 1 + seed % 3,
                                            .m = 3 + seed,
                                            .kernel = gp_kernels[seed % 3],
-                                           .map = &gp_map_cholesky,
+                                           .map = gp_maps[seed % 4],
                                            .trend = (gp_trend)(seed % 3),
                                            .weighted = seed % 2});
             const double off = mixed_error(&p, seed % 4 ? 0 : 29);

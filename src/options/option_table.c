@@ -849,7 +849,7 @@ const gp_option gp_option_table[] = {
      .max = 1e6,
      .unit = "evaluations",
      .words = "auto|inf",
-     .help = "stop after this many without improvement on held-out rows"},
+     .help = "stop after this many without improvement on held-out rows; auto: 20, half of those of a run"},
 
     {.name = "workers",
      .kind = GP_OPTION_INTEGER,

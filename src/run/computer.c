@@ -123,18 +123,27 @@ static advgp_status add_rows(gp_row_computer *c, stretch s, advgp_error *err)
 
 // ---- the pass -------------------------------------------------------------------------------------------------------
 
+static advgp_status pass_over(gp_row_computer *c, const gp_work *work, stretch s, bool mixed, double *sum_g,
+                              advgp_error *err)
+{
+    const bool statistics = work->flags & GP_FLAG_STATISTICS;
+    gp_pass_set_max_loss(c->pass, work->flags & GP_FLAG_ALL_ROWS ? GP_PASS_MAX_LOSS : batch_loss);
+    gp_pass_set_mixed(c->pass, mixed);
+    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.rule->pass, err);
+    if (st == ADVGP_OK) st = add_rows(c, s, err);
+    return st == ADVGP_OK ? gp_pass_end(c->pass, sum_g, statistics ? NULL : c->grad, err) : st;
+}
+
 static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_work_done *done, advgp_error *err)
 {
     gp_row_computer *c = ctx;
     const stretch s = stretch_of(c, work);
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
+    const bool mixed = c->o.mixed && !(work->flags & GP_FLAG_ALL_ROWS); // all rows: their sum is taken at its word
     double sum_g = 0;
-    const bool all = work->flags & GP_FLAG_ALL_ROWS;
-    gp_pass_set_max_loss(c->pass, all ? GP_PASS_MAX_LOSS : batch_loss);
-    gp_pass_set_mixed(c->pass, c->o.mixed && !all); // whoever asks for all rows takes their sum at its word
-    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.rule->pass, err);
-    if (st == ADVGP_OK) st = add_rows(c, s, err);
-    if (st == ADVGP_OK) st = gp_pass_end(c->pass, &sum_g, statistics ? NULL : c->grad, err);
+    advgp_status st = pass_over(c, work, s, mixed, &sum_g, err);
+    if (st == ADVGP_ENUMERIC && mixed)
+        st = pass_over(c, work, s, false, &sum_g, err); // beyond a float: weights of 1e40
     if (st != ADVGP_OK) return st;
     const gp_stats *stats = gp_pass_stats(c->pass);
     if (statistics)

@@ -74,6 +74,7 @@ static gp_run_options options_of(const gp_learner *l, const script *sc)
                             .adam_rate = sc->adam_rate,
                             .workers = WORKERS,
                             .batch = BATCH,
+                            .mixed = true,
                             .max_delay = sc->max_delay,
                             .quorum = sc->rule->quorum,
                             .follow_pace = sc->seed % 2,
@@ -235,8 +236,12 @@ static void check_script(const script *sc, size_t n_kinds_wanted, const gp_ps_ev
     stage s = {.learner = l, .rng = gp_rng_seeded(sc->seed, 77), .log = json_array()};
     gp_run_options o = options_of(l, sc);
     o.event = on_event, o.event_ctx = &s;
-    const gp_row_computer_options co = {
-        .shards = t.shards, .spec = &l->spec, .rule = sc->rule, .range = gp_range_all(l->layout), .batch = BATCH};
+    const gp_row_computer_options co = {.shards = t.shards,
+                                        .spec = &l->spec,
+                                        .rule = sc->rule,
+                                        .range = gp_range_all(l->layout),
+                                        .batch = BATCH,
+                                        .mixed = true};
     must(gp_run_init(&s.run, &stage_ops, &o, &err), &err);
     must(gp_row_computer_new(&co, &s.computer, &err), &err);
     for (size_t k = 0; k < WORKERS; k++) enter(&s, k);

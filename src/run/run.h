@@ -41,6 +41,7 @@ typedef struct gp_run_options {
 // What every run steps and judges by (gp_server_options, gp_rule_options), simulated ones too.
 extern const double gp_bound_jump, gp_adadelta_decay, gp_adadelta_epsilon;
 extern const uint64_t gp_jump_patience;
+const double *gp_run_unit(const gp_features *f, size_t step_rows); // gp_rule_options.unit; step_rows: of all workers
 
 typedef struct gp_run gp_run;
 

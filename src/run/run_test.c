@@ -19,6 +19,7 @@ static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, s
                             .adam_rate = 0.1,
                             .workers = workers,
                             .batch = BATCH,
+                            .mixed = true,
                             .quorum = rule->quorum,
                             .steps = STEPS,
                             .seed = 3};
@@ -55,11 +56,11 @@ static void by_a_serial_loop(const gp_run_options *o, const gp_learner *l, doubl
                                 .age_power = o->rule->age_power,
                                 .natural_rate = o->natural_rate,
                                 .adam_rate = o->adam_rate,
-                                .unit = l->f->unit,
+                                .unit = gp_run_unit(l->f, o->batch * o->workers),
                                 .decay = 0.9,
                                 .epsilon = 1e-4};
     const gp_row_computer_options co = {
-        .shards = o->shards, .spec = o->spec, .rule = o->rule, .range = all, .batch = o->batch};
+        .shards = o->shards, .spec = o->spec, .rule = o->rule, .range = all, .batch = o->batch, .mixed = o->mixed};
     gp_rule *rule;
     gp_row_computer *computer;
     must(o->rule->make(&ro, &rule, &err), &err);

@@ -68,14 +68,18 @@ static bool at_rank(const double *sorted, size_t n, size_t i, bool upper, bool l
     return true;
 }
 
+// Between the two middle ones of an even number of scores that point may be beyond the middle, which is where both ends
+// meet.
 void gp_fill_quantiles(double *table, const double *sorted, size_t n, bool level, double (*beyond)(double u))
 {
     table[MIDDLE] = n ? 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) : beyond(0.5);
     for (size_t i = MIDDLE; i-- > 1;) {
         const double u = (double)i / LAST;
         double *lower = &table[i], *upper = &table[LAST - i];
-        if (!at_rank(sorted, n, i, false, level, lower)) *lower = fmin(table[i + 1], beyond(u));
-        if (!at_rank(sorted, n, i, true, level, upper)) *upper = fmax(table[LAST - i - 1], beyond(1 - u));
+        if (!at_rank(sorted, n, i, false, level, lower)) *lower = beyond(u);
+        if (!at_rank(sorted, n, i, true, level, upper)) *upper = beyond(1 - u);
+        *lower = fmin(*lower, table[i + 1]);
+        *upper = fmax(*upper, table[LAST - i - 1]);
     }
     table[0] = table[1], table[LAST] = table[LAST - 1];
 }

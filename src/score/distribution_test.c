@@ -2,6 +2,7 @@
 // integration, ties, few rows, heavy tails, logarithms.
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "fixture.h"
 #include "score/distribution.h"
 
@@ -176,6 +177,22 @@ static void between_ranks_tails_that_fall_hold_what_they_say(void **state)
         CHECK(fabs(beyond[side] - 0.025) < 3 * error, "exponential", "%g beyond", beyond[side]);
 }
 
+static void the_table_of_any_number_of_scores_rises(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n <= 200; n++)
+        for (size_t k = 0; k < CASES; k++) {
+            double scores[201], table[GP_CALIBRATION_LEVELS];
+            gp_rng rng = gp_rng_seeded(n, k);
+            for (size_t i = 0; i < n; i++) scores[i] = cases[k].draw(&rng);
+            gp_sort(scores, n);
+            gp_fill_quantiles(table, scores, n, false, gp_gaussian_quantile);
+            for (size_t i = 1; i < GP_CALIBRATION_LEVELS; i++)
+                CHECK(table[i] >= table[i - 1], cases[k].name, "%zu scores: level %zu has %g, the one before %g", n, i,
+                      table[i], table[i - 1]);
+        }
+}
+
 static void quantiles_never_cross_and_levels_nest(void **state)
 {
     (void)state;
@@ -319,6 +336,7 @@ int main(void)
         cmocka_unit_test(ranks_are_those_of_split_conformal),
         cmocka_unit_test(intervals_hold_what_they_say),
         cmocka_unit_test(between_ranks_tails_that_fall_hold_what_they_say),
+        cmocka_unit_test(the_table_of_any_number_of_scores_rises),
         cmocka_unit_test(quantiles_never_cross_and_levels_nest),
         cmocka_unit_test(the_probability_of_a_threshold_agrees_with_quantiles),
         cmocka_unit_test(crps_is_what_integration_gives),

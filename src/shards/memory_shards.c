@@ -1,6 +1,6 @@
 // memory_shards.c: shards held in memory. Rows are dealt to shards as they come, into slabs that never move; when all
-// are there each shard is copied once in the order of its shuffle, so that reading is a stretch of memory and not a
-// miss of the cache for every row (an eighth of a step), and the peak is the data and one shard.
+// are there each shard is put into the order of its shuffle, in place, so that reading is a stretch of memory and not a
+// miss of the cache for every row (an eighth of a step), and the peak is the data itself.
 #include "base/alloc.h"
 #include "base/least.h"
 #include "shards/shards.h"
@@ -173,25 +173,42 @@ void gp_memory_builder_free(gp_memory_builder *builder)
     gp_free(builder);
 }
 
-// A copy of a shard in the order of its shuffle takes its place.
+// ---- order ----------------------------------------------------------------------------------------------------------
+
+static void move_row(const memory_shards *m, const slabs *store, size_t to, size_t from)
+{
+    const size_t d = m->base.d, e = m->element;
+    const char *in = slab_of(m, store, from);
+    char *out = slab_of(m, store, to);
+    memcpy(out + x_at(m, to) * e, in + x_at(m, from) * e, d * e);
+    memcpy(out + y_at(m, to) * e, in + y_at(m, from) * e, e);
+    if (m->base.weighted) memcpy(out + w_at(m, to) * e, in + w_at(m, from) * e, e);
+}
+
+// Row i becomes that of gp_shuffle_at(i): cycle after cycle of the permutation, its first row kept in a place of its
+// own behind the others meanwhile.
 static advgp_status shuffle(memory_shards *m, size_t shard, advgp_error *err)
 {
-    const size_t n = m->base.rows[shard], d = m->base.d, e = m->element;
+    const size_t n = m->base.rows[shard];
     const gp_shuffle order = gp_shuffle_new(gp_shard_key(m->base.seed, shard), n);
-    slabs *from = &m->store[shard], to = {0};
-    advgp_status st = ADVGP_OK;
-    for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
-        st = make_room(m, &to, i, err);
-        if (st != ADVGP_OK) break;
-        const size_t row = gp_shuffle_at(&order, i);
-        const char *in = slab_of(m, from, row);
-        char *out = slab_of(m, &to, i);
-        memcpy(out + x_at(m, i) * e, in + x_at(m, row) * e, d * e);
-        memcpy(out + y_at(m, i) * e, in + y_at(m, row) * e, e);
-        if (m->base.weighted) memcpy(out + w_at(m, i) * e, in + w_at(m, row) * e, e);
+    slabs *store = &m->store[shard];
+    if (n < 2) return ADVGP_OK;
+    unsigned char *placed = gp_alloc(n / 8 + 1, 1); // a bit a row
+    advgp_status st = placed ? make_room(m, store, n, err)
+                             : gp_fail(err, ADVGP_ENOMEM, "no memory to shuffle %zu rows", n);
+    for (size_t first = 0; st == ADVGP_OK && first < n; first++) {
+        size_t to = first, from;
+        if (placed[first / 8] >> first % 8 & 1) continue;
+        move_row(m, store, n, first);
+        while ((from = gp_shuffle_at(&order, to)) != first) {
+            move_row(m, store, to, from);
+            placed[to / 8] |= (unsigned char)(1 << to % 8);
+            to = from;
+        }
+        move_row(m, store, to, n);
+        placed[to / 8] |= (unsigned char)(1 << to % 8);
     }
-    slabs_fini(st == ADVGP_OK ? from : &to);
-    if (st == ADVGP_OK) *from = to;
+    gp_free(placed);
     return st;
 }
 

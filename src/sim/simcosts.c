@@ -96,8 +96,12 @@ static advgp_status time_of(bench *b, advgp_status (*what)(bench *), double *sec
 
 static advgp_status time_gradient(bench *b, size_t rows, double *seconds)
 {
-    const gp_row_computer_options o = {
-        .shards = b->shards, .spec = b->spec, .rule = b->rule, .range = gp_range_all(b->layout), .batch = rows};
+    const gp_row_computer_options o = {.shards = b->shards,
+                                       .spec = b->spec,
+                                       .rule = b->rule,
+                                       .range = gp_range_all(b->layout),
+                                       .batch = rows,
+                                       .mixed = true};
     gp_row_computer_free(b->computer);
     b->computer = NULL;
     const advgp_status st = gp_row_computer_new(&o, &b->computer, b->err);

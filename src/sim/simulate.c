@@ -22,7 +22,8 @@ typedef struct simulation {
     gp_reader reader;
     gp_features *f; // of the server's check, or of the smallest model where only costs are real
     gp_theta_layout layout;
-    double *tiny; // its theta
+    double *tiny;     // its theta
+    size_t step_rows; // of all workers
     double next_point;
     bool stopped;
     advgp_status status; // of a score that failed
@@ -117,8 +118,13 @@ static advgp_status with_gradients(simulation *s, gp_world_options *w)
     st = gp_features_new(spec, &s->f, s->err);
     if (st != ADVGP_OK) return st;
     s->layout = s->p->learner->layout;
-    const gp_row_computer_options co = {
-        .shards = s->cut, .spec = spec, .rule = s->p->rule, .range = gp_range_all(s->layout), .batch = batch};
+    s->step_rows = batch * s->o->workers;
+    const gp_row_computer_options co = {.shards = s->cut,
+                                        .spec = spec,
+                                        .rule = s->p->rule,
+                                        .range = gp_range_all(s->layout),
+                                        .batch = batch,
+                                        .mixed = true};
     st = gp_row_computer_new(&co, &s->rows, s->err);
     if (st == ADVGP_OK) st = gp_reader_new(s->p->shards, READ_ROWS, &s->reader, s->err);
     if (st != ADVGP_OK) return st;
@@ -195,7 +201,6 @@ static gp_world_options world_of(const simulation *s)
         .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : s->p->rule->age_power,
                          .natural_rate = s->p->natural_rate,
                          .adam_rate = s->p->adam_rate,
-                         .unit = s->p->learner->f->unit,
                          .decay = gp_adadelta_decay,
                          .epsilon = gp_adadelta_epsilon},
         .server = {.n_shards = o->workers,
@@ -290,6 +295,7 @@ advgp_status gp_simulate(const gp_sim_problem *p, const gp_sim_options *o, gp_si
     if (st == ADVGP_OK) {
         w.rule_options.layout = s.layout;
         w.rule_options.range = gp_range_all(s.layout);
+        w.rule_options.unit = gp_run_unit(s.f, s.step_rows);
         w.at_version = at_version, w.ctx = &s;
         s.next_point = o->points ? o->seconds / (double)o->points : 0;
         st = gp_world_run(&w, &out, err);

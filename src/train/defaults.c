@@ -17,8 +17,8 @@
 // have a thousand steps. Steps of the largest batch need fewer; a table that one step can see whole has no noise
 // between steps, and cells learn what the global part leaves, so that fewer epochs are enough beside them.
 enum { BATCH_MIN = 512, BATCH_MAX = 8192, BATCH_WORKER_MAX = 4096, READ_ROWS = 4096 };
-// Of few inducing inputs a step costs so little beside its rows that twice as many of half the batch are better, as
-// long as all epochs fit into the most steps there are: 700,000 flights at m = 100 36.12 -> 36.10 (docs/tables.md).
+// Of few inducing inputs a step costs so little beside its rows that one worker takes twice as many of half the batch,
+// as long as all epochs fit into the most steps there are: 700,000 flights at m = 100 36.12 -> 36.10 (docs/tables.md).
 enum { FEW_INDUCING = 128, BATCH_FEW_INDUCING = 4096 };
 enum { BATCH_PER_INDUCING = 2 }; // rows: with fewer the algebra of a step, M^3, outweighs them
 // Fewer rows of a table are not worth a thread, fewer of a step not a worker, which repeats the algebra of the step:

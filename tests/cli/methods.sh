@@ -47,6 +47,7 @@ for method in linear mean exact; do
   good "$method: predict them" -- predict out/m.safetensors in/kinds.csv -o out/p.csv
   good "$method: a test file" -- train in/good.csv "${y[@]}" --test in/kinds.csv --method $method -o out/m.safetensors --json
   good "$method: few rows" -- train in/few.csv "${y[@]}" --method $method -o out/m.safetensors
+  good "$method: few rows: predict" -- predict out/m.safetensors in/few.csv -o out/p.csv
   good "$method: dry run" "would train with the method $method" -- train in/good.csv "${y[@]}" --method $method --dry-run -o out/none
   good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method --seed 3 -o out/one.safetensors
   good "$method: the same again" -- train in/good.csv "${y[@]}" --method $method --seed 3 -o out/two.safetensors
@@ -68,6 +69,8 @@ for map in cholesky nystrom ensemble rvm; do
   good "prox with the map $map: predict" -- predict out/m.safetensors in/good.csv -o out/p.csv
 done
 bad 'workers of svigp' 2 '--workers' 'svigp' -- train in/good.csv "${y[@]}" --method svigp --workers 2 "${o[@]}"
+bad 'precision of prox' 2 '--precision' 'prox' -- train in/good.csv "${y[@]}" --optimizer prox --precision mixed "${o[@]}"
+bad 'precision of distgp' 2 '--precision' 'distgp-gd' -- train in/good.csv "${y[@]}" --method distgp-gd --precision double "${o[@]}"
 bad 'optimizer of distgp' 2 '--optimizer' 'distgp-gd' -- train in/good.csv "${y[@]}" --method distgp-gd --optimizer prox "${o[@]}"
 good 'linear: collinear columns are noted' 'coefficients follow from the others' -- train in/kinds.csv "${y[@]}" --method linear -o out/m.safetensors
 # The one row of a category is off by all it is, for the method as for the baseline beside it.

@@ -148,6 +148,10 @@ awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.999 && a < 1.001) }" || te
 good 'they are in the model' "weighted by 'w' (importance)" -- inspect out/m.safetensors
 good 'small counts' 'these count as 0.03 rows' -- train in/small.csv "${steps[@]}" --weights-are counts
 awk "BEGIN { exit !($(number rmse) > 2 * $even) }" || tell "counts of 1e-4 give $(number rmse), of 1 $even"
+# Beyond what single precision holds: such steps are in double.
+columns large.csv '{ $4 = NR == 1 ? "w" : "1e40" } 1'
+good 'counts of 1e40' -- train in/large.csv "${steps[@]}" --weights-are counts
+awk "BEGIN { exit !($(number rmse) < 2 * $even) }" || tell "counts of 1e40 give $(number rmse), of 1 $even"
 good 'weights of packed rows' -- pack in/small.csv "${y[@]}" --weights w -o out/small.packed
 good 'packed weights' -- train out/small.packed "${steps[@]:2:9}" # the manifest has the rest
 awk "BEGIN { a = $(number rmse) / $even; exit !(a > 0.99 && a < 1.01) }" || tell "packed weights of 1e-4 give $(number rmse), of 1 $even"
