@@ -52,35 +52,59 @@ static void a_gram_matrix_of_any_size_is_right_and_nothing_beside_it_is_touched(
     ask_sizes(ask_gram);
 }
 
-static void ask_slopes(gp_rng *rng, size_t lanes, size_t rows, size_t inner, size_t cols, const char *label)
+// H = (A W) o S and its sums, in order.
+typedef struct product {
+    size_t rows, inner, cols, width, n_x, ld_x, ld_s;
+    double *A, *W, *S, *X, *XH; // XH: before
+    double *want, *sums;        // X^T H added to it, and the sums of the rows of H
+} product;
+
+// Of random numbers that a float can tell, where `single`.
+static product product_of(gp_rng *rng, size_t lanes, size_t rows, size_t inner, size_t cols, bool single)
 {
-    const size_t width = gp_strip_width(lanes, cols), n_x = inner + 1, ld_x = n_x + 2, ld_s = width + 3;
-    double *A = random_doubles(rng, rows * inner), *W = random_doubles(rng, inner * cols);
-    double *S = random_doubles(rng, rows * ld_s), *X = random_doubles(rng, rows * ld_x);
-    double *got = random_doubles(rng, n_x * width), *want = doubles(n_x * width);
-    double *packed = random_doubles(rng, inner * width), *parts = doubles(rows * GP_STRIP_LANES + 1);
-    double *sums = doubles(rows + 1), *got_sums = doubles(rows + 1);
-    memcpy(want, got, n_x * width * sizeof *want);
-    gp_strip_pack(lanes, gp_cmat_of(W, inner, cols), packed);
-    gp_strip_add_slopes(lanes, &(gp_strip_slopes){.A = gp_cmat_of(A, rows, inner),
-                                                  .W = packed,
-                                                  .S = {S, rows, cols, ld_s},
-                                                  .X = {X, rows, n_x, ld_x},
-                                                  .XH = {got, n_x, cols, width},
-                                                  .row_sums = parts});
-    for (size_t i = 0; i < rows; i++) {
+    product p = {.rows = rows, .inner = inner, .cols = cols, .width = gp_strip_width(lanes, cols), .n_x = inner + 1};
+    p.ld_x = p.n_x + 2, p.ld_s = p.width + 3;
+    const size_t sizes[] = {rows * inner, inner * cols, rows * p.ld_s, rows * p.ld_x, p.n_x * p.width};
+    double **arrays[] = {&p.A, &p.W, &p.S, &p.X, &p.XH};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        *arrays[k] = random_doubles(rng, sizes[k]);
+        for (size_t i = 0; single && i < sizes[k]; i++) (*arrays[k])[i] = (float)(*arrays[k])[i];
+    }
+    p.want = doubles(p.n_x * p.width), p.sums = doubles(rows + 1);
+    memcpy(p.want, p.XH, p.n_x * p.width * sizeof *p.want);
+    for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++) {
             double h = 0;
-            for (size_t k = 0; k < inner; k++) h += A[i * inner + k] * W[k * cols + j];
-            h *= S[i * ld_s + j];
-            sums[i] += h;
-            for (size_t k = 0; k < n_x; k++) want[k * width + j] += X[i * ld_x + k] * h;
+            for (size_t k = 0; k < inner; k++) h += p.A[i * inner + k] * p.W[k * cols + j];
+            h *= p.S[i * p.ld_s + j];
+            p.sums[i] += h;
+            for (size_t k = 0; k < p.n_x; k++) p.want[k * p.width + j] += p.X[i * p.ld_x + k] * h;
         }
-        for (size_t l = 0; l < GP_STRIP_LANES; l++) got_sums[i] += parts[i * GP_STRIP_LANES + l];
-    }
-    CHECK_ARRAY(n_x * width, want, got, 1e-12, label);
-    CHECK_ARRAY(rows, sums, got_sums, 1e-12, label);
-    free(A), free(W), free(S), free(X), free(got), free(want), free(packed), free(parts), free(sums), free(got_sums);
+    return p;
+}
+
+static void product_free(product *p)
+{
+    free(p->A), free(p->W), free(p->S), free(p->X), free(p->XH), free(p->want), free(p->sums);
+}
+
+static void ask_slopes(gp_rng *rng, size_t lanes, size_t rows, size_t inner, size_t cols, const char *label)
+{
+    product p = product_of(rng, lanes, rows, inner, cols, false);
+    double *packed = random_doubles(rng, inner * p.width), *parts = doubles(rows * GP_STRIP_LANES + 1);
+    double *sums = doubles(rows + 1);
+    gp_strip_pack(lanes, gp_cmat_of(p.W, inner, cols), packed);
+    gp_strip_add_slopes(lanes, &(gp_strip_slopes){.A = gp_cmat_of(p.A, rows, inner),
+                                                  .W = packed,
+                                                  .S = {p.S, rows, cols, p.ld_s},
+                                                  .X = {p.X, rows, p.n_x, p.ld_x},
+                                                  .XH = {p.XH, p.n_x, cols, p.width},
+                                                  .row_sums = parts});
+    for (size_t i = 0; i < rows * GP_STRIP_LANES; i++) sums[i / GP_STRIP_LANES] += parts[i];
+    CHECK_ARRAY(p.n_x * p.width, p.want, p.XH, 1e-12, label);
+    CHECK_ARRAY(rows, p.sums, sums, 1e-12, label);
+    free(packed), free(parts), free(sums);
+    product_free(&p);
 }
 
 static void slopes_and_their_sums_are_right_for_any_size(void **state)
@@ -89,48 +113,35 @@ static void slopes_and_their_sums_are_right_for_any_size(void **state)
     ask_sizes(ask_slopes);
 }
 
-static float *random_floats(gp_rng *rng, size_t n)
+static float *floats_of(const double *x, size_t n)
 {
     float *p = calloc(n + 1, sizeof *p);
     assert_non_null(p);
-    for (size_t i = 0; i < n; i++) p[i] = (float)gp_rng_normal(rng);
+    for (size_t i = 0; x && i < n; i++) p[i] = (float)x[i];
     return p;
 }
 
-// Of vectors of twice as many floats, against sums in double of the same numbers.
+// Vectors of twice as many floats.
 static void ask_slopes_in_single(gp_rng *rng, size_t lanes, size_t rows, size_t inner, size_t cols, const char *label)
 {
-    const size_t width = gp_strip_width(2 * lanes, cols), n_x = inner + 1, ld_x = n_x + 2, ld_s = width + 3;
-    float *A = random_floats(rng, rows * inner), *S = random_floats(rng, rows * ld_s);
-    float *X = random_floats(rng, rows * ld_x), *got = random_floats(rng, n_x * width);
-    float *packed = random_floats(rng, inner * width), *parts = calloc(rows * GP_STRIP_LANES32 + 1, sizeof *parts);
-    double *W = random_doubles(rng, inner * cols), *want = doubles(n_x * width), *got_wide = doubles(n_x * width);
-    double *sums = doubles(rows + 1), *got_sums = doubles(rows + 1);
-    assert_non_null(parts);
-    for (size_t i = 0; i < inner * cols; i++) W[i] = (float)W[i];
-    for (size_t i = 0; i < n_x * width; i++) want[i] = got[i];
-    gp_strip_pack32(2 * lanes, gp_cmat_of(W, inner, cols), packed);
+    product p = product_of(rng, 2 * lanes, rows, inner, cols, true);
+    float *A = floats_of(p.A, rows * inner), *S = floats_of(p.S, rows * p.ld_s), *X = floats_of(p.X, rows * p.ld_x);
+    float *XH = floats_of(p.XH, p.n_x * p.width), *packed = floats_of(NULL, inner * p.width);
+    float *parts = floats_of(NULL, rows * GP_STRIP_LANES32);
+    double *sums = doubles(rows + 1);
+    gp_strip_pack32(2 * lanes, gp_cmat_of(p.W, inner, cols), packed);
     gp_strip_add_slopes32(2 * lanes, &(gp_strip_slopes32){.A = {A, rows, inner, inner},
                                                           .W = packed,
-                                                          .S = {S, rows, cols, ld_s},
-                                                          .X = {X, rows, n_x, ld_x},
-                                                          .XH = {got, n_x, cols, width},
+                                                          .S = {S, rows, cols, p.ld_s},
+                                                          .X = {X, rows, p.n_x, p.ld_x},
+                                                          .XH = {XH, p.n_x, cols, p.width},
                                                           .row_sums = parts});
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < cols; j++) {
-            double h = 0;
-            for (size_t k = 0; k < inner; k++) h += A[i * inner + k] * W[k * cols + j];
-            h *= S[i * ld_s + j];
-            sums[i] += h;
-            for (size_t k = 0; k < n_x; k++) want[k * width + j] += X[i * ld_x + k] * h;
-        }
-        for (size_t l = 0; l < 2 * lanes; l++) got_sums[i] += parts[i * GP_STRIP_LANES32 + l];
-    }
-    for (size_t i = 0; i < n_x * width; i++) got_wide[i] = got[i];
-    CHECK_ARRAY(n_x * width, want, got_wide, 2e-5, label);
-    CHECK_ARRAY(rows, sums, got_sums, 2e-5, label);
-    free(A), free(W), free(S), free(X), free(got), free(want), free(packed), free(parts), free(sums), free(got_sums);
-    free(got_wide);
+    for (size_t i = 0; i < rows * GP_STRIP_LANES32; i++) sums[i / GP_STRIP_LANES32] += parts[i];
+    for (size_t i = 0; i < p.n_x * p.width; i++) p.XH[i] = XH[i];
+    CHECK_ARRAY(p.n_x * p.width, p.want, p.XH, 2e-5, label);
+    CHECK_ARRAY(rows, p.sums, sums, 2e-5, label);
+    free(A), free(S), free(X), free(XH), free(packed), free(parts), free(sums);
+    product_free(&p);
 }
 
 static void slopes_in_single_precision_are_right_for_any_size(void **state)
