@@ -736,7 +736,8 @@ const gp_option gp_option_table[] = {
      .fallback = "mixed",
      .words = "mixed|double",
      .help =
-         "of the steps of the natural rule: the product that a batch's gradient takes most of its time for in single "
+         "of the natural rule's pushes of 4,096 rows and more: the product that a batch's gradient takes most of its "
+         "time for in single "
          "precision, whose error is a ten-thousandth of the batch's own, or all in double; the posterior, the bound "
          "and every prediction are in double either way"},
     {.name = "step",

@@ -27,7 +27,7 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
     gp_run_options o = gp_training_run_options(t, l);
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
     o.rule = &gp_rule_natural;
-    o.max_delay = 0, o.filter = 0;
+    o.max_delay = 0, o.filter = 0, o.mixed = false;
     if (o.batch > batch_max) o.batch = batch_max;
     o.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
