@@ -191,6 +191,8 @@ static advgp_status check_connection(const worker *w, advgp_error *err)
 {
     const char *at = w->target.address;
     const bool secure = w->target.lead_key[0];
+    const char *differs = secure ? "it uses no keys, and the worker does"
+                                 : "it asks for a key, and the worker has none";
     if (w->answered || w->n_failed < REFUSALS) return ADVGP_OK;
     if (w->last == NO_WORD && gp_clock_wall() - w->failed_since < patience) return ADVGP_OK;
     if (w->last == REFUSED)
@@ -202,13 +204,12 @@ static advgp_status check_connection(const worker *w, advgp_error *err)
         return gp_fail(err, ADVGP_ECLUSTER,
                        "the lead at %s refuses this worker: %s; start both with the same {keys} DIR, or the same "
                        "{rendezvous} FILE",
-                       at,
-                       secure ? "it uses no keys, and the worker does" : "it asks for a key, and the worker has none");
+                       at, differs);
+    // Where the other side is always the first to hang up, its reason is not known.
     return gp_fail(err, ADVGP_ECLUSTER,
-                   secure ? "the lead at %s ends every connection: the key expected of it is not its own; use the keys "
-                            "that `advgp keygen` made for this run ({keys} DIR), or see what else listens there"
-                          : "what listens at %s ends every connection: is it a lead of advgp, and does it use no keys?",
-                   at);
+                   "what listens at %s ends every connection: %s, or %s; start both with the same {keys} DIR that "
+                   "`advgp keygen` made, or the same {rendezvous} FILE",
+                   at, differs, secure ? "the key expected of it is not its own" : "it is no lead of advgp");
 }
 
 // Everything that is not a message.
