@@ -220,6 +220,16 @@ static advgp_status set_component(gp_component *c, size_t d, const double *theta
     return c->map->make(&c->shape, gp_ro(K), c->a0sq, c->rho, &c->rung, c->T, c->scratch, err);
 }
 
+static advgp_status set_trend(gp_features *f, const double *theta, advgp_error *err)
+{
+    f->s_c = f->trend != GP_TREND_NONE ? exp(theta[f->trend_param]) : 0;
+    f->s_l = f->trend == GP_TREND_LINEAR ? exp(theta[f->trend_param + 1]) : 0;
+    if ((f->trend != GP_TREND_NONE && !in_range(f->s_c)) || (f->trend == GP_TREND_LINEAR && !in_range(f->s_l)))
+        return gp_fail(err, ADVGP_ENUMERIC, "the scale of the trend is out of range: s_c = %g, s_l = %g", f->s_c,
+                       f->s_l);
+    return ADVGP_OK;
+}
+
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err)
 {
     if (!f || !theta) return gp_fail(err, ADVGP_EINVAL, "features: no features or no parameters given");
@@ -229,12 +239,34 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
         if (st != ADVGP_OK) return gp_wrap(err, st, "component %zu", b + 1);
         f->a0sq_sum += f->components[b].a0sq;
     }
-    f->s_c = f->trend != GP_TREND_NONE ? exp(theta[f->trend_param]) : 0;
-    f->s_l = f->trend == GP_TREND_LINEAR ? exp(theta[f->trend_param + 1]) : 0;
-    if ((f->trend != GP_TREND_NONE && !in_range(f->s_c)) || (f->trend == GP_TREND_LINEAR && !in_range(f->s_l)))
-        return gp_fail(err, ADVGP_ENUMERIC, "the scale of the trend is out of range: s_c = %g, s_l = %g", f->s_c,
-                       f->s_l);
-    return ADVGP_OK;
+    return set_trend(f, theta, err);
+}
+
+// Whether K_mm has a Cholesky factor beyond doubt: rounding in it and in its factor is below 1e-6 a0^2 up to m =
+// MOST, the last rung adds 1e-2 a0^2, and no number comes near the ends of its range. The scales have been set.
+static bool surely_factors(const gp_component *c, size_t d)
+{
+    enum { MOST = 20000 };
+    static const double jitter_min = 1e-14, far = 1e100; // from there the ladder reaches its last rung
+    if (!c->map->lower || c->given || c->m > MOST || (c->jitter > 0 && c->jitter < jitter_min)) return false;
+    double reach = 0;
+    for (size_t k = 0; k < d; k++) {
+        double most = 0;
+        for (size_t j = 0; j < c->m; j++) most = fmax(most, fabs(c->Z.p[j * d + k]));
+        reach += 4 * c->eta[k] * most * most;
+    }
+    return reach < far && c->a0sq < far && c->a0sq > 1 / far;
+}
+
+advgp_status gp_features_can_set(gp_features *f, const double *theta, advgp_error *err)
+{
+    for (size_t b = 0; b < f->n_components; b++) {
+        gp_component *c = &f->components[b];
+        const advgp_status st = set_scales(c, f->d, theta + c->param, err);
+        if (st != ADVGP_OK) return gp_wrap(err, st, "component %zu", b + 1);
+        if (!surely_factors(c, f->d)) return gp_features_set(f, theta, err);
+    }
+    return set_trend(f, theta, err);
 }
 
 // ---- columns of a block of rows ---------------------------------------------------------------------------

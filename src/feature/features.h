@@ -84,6 +84,9 @@ void gp_features_free(gp_features *f);
 // gp_features_pull). A given T that is no map of these inducing inputs is ADVGP_EINVAL.
 advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *err);
 
+// What gp_features_set would answer, without the work where the answer is certain; f is not set afterwards.
+advgp_status gp_features_can_set(gp_features *f, const double *theta, advgp_error *err);
+
 // K_mm of a component, without jitter (m x m, contiguous).
 void gp_component_gram(const gp_component *c, size_t d, gp_mat K);
 // Of its row i, before the diagonal: the slopes in r^2. Both arrays have i doubles; s is scratch.

@@ -459,6 +459,48 @@ static void the_spec_is_copied(void **state)
     problem_fini(&p);
 }
 
+static int answers[2]; // no, yes
+
+// gp_features_can_set answers what gp_features_set answers, for parameters of any size: where it does not try, it
+// knows.
+static void ask_whether_it_can(const gp_kernel *kernel, const gp_map *map, uint64_t seed)
+{
+    static const double sizes[] = {0, 1e-3, 1, 30, 230, 700, 1e160, NAN};
+    enum { SIZES = sizeof sizes / sizeof *sizes, TIMES = 40 };
+    problem p;
+    gp_features *f;
+    gp_rng rng = gp_rng_seeded(seed, 0);
+    problem_init(
+        &p, seed,
+        (problem_options){
+            .n = 2, .d = 1 + seed % 3, .n_components = 1 + seed % 2, .m = 1 + seed % 40, .kernel = kernel, .map = map});
+    const bool none = seed % 5 == 0;
+    p.spec.jitter = none ? 0 : pow(10, -2 - (double)(seed % 18));
+    advgp_error err = {0};
+    CHECK_OK(gp_features_new(&p.spec, &f, &err), p.label);
+    double *theta = doubles(f->n_params);
+    for (int i = 0; i < TIMES; i++) {
+        for (size_t j = 0; j < f->n_params; j++) {
+            const size_t up_to = gp_rng_below(&rng, 8) ? 4 : SIZES; // most in range, or none would ever be accepted
+            theta[j] = sizes[gp_rng_below(&rng, up_to)] * gp_rng_normal(&rng);
+        }
+        const advgp_status can = gp_features_can_set(f, theta, NULL), does = gp_features_set(f, theta, NULL);
+        CHECK(can == does, p.label, "seed %d, try %d: %d, and then %d", (int)seed, i, can, does);
+        answers[does == ADVGP_OK]++;
+    }
+    free(theta);
+    gp_features_free(f);
+    problem_fini(&p);
+}
+
+static void what_can_be_set_is_known_before(void **state)
+{
+    (void)state;
+    answers[0] = answers[1] = 0;
+    ask_all(ask_whether_it_can, 40);
+    assert_true(answers[0] > 1000 && answers[1] > 1000);
+}
+
 static void maps_are_found_by_name(void **state)
 {
     (void)state;
@@ -487,6 +529,7 @@ int main(void)
         cmocka_unit_test(bad_shapes_are_refused_with_a_message),
         cmocka_unit_test(bad_specifications_are_refused_with_a_message),
         cmocka_unit_test(the_spec_is_copied),
+        cmocka_unit_test(what_can_be_set_is_known_before),
         cmocka_unit_test(maps_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

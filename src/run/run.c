@@ -20,7 +20,7 @@ const double *gp_run_unit(const gp_features *f, size_t step_rows)
 static advgp_status can_start(void *ctx, const double *before, double *theta, advgp_error *err)
 {
     gp_run *run = ctx;
-    if (!run->rotation) return gp_features_set(run->f, theta, err);
+    if (!run->rotation) return gp_features_can_set(run->f, theta, err);
     advgp_status st = gp_features_set(run->f, before, err);
     if (st != ADVGP_OK) return st;
     gp_basis_rotation_keep(run->rotation, run->f);

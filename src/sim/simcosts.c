@@ -68,7 +68,7 @@ static advgp_status one_step(bench *b)
     const gp_step_terms terms = {.n = gp_shards_weight(b->shards, GP_TRAIN), .shrink = 1e-3, .age = 0};
     memcpy(b->theta, b->start, b->layout.size * sizeof(double));
     const advgp_status st = b->rule->step(b->state, b->push, &terms, b->theta, b->err);
-    return st == ADVGP_OK ? gp_features_set(b->f, b->theta, b->err) : st;
+    return st == ADVGP_OK ? gp_features_can_set(b->f, b->theta, b->err) : st;
 }
 
 // ---- timing ---------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ static advgp_status can_start(void *ctx, const double *before, double *theta, ad
 {
     simulation *s = ctx;
     (void)before;
-    return gp_features_set(s->f, theta, err);
+    return gp_features_can_set(s->f, theta, err);
 }
 
 static advgp_status look(simulation *s, const double *theta, double *rmse)
