@@ -427,7 +427,7 @@ static void a_worker_without_a_lead_gives_up(void **state)
 
 typedef struct slow {
     pthread_t thread;
-    gp_worker_loop_options life;
+    gp_worker_life_options life;
     advgp_status status;
 } slow;
 
@@ -447,7 +447,7 @@ static advgp_status take_a_second(void *ctx, const gp_work *work, double *push, 
 static void *be_slow(void *arg)
 {
     slow *s = arg;
-    s->status = gp_worker_loop(&s->life, NULL);
+    s->status = gp_worker_live(&s->life, NULL);
     return NULL;
 }
 

@@ -1,4 +1,6 @@
-// run_team.c: the workers are threads of this process. The server's own work is done by whoever takes turns.
+// run_team.c: the workers are threads of this process. The server's own work is done by whoever takes turns, and that
+// of an only worker with little to do as well: it waits for the server whenever the server does not wait for it, and a
+// thread that is woken on an idle core costs a sixth of a millisecond, which is a tenth of a small table's step.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "linalg/interrupt.h"
@@ -16,7 +18,7 @@ typedef struct worker_thread {
     pthread_t thread;
     bool started;
     gp_row_computer *computer;
-    gp_worker_loop_options life;
+    gp_worker_life_options life;
     atomic_bool ended; // status and error may be read
     advgp_status status;
     advgp_error error;
@@ -26,6 +28,7 @@ struct team {
     gp_run base;
     gp_endpoint **endpoints; // [1 + workers], the server's first; a worker closes its own
     worker_thread *threads;  // [workers]
+    gp_worker_life *here;    // the only worker's, which has no thread then; or NULL
     gp_sender sender;
     gp_message_limits limits;
     atomic_bool over; // nobody waits for what is being computed
@@ -48,7 +51,7 @@ static void *work(void *arg)
     worker_thread *m = arg;
     gp_interrupt scope;
     gp_interrupt_open(&scope, is_over, m->team);
-    m->status = gp_worker_loop(&m->life, &m->error);
+    m->status = gp_worker_live(&m->life, &m->error);
     (void)gp_interrupt_close(&scope);
     atomic_store(&m->ended, true);
     gp_endpoint *server = server_end(m->team);
@@ -81,6 +84,19 @@ static advgp_status failure(team *t, advgp_error *err)
     return ADVGP_OK;
 }
 
+// The turn of a worker without a thread. It is not interrupted: it has little to do.
+static void work_here(team *t)
+{
+    worker_thread *m = &t->threads[0];
+    if (!t->here || atomic_load(&m->ended)) return;
+    gp_interrupt scope;
+    gp_interrupt_open(&scope, NULL, NULL);
+    m->status = gp_worker_life_turn(t->here, 0, &m->error);
+    (void)gp_interrupt_close(&scope);
+    if (m->status != ADVGP_OK) gp_worker_life_leave(t->here, &m->error);
+    atomic_store(&m->ended, m->status != ADVGP_OK || gp_worker_life_is_over(t->here));
+}
+
 static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
 {
     team *t = (team *)run;
@@ -89,6 +105,7 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     const void *bytes;
     gp_message m;
     advgp_status st = send_all(t, err); // what a call from outside left to say
+    if (st == ADVGP_OK) work_here(t);
     if (st == ADVGP_OK) st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) {
         st = gp_message_decode(bytes, n, &t->limits, &m, err); // from our own threads: it is sound
@@ -135,6 +152,7 @@ static void team_stop(gp_run *run)
         if (m->started) pthread_join(m->thread, NULL);
         gp_row_computer_free(m->computer);
     }
+    gp_worker_life_free(t->here);
     for (size_t k = 0; t->endpoints && k <= run->o.workers; k++)
         if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
     gp_free(t->threads);
@@ -142,9 +160,19 @@ static void team_stop(gp_run *run)
     gp_sender_fini(&t->sender);
 }
 
+// What one worker does between two looks at the clock, at most a pass over all rows and the algebra around it, is over
+// in about a second.
+static bool is_little(const gp_run *run)
+{
+    static const double most = 4e9, algebra = 5; // of rows times features squared; products of features
+    const double M = (double)run->layout.M, rows = (double)gp_shards_rows(run->o.shards, GP_TRAIN);
+    return run->o.workers == 1 && !run->o.n_delays && (rows + algebra * M) * M * M <= most;
+}
+
 static advgp_status team_start(gp_run *run, advgp_error *err)
 {
     team *t = (team *)run;
+    if (is_little(run)) return gp_worker_life_new(&t->threads[0].life, &t->here, err);
     for (size_t k = 0; k < run->o.workers; k++) {
         worker_thread *m = &t->threads[k];
         m->started = pthread_create(&m->thread, NULL, work, m) == 0;
@@ -174,7 +202,7 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
     if (st != ADVGP_OK) return st;
-    m->life = (gp_worker_loop_options){
+    m->life = (gp_worker_life_options){
         .endpoint = t->endpoints[1 + k],
         .computer = gp_row_computer_of(m->computer),
         .delays = run->o.delays,
