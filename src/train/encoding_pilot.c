@@ -283,30 +283,59 @@ static int by_mean(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Row i of n, in the order of predictions, by the scores of some others about it.
-static void judge_row(trial *t, size_t n, size_t i, size_t others)
+static size_t first_not_below(const double *sorted, size_t n, double value)
 {
-    judged_row *row = &t->sorted[i];
-    const double sd = sqrt(row->var);
-    const size_t half = others / 2, last = n - 1 - others;
-    const size_t first = i < half ? 0 : i - half > last ? last : i - half;
-    for (size_t k = 0, other = first; k < others; k++, other++) {
-        other += other == i;
-        const double y = gp_schema_target(&t->schema, row->mean + sd * t->sorted[other].score);
-        t->mean[k] = gp_schema_cut(&t->schema, y);
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (sorted[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    gp_sort(t->mean, others);
+    return lo;
+}
+
+static void replace_sorted(double *sorted, size_t n, double gone, double come)
+{
+    const size_t from = first_not_below(sorted, n, gone);
+    memmove(sorted + from, sorted + from + 1, (n - 1 - from) * sizeof *sorted);
+    const size_t to = first_not_below(sorted, n - 1, come);
+    memmove(sorted + to + 1, sorted + to, (n - 1 - to) * sizeof *sorted);
+    sorted[to] = come;
+}
+
+// A row by the sorted scores of `n` rows about it, itself among them: targets rise with scores, so they come sorted.
+static void judge_row(trial *t, const judged_row *row, const double *scores, size_t n)
+{
+    const double sd = sqrt(row->var);
+    const size_t own = first_not_below(scores, n, row->score);
+    size_t others = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (k == own) continue;
+        t->mean[others++] = gp_schema_cut(&t->schema, gp_schema_target(&t->schema, row->mean + sd * scores[k]));
+    }
     t->judged[row->place].crps = sample_crps(t->mean, others, row->target);
     t->judged[row->place].off = row->target - gp_predicted_mean(&t->schema, row->mean, row->var);
 }
 
-// The first n rows.
+// The first n rows, in the order of their predictions: from one to the next at most one other row comes and one goes.
 static void judge(trial *t, size_t n)
 {
     const size_t tenth = n / NEIGHBOURS_SHARE, others = tenth > NEIGHBOURS_MIN ? tenth : NEIGHBOURS_MIN;
+    const size_t half = others / 2, about = others + 1;
+    double *scores = t->var; // of predictions that are known by now
     for (size_t i = 0; i < n; i++) t->sorted[i] = t->judged[i], t->sorted[i].place = i;
     qsort(t->sorted, n, sizeof *t->sorted, by_mean);
-    for (size_t i = 0; i < n; i++) judge_row(t, n, i, others);
+    for (size_t k = 0; k < about; k++) scores[k] = t->sorted[k].score;
+    gp_sort(scores, about);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (i > first + half && first + about < n) {
+            replace_sorted(scores, about, t->sorted[first].score, t->sorted[first + about].score);
+            first++;
+        }
+        judge_row(t, &t->sorted[i], scores, about);
+    }
 }
 
 // The mean of what rows have more of it without the encoding than with it, and its standard error.
