@@ -20,5 +20,10 @@ json_t *gp_record_id(uint64_t id);                 // 16 hexadecimal digits
 
 // Which rows the figures are of: held-out, training or test.
 const char *gp_record_scored(const gp_train_result *result);
-// path: of the model; peak: the most bytes of memory that were seen.
-json_t *gp_record_result(const char *path, const gp_train_result *result, double peak);
+// What the result of a training does not know of it.
+typedef struct gp_training_cost {
+    double peak;                           // bytes of memory, the most that were seen
+    double read_seconds, read_cpu_seconds; // until the rows were there, with what pilots said of their encoding
+} gp_training_cost;
+// path: of the model.
+json_t *gp_record_result(const char *path, const gp_train_result *result, const gp_training_cost *cost);

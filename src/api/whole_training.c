@@ -6,6 +6,7 @@
 #include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/machine.h"
 #include "linalg/blas.h"
 #include "method/method.h"
@@ -30,7 +31,7 @@ typedef struct training {
     gp_runlog *log;
     advgp_status log_status; // of the first line that could not be written
     advgp_error log_error;
-    double peak; // bytes of anonymous memory, the most seen at an evaluation or the end
+    gp_training_cost cost; // peak: of anonymous memory, at an evaluation or the end
     const gp_replay_feed *replay;
     uint64_t bits;  // of the model
     double *delays; // --delay-worker
@@ -118,7 +119,7 @@ static double anonymous_memory(void)
 
 static void note_memory(training *r)
 {
-    r->peak = fmax(r->peak, anonymous_memory());
+    r->cost.peak = fmax(r->cost.peak, anonymous_memory());
 }
 
 static void on_ps(void *ctx, const gp_ps_event *event)
@@ -260,9 +261,9 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
     }
     advgp_status st = ADVGP_OK;
     const gp_training_made made = {
-        .path = kept, .model = model, .result = result, .peak = r->peak, .of_lead = r->part != NULL};
+        .path = kept, .model = model, .result = result, .cost = r->cost, .of_lead = r->part != NULL};
     const advgp_status shown = r->events->made ? r->events->made(r->events->ctx, &made, &unshown) : ADVGP_OK;
-    json_t *done = gp_record_result(kept, result, r->peak);
+    json_t *done = gp_record_result(kept, result, &r->cost);
     if (done) json_object_set_new(done, "bits", gp_record_id(r->bits));
     log_event(r, "done", done);
     const bool interrupted = result->interrupted && !r->replay; // a replay repeats a run that was
@@ -388,7 +389,9 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
                            : gp_options_is(o, "workers", "auto") ? gp_cores()
                                                                  : (size_t)gp_options_int(o, "workers");
     if (st == ADVGP_OK) st = gp_request_delays(o, workers, &r->delays, &r->n_delays, err);
+    const double began = gp_clock_wall(), cpu = gp_clock_cpu();
     if (st == ADVGP_OK) st = prepare(r, &data, &test, &options, &theta, err);
+    r->cost.read_seconds = gp_clock_wall() - began, r->cost.read_cpu_seconds = gp_clock_cpu() - cpu;
     if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_host_notes(r->host, &data.notes);
     if (st == ADVGP_OK && dry) {

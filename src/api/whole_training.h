@@ -3,6 +3,7 @@
 #pragma once
 #include "api/host.h"
 #include "api/load.h"
+#include "api/record.h"
 #include "options/option.h"
 #include "run/replay.h"
 #include "train/train.h"
@@ -11,7 +12,7 @@ typedef struct gp_training_made {
     const char *path; // where the model is: beside its place, or as the checkpoint, if it could not be written there
     const gp_model *model;
     const gp_train_result *result;
-    double peak;  // bytes of memory, the most that were seen
+    gp_training_cost cost;
     bool of_lead; // the seconds of CPU are of this process; its workers have their own
 } gp_training_made;
 

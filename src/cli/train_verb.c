@@ -126,7 +126,9 @@ static void add_result(const gp_training_made *made, gp_buffer *out)
     for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
     add_tenths(out, "prediction", t->assessment.by_prediction, t->assessment.n_tenths);
     add_tenths(out, "its sd", t->assessment.by_sd, t->assessment.n_tenths);
-    gp_buffer_add(out, "\n\n%.1f s, %.1f CPU seconds%s", t->wall, t->cpu, made->of_lead ? " of the lead" : "");
+    gp_buffer_add(out, "\n\nread in %.1f s, %.1f CPU seconds; trained in %.1f s, %.1f CPU seconds%s",
+                  made->cost.read_seconds, made->cost.read_cpu_seconds, t->wall, t->cpu,
+                  made->of_lead ? " of the lead" : "");
     if (t->workers)
         gp_buffer_add(out, ": pilots %.1f, steps %.1f, finish %.1f, cells %.1f, calibration and baselines %.1f",
                       t->pilot_seconds, t->step_seconds, t->finish_seconds, t->cells_seconds, t->last_seconds);
@@ -144,7 +146,7 @@ static advgp_status on_made(void *ctx, const gp_training_made *made, advgp_error
 {
     const view *r = ctx;
     if (gp_options_flag(r->o, "json"))
-        return gp_cli_print_json_take(gp_record_result(made->path, made->result, made->peak), err);
+        return gp_cli_print_json_take(gp_record_result(made->path, made->result, &made->cost), err);
     gp_buffer text = {0};
     add_result(made, &text);
     return gp_cli_print_take(&text, err); // and flushed: a launcher may end this process when its workers have ended
