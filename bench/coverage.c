@@ -2,12 +2,12 @@
 // normal, skewed, heavy-tailed or varying, each fitted with defaults, and 500 new rows of the same kind beside it.
 // Prints one JSON object; the table of docs/intervals.md goes to stderr.
 //     coverage [TABLES [NOISE [OPTION VALUE] ...]]     of each kind and size, default 200; one kind, or all
-#include "api/request.h"
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "bench.h"
 #include "data/encode.h"
 #include "linalg/blas.h"
+#include "load/request.h"
 #include "score/distribution.h"
 
 #include <math.h>

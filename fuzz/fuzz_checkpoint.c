@@ -1,11 +1,11 @@
 // fuzz_checkpoint.c: any bytes as a checkpoint, for a small run that is the one that the file names.
 #include "base/alloc.h"
 #include "fuzz.h"
+#include "learn/checkpoint.h"
+#include "learn/learner.h"
 #include "repair.h"
 #include "small_run.h"
 #include "store/tensorfile.h"
-#include "train/checkpoint.h"
-#include "train/learner.h"
 
 #include <math.h>
 #include <stdlib.h>

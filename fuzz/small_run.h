@@ -1,8 +1,8 @@
 // small_run.h: the run that the fuzzer of checkpoints goes on with, and of which its kept seeds are.
 #pragma once
 #include "fuzz.h"
-#include "train/checkpoint.h"
-#include "train/learner.h"
+#include "learn/checkpoint.h"
+#include "learn/learner.h"
 
 enum { SHARDS = 3, WORKERS = 2 };
 

@@ -1,12 +1,12 @@
 // comparison.c: the runs of a comparison, one after the other.
 #include "api/comparison.h"
-#include "api/load.h"
 #include "api/record.h"
-#include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
 #include "cells/inducing.h"
 #include "linalg/blas.h"
+#include "load/load.h"
+#include "load/request.h"
 #include "method/method.h"
 #include "store/runlog.h"
 

@@ -1,6 +1,6 @@
 // inspect.c: the numbers of a model in the units of its table, as JSON and as text.
 #include "api/inspect.h"
-#include "api/cell_place.h"
+#include "answer/cell_place.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/width.h"

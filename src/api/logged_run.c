@@ -1,11 +1,11 @@
 // logged_run.c: a log is read twice: once for how the run began, was resumed and ended, once as the replay goes on.
 #include "api/logged_run.h"
-#include "api/load.h"
 #include "api/record.h"
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "linalg/blas.h"
+#include "load/load.h"
 #include "method/method.h"
 #include "run/pslog.h"
 #include "store/runlog.h"

@@ -1,7 +1,7 @@
 // make_report.c: what a page needs, collected.
 #include "api/make_report.h"
-#include "api/answer.h"
-#include "api/explain.h"
+#include "answer/answer.h"
+#include "answer/explain.h"
 #include "api/record.h"
 #include "report/report.h"
 #include "score/assess_json.h"

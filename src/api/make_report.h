@@ -1,8 +1,8 @@
 // make_report.h: the page of a model (report/report.h): from a model file, logs and rows, as `advgp report` does it, or
 // at the end of a training, from the rows that it held out.
 #pragma once
-#include "api/host.h"
-#include "api/load.h"
+#include "load/host.h"
+#include "load/load.h"
 #include "options/option.h"
 #include "report/courses.h"
 #include "train/train.h"

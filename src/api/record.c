@@ -1,9 +1,9 @@
 // record.c: a run as JSON.
 #include "api/record.h"
-#include "api/evaluate.h"
-#include "api/request.h"
+#include "answer/evaluate.h"
 #include "data/split.h"
 #include "linalg/blas.h"
+#include "load/request.h"
 #include "method/method.h"
 #include "options/option_json.h"
 #include "shards/packed.h"

@@ -1,6 +1,6 @@
 // record.h: a run as JSON, as its log and its result have it.
 #pragma once
-#include "api/load.h"
+#include "load/load.h"
 #include "options/option.h"
 #include "train/train.h"
 

@@ -1,7 +1,7 @@
 // study.h: a cluster in virtual time, every number of workers with every delay bound, and what to conclude from it.
 #pragma once
-#include "api/host.h"
-#include "api/load.h"
+#include "load/host.h"
+#include "load/load.h"
 #include "options/option.h"
 #include "sim/simulate.h"
 

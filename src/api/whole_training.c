@@ -3,18 +3,18 @@
 #include "api/make_report.h"
 #include "api/participant.h"
 #include "api/record.h"
-#include "api/request.h"
 #include "api/written.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/machine.h"
+#include "learn/warmstart.h"
 #include "linalg/blas.h"
+#include "load/request.h"
 #include "method/method.h"
 #include "options/option_json.h"
 #include "run/pslog.h"
 #include "store/rescue.h"
 #include "store/runlog.h"
-#include "train/warmstart.h"
 
 #include <math.h>
 #include <stdio.h>

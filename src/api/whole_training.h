@@ -1,9 +1,9 @@
 // whole_training.h: a training as `advgp train` does it: rows read, steps taken, the model written, a log of it all.
 // For whoever has options and a host.
 #pragma once
-#include "api/host.h"
-#include "api/load.h"
 #include "api/record.h"
+#include "load/host.h"
+#include "load/load.h"
 #include "options/option.h"
 #include "run/replay.h"
 #include "train/train.h"

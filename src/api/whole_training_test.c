@@ -1,13 +1,13 @@
 // whole_training_test.c: what the program does with options, done by another caller: a training with its log, the same
 // run again from that log, its figures from evaluate, and a comparison. Nothing is printed.
+#include "answer/evaluate.h"
 #include "api/comparison.h"
-#include "api/evaluate.h"
 #include "api/logged_run.h"
-#include "api/options_test.h"
 #include "api/record.h"
 #include "api/whole_training.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "load/options_test.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // evaluate_verb.c: advgp evaluate: how good a model is on rows whose target is known, beside the mean and linear
 // regression.
-#include "api/cell_place.h"
-#include "api/evaluate.h"
+#include "answer/cell_place.h"
+#include "answer/evaluate.h"
 #include "base/width.h"
 #include "cli/cli.h"
 #include "linalg/blas.h"

@@ -1,5 +1,5 @@
 // explain_verb.c: `advgp explain`: single predictions taken apart.
-#include "api/explain.h"
+#include "answer/explain.h"
 #include "cli/cli.h"
 #include "linalg/blas.h"
 #include "store/runlog.h"

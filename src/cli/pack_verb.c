@@ -1,7 +1,7 @@
 // pack_verb.c: `advgp pack`: any source to a folder of packed shards.
-#include "api/load.h"
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "load/load.h"
 
 #include <math.h>
 #include <stdio.h>

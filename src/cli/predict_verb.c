@@ -1,10 +1,9 @@
 // predict_verb.c: advgp predict: every row of a table gives a row of mean, sds, intervals and whatever else is asked
 // for, in order and in constant memory. Blocks of rows go through a pipeline: one is read and one written while others
 // are computed.
-#include "api/answer.h"
-#include "api/answer_columns.h"
-#include "api/load.h"
-#include "api/tableout.h"
+#include "answer/answer.h"
+#include "answer/answer_columns.h"
+#include "answer/tableout.h"
 #include "api/written.h"
 #include "base/alloc.h"
 #include "base/machine.h"
@@ -12,6 +11,7 @@
 #include "data/strings.h"
 #include "files/files.h"
 #include "linalg/blas.h"
+#include "load/load.h"
 #include "run/pipeline.h"
 #include "store/runlog.h"
 

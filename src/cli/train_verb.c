@@ -1,9 +1,9 @@
 // train_verb.c: `advgp train`: how a training goes on, line by line, and an account of what came of it.
 #include "api/record.h"
-#include "api/request.h"
 #include "api/whole_training.h"
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "load/request.h"
 #include "method/method.h"
 #include "store/form.h"
 

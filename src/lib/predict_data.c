@@ -1,7 +1,7 @@
 // predict_data.c: predictions of whole tables, and how good a model is on one whose target is known.
-#include "api/answer.h"
-#include "api/answer_columns.h"
-#include "api/evaluate.h"
+#include "answer/answer.h"
+#include "answer/answer_columns.h"
+#include "answer/evaluate.h"
 #include "base/alloc.h"
 #include "lib/handles.h"
 #include "linalg/blas.h"

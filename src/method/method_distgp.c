@@ -1,8 +1,8 @@
 // method_distgp.c: DistGP (Gal et al. 2014): the collapsed bound over all rows, by synchronous map and reduce over the
 // workers, minimised by gradient descent with ADADELTA or by L-BFGS.
 #include "base/clock.h"
+#include "learn/collapsed.h"
 #include "method/method.h"
-#include "train/collapsed.h"
 #include "train/conductor.h"
 
 #include <stdio.h>

@@ -3,12 +3,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "learn/lengths.h"
 #include "linalg/interrupt.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
 #include "score/calibrate.h"
 #include "train/conclude.h"
-#include "train/lengths.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 // mean, the exact process; and that sparse models of every map come to the exact one where they can.
 #include "data/encode.h"
 #include "fixture.h"
+#include "learn/map_choice.h"
 #include "method/method.h"
 #include "options/option.h"
 #include "store/scratch_test.h"
-#include "train/map_choice.h"
 
 #include <unistd.h>
 

@@ -8,12 +8,12 @@
 #include "data/schema.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
+#include "learn/learner.h"
 #include "method/method.h"
 #include "ps/rule.h"
 #include "ps/server.h"
 #include "shards/shards.h"
 #include "store/modelfile.h"
-#include "train/learner.h"
 #include "transport/transport.h"
 
 #include <stdlib.h>

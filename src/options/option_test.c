@@ -4,11 +4,11 @@
 
 #include "base/alloc.h"
 #include "kernel/kernel.h"
+#include "learn/learner.h"
 #include "method/method.h"
 #include "ps/server.h"
 #include "shards/shards.h"
 #include "store/modelfile.h"
-#include "train/learner.h"
 #include "transport/transport.h"
 
 #include <setjmp.h>

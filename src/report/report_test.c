@@ -1,11 +1,11 @@
 // report_test.c: text that stays text, numbers as people write them, figures that are those of evaluate, samples in
 // which every row has the same chance, and a page that says when memory ends.
-#include "api/answer.h"
-#include "api/evaluate.h"
+#include "answer/answer.h"
+#include "answer/evaluate.h"
 #include "api/make_report.h"
-#include "api/options_test.h"
 #include "api/whole_training.h"
 #include "fixture.h"
+#include "load/options_test.h"
 #include "report/decode.h"
 #include "report/html.h"
 #include "report/report.h"

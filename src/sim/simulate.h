@@ -2,9 +2,9 @@
 // costs measured on this machine (simcosts.h). Gradients are real, and then there is an error to look at; or only their
 // costs are, and then thousands of workers and millions of rows take seconds.
 #pragma once
+#include "learn/learner.h"
 #include "ps/server.h"
 #include "sim/simcosts.h"
-#include "train/learner.h"
 
 // What is learned: the model at its start, and rows.
 typedef struct gp_sim_problem {

@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "learn/steepness.h"
 #include "linalg/dense.h"
 #include "model/predict.h"
 #include "score/score.h"
-#include "train/steepness.h"
 #include "train/training.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // finish.c: the last acts: polish, the exact posterior over the training rows, the model.
 #include "base/clock.h"
+#include "learn/collapsed.h"
 #include "linalg/factor.h"
-#include "train/collapsed.h"
 #include "train/conclude.h"
 #include "train/conductor.h"
 

@@ -2,12 +2,12 @@
 #include "train/noise.h"
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "learn/reweigh.h"
 #include "score/calibrate.h"
 #include "score/left_out.h"
 #include "score/paired.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "train/reweigh.h"
 #include "train/scale_fit.h"
 
 #include <math.h>

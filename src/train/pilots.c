@@ -1,7 +1,7 @@
 // pilots.c: one component or a sum of four: two short runs, and the better one's shape is taken. And what they say of
 // the noise: whether more inducing inputs than usual pay.
 #include "cluster/cluster.h"
-#include "train/map_choice.h"
+#include "learn/map_choice.h"
 #include "train/training.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "cells/inducing.h"
 #include "data/encode.h"
 #include "fixture.h"
+#include "learn/learner.h"
 #include "shards/shards.h"
-#include "train/learner.h"
 #include "train/train.h"
 
 #include <math.h>

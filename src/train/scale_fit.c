@@ -2,10 +2,10 @@
 #include "train/scale_fit.h"
 #include "base/alloc.h"
 #include "base/least.h"
+#include "learn/scale_search.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/left_out.h"
-#include "train/scale_search.h"
 #include "train/training.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@
 #include "cells/inducing.h"
 #include "data/strings.h"
 #include "fixture.h"
+#include "learn/learner.h"
+#include "learn/warmstart.h"
 #include "linalg/interrupt.h"
-#include "train/learner.h"
 #include "train/train.h"
-#include "train/warmstart.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // training.h: a sparse training under way, for the methods that share it: defaults, pilots, steps, finish, assessment.
 // They differ in the steps. Each act has a file of its own; train.c calls them in their order.
 #pragma once
+#include "learn/checkpoint.h"
+#include "learn/evaluator.h"
+#include "learn/learner.h"
+#include "learn/map_choice.h"
 #include "model/cells.h"
 #include "run/run.h"
-#include "train/checkpoint.h"
-#include "train/evaluator.h"
-#include "train/learner.h"
-#include "train/map_choice.h"
 #include "train/train.h"
 
 #include <stdatomic.h>

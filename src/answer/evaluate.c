@@ -1,0 +1,166 @@
+// evaluate.c: a table's rows through a model into an assessment.
+#include "answer/evaluate.h"
+#include "answer/answer.h"
+#include "answer/cell_place.h"
+#include "base/alloc.h"
+#include "store/runlog.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// Rows as they are counted.
+typedef struct counting {
+    gp_tally tally;
+    gp_evaluation *out;
+    gp_cell_finder *finder; // NULL: the model has no cells
+    double *distances;      // [cells]
+} counting;
+
+static advgp_status begin_cells(counting *c, const gp_cells *cells, advgp_error *err)
+{
+    if (!cells) return ADVGP_OK;
+    c->out->n_cells = cells->shape.n;
+    c->out->cells = gp_alloc(cells->shape.n, sizeof *c->out->cells);
+    c->out->judged = gp_alloc(cells->shape.n, sizeof *c->out->judged);
+    c->distances = gp_alloc(cells->shape.n, sizeof *c->distances);
+    if (!c->out->cells || !c->out->judged || !c->distances)
+        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows by cell");
+    return gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &c->finder, err);
+}
+
+static advgp_status add_block(counting *c, const gp_answer_block *b, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
+        const double *x = b->rows.X + i * b->rows.d, w = b->rows.w[i];
+        const gp_row_figures f = gp_tally_add(&c->tally, w, x, b->rows.y[i], b->mean[i], b->var_y[i]);
+        const size_t row = b->rows.source_row ? b->rows.source_row[i] - b->chunk->first_row : i;
+        st = gp_groups_add(&c->out->groups, b->chunk, row, w, &f, err);
+        if (c->finder) gp_group_add(&c->out->cells[gp_cell_of(c->finder, x, c->distances)], w, &f);
+    }
+    return st;
+}
+
+static void judge_cells(gp_evaluation *e)
+{
+    for (size_t i = 0; i < e->n_cells; i++) {
+        if (e->cells[i].rows < GP_CELL_ROWS_MIN || !(e->cells[i].n > 0)) continue;
+        size_t at = e->n_judged++; // insertion, so that equals stay in their order
+        for (; at && gp_group_rmse(&e->cells[e->judged[at - 1]]) < gp_group_rmse(&e->cells[i]); at--)
+            e->judged[at] = e->judged[at - 1];
+        e->judged[at] = i;
+    }
+}
+
+static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, advgp_error *err)
+{
+    const gp_tally *tally = &c->tally;
+    gp_answer_block b;
+    advgp_status st;
+    while ((st = gp_answers_next(in, &b, err)) == ADVGP_OK && b.chunk) {
+        st = add_block(c, &b, err);
+        if (st != ADVGP_OK) return st;
+        if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->n);
+        if (host && host->rows) host->rows(host->ctx, tally->n);
+    }
+    if (st == ADVGP_OK && !tally->n)
+        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s' to compare with",
+                     gp_answers_source(in)->label, tally->schema->target);
+    return st;
+}
+
+advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *table, const gp_host *host,
+                         gp_evaluation *out, advgp_error *err)
+{
+    gp_answers *in = NULL;
+    gp_linear line = {0};
+    counting c = {.out = out};
+    gp_model_data data = {0};
+    bool has_line = false;
+    *out = (gp_evaluation){0};
+    advgp_status st = table ? ADVGP_OK : gp_model_data_init(o, host, &data, err);
+    const gp_answer_input input = {.files = &data.files, .table = table};
+    if (st == ADVGP_OK) st = gp_answers_open(model, input, GP_ENCODE_EVALUATE, false, &in, err);
+    gp_model_data_fini(&data);
+    if (st == ADVGP_OK) st = gp_groups_init(&out->groups, gp_answers_source(in), gp_options_text(o, "by"), err);
+    if (st == ADVGP_OK) st = begin_cells(&c, model->cells, err);
+    if (st == ADVGP_OK) st = gp_linear_of_model(model, &line, &has_line, err);
+    if (st == ADVGP_OK) st = gp_tally_init(&c.tally, model, has_line ? &line : NULL, err);
+    if (st == ADVGP_OK) st = add_all(&c, in, host, err);
+    if (st == ADVGP_OK) st = gp_answers_notes(in, err);
+    if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
+    if (st == ADVGP_OK && !model->calibration)
+        gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
+    if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
+    out->all.scored = GP_SCORED_TEST;
+    judge_cells(out);
+    gp_groups_end(&out->groups);
+    gp_tally_fini(&c.tally);
+    gp_cell_finder_free(c.finder);
+    gp_free(c.distances);
+    gp_linear_fini(&line);
+    gp_answers_close(in);
+    return st;
+}
+
+void gp_evaluation_fini(gp_evaluation *evaluation)
+{
+    gp_groups_fini(&evaluation->groups);
+    gp_free(evaluation->cells);
+    gp_free(evaluation->judged);
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+static json_t *group_json(const gp_group *g, const char *key, json_t *value)
+{
+    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", key, value, "rows", (json_int_t)g->rows, "rmse",
+                     gp_json_real(gp_group_rmse(g)), "crps", gp_json_real(g->crps / g->n), "winkler",
+                     gp_json_real(g->winkler / g->n), "coverage", gp_json_real(g->inside / g->n), "width",
+                     gp_json_real(g->width / g->n));
+}
+
+static json_t *value_json(const gp_group *g, const char *value)
+{
+    return group_json(g, "value", gp_json_text(value));
+}
+
+static json_t *groups_json(const gp_groups *groups)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < groups->n; i++)
+        json_array_append_new(list, value_json(&groups->list[i], groups->list[i].value));
+    return json_pack("{s:o, s:o, s:o, s:o}", "column", gp_json_text(groups->column), "values", list, "missing",
+                     groups->missing.rows ? value_json(&groups->missing, "") : json_null(), "others",
+                     groups->others.rows ? value_json(&groups->others, "") : json_null());
+}
+
+// Cells by their number, as the list of `inspect` has them; those without a row are left out.
+static json_t *cells_json(const gp_model *model, const gp_evaluation *e)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < e->n_cells; i++) {
+        if (!e->cells[i].rows) continue;
+        json_t *o = group_json(&e->cells[i], "cell", json_integer((json_int_t)i + 1));
+        json_object_set_new(o, "training_rows", gp_json_real(model->cells->rows[i]));
+        json_object_set_new(o, "around", gp_cell_place_json(model, i));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
+{
+    const gp_assessment *a = &e->all;
+    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored,
+                          "rmse", gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp),
+                          "r2", gp_json_real(a->r2), "baseline", "mean", gp_json_real(a->baseline_mean), "linear",
+                          gp_json_real(a->baseline_linear), "baseline_in_training", "mean",
+                          gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear));
+    json_t *figures = gp_assessment_json(a);
+    json_object_update(o, figures);
+    json_decref(figures);
+    if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));
+    if (e->n_cells) json_object_set_new(o, "cells", cells_json(model, e));
+    return o;
+}
