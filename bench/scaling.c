@@ -1,5 +1,5 @@
 // scaling.c: how a training would scale from 4 to 1,024 workers, strong and weak, synchronous and asynchronous (the
-// paper's figure 3): costs are measured on this machine, the cluster is simulated (train/simulate.h). Verifies first:
+// paper's figure 3): costs are measured on this machine, the cluster is simulated (sim/simulate.h). Verifies first:
 // the same simulation twice gives the same result. Prints one JSON object; the tables of docs/scaling.md go to stderr.
 //     scaling [ROWS=700000] [ROWS_OF_EACH=5469] [COLUMNS=8]
 #include "linalg/blas.h"

@@ -243,7 +243,8 @@ advgp_status gp_features_set(gp_features *f, const double *theta, advgp_error *e
 }
 
 // Whether K_mm has a Cholesky factor beyond doubt: rounding in it and in its factor is below 1e-6 a0^2 up to m =
-// MOST, the last rung adds 1e-2 a0^2, and no number comes near the ends of its range. The scales have been set.
+// MOST, the last rung adds more than 1e-3 a0^2, and no number comes near the ends of its range. The scales have been
+// set.
 static bool surely_factors(const gp_component *c, size_t d)
 {
     enum { MOST = 20000 };

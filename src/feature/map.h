@@ -28,7 +28,7 @@ typedef struct gp_map_shape {
 typedef struct gp_map {
     const char *name;    // what users type: --map nystrom
     const char *summary; // one line of help
-    bool lower;          // T is square and lower triangular: products with it cost half
+    bool lower;          // T is square and lower triangular: products with it cost half. make() fails as a ladder ends
     bool has_rho;        // m further parameters rho
     bool has_rank;       // shape.rank counts
     bool has_groups;     // shape.n_groups, group_m and group_rank count

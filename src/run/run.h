@@ -48,7 +48,8 @@ typedef struct gp_run gp_run;
 // What kinds of run differ in.
 typedef struct gp_run_ops {
     advgp_status (*start)(gp_run *run, advgp_error *err); // lets the workers begin; NULL: nothing to do
-    // Waits at most that long for one thing to happen, and handles it. ECLUSTER, or what made a worker fail.
+    // Waits at most that long for one thing to happen, and handles it; a worker that shares this thread computes
+    // meanwhile, unless there is no time at all. ECLUSTER, or what made a worker fail.
     advgp_status (*turn)(gp_run *run, double seconds, advgp_error *err);
     void (*wake)(gp_run *run); // from any thread: ends a turn that waits; may be NULL
     // Sends what the server has to say by now; may be NULL. A turn does so, too.

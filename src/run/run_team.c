@@ -84,7 +84,8 @@ static advgp_status failure(team *t, advgp_error *err)
     return ADVGP_OK;
 }
 
-// The turn of a worker without a thread. It is not interrupted: it has little to do.
+// The turn of a worker without a thread. It is not interrupted, since it has little to do; but who has no time does not
+// wait for it.
 static void work_here(team *t)
 {
     worker_thread *m = &t->threads[0];
@@ -105,7 +106,7 @@ static advgp_status team_turn(gp_run *run, double seconds, advgp_error *err)
     const void *bytes;
     gp_message m;
     advgp_status st = send_all(t, err); // what a call from outside left to say
-    if (st == ADVGP_OK) work_here(t);
+    if (st == ADVGP_OK && seconds > 0) work_here(t);
     if (st == ADVGP_OK) st = e->transport->receive(e, seconds, &peer, &bytes, &n, err);
     if (st == ADVGP_OK && bytes) {
         st = gp_message_decode(bytes, n, &t->limits, &m, err); // from our own threads: it is sound
@@ -164,9 +165,11 @@ static void team_stop(gp_run *run)
 // in about a second.
 static bool is_little(const gp_run *run)
 {
-    static const double most = 4e9, algebra = 5; // of rows times features squared; products of features
-    const double M = (double)run->layout.M, rows = (double)gp_shards_rows(run->o.shards, GP_TRAIN);
-    return run->o.workers == 1 && !run->o.n_delays && (rows + algebra * M) * M * M <= most;
+    static const double most = 4e9, algebra = 5, of_row = 5000, of_exp = 20; // multiplications, or as long as they take
+    const double M = (double)run->layout.M, d = (double)run->o.shards->d;
+    const double rows = (double)gp_shards_rows(run->o.shards, GP_TRAIN);
+    return run->o.workers == 1 && !run->o.n_delays &&
+           rows * (of_row + M * (M + d + of_exp)) + algebra * M * M * M <= most;
 }
 
 static advgp_status team_start(gp_run *run, advgp_error *err)

@@ -165,6 +165,40 @@ static void a_collection_is_the_sum_over_all_rows_for_any_number_of_workers(void
     free_table();
 }
 
+static int always(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+// Whoever asks to stop does not wait for rows, nor does a worker that has no thread of its own do them first; the next
+// collection has them all the same.
+static void a_collection_is_given_up_when_someone_asks(void **state)
+{
+    (void)state;
+    make_table(1500, 22, "0.1");
+    gp_learner *l = make_learner(12);
+    for (size_t workers = 1; workers <= WORKERS; workers++) {
+        advgp_error err;
+        gp_run *run;
+        const double *sum;
+        const gp_run_options o = options_of(l, &gp_rule_prox, workers);
+        must(gp_run_team_new(&o, &run, &err), &err);
+        must(gp_server_allow(run->server, 0, &err), &err);
+        must(gp_run_start(run, &err), &err);
+        must(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, NULL, NULL, &err), &err);
+        const double value = sum[0];
+        if (workers == 1) // more of them may be as fast as whoever asks
+            assert_int_equal(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, always, NULL, &err),
+                             ADVGP_ESTOPPED);
+        must(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, NULL, NULL, &err), &err);
+        CHECK_ARRAY(1, &value, sum, 1e-12, "value of all rows");
+        gp_run_free(run);
+    }
+    gp_learner_free(l);
+    free_table();
+}
+
 // A worker that sleeps makes the other and the server wait: that must cost nothing. CPU, not wall clock: the machine
 // may be busy.
 static void waiting_uses_no_cpu(void **state)
@@ -278,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_without_delay_give_the_bits_of_a_serial_loop),
         cmocka_unit_test(a_collection_is_the_sum_over_all_rows_for_any_number_of_workers),
+        cmocka_unit_test(a_collection_is_given_up_when_someone_asks),
         cmocka_unit_test(waiting_uses_no_cpu),
         cmocka_unit_test(a_score_takes_effect_at_the_next_evaluation_version),
         cmocka_unit_test(time_ends_a_run_at_an_evaluation_version),

@@ -1,4 +1,4 @@
-// simulate.c: a world (transport/world.h) for a problem: its shards, its computer, the costs, and a look at the error
+// simulate.c: a world (sim/world.h) for a problem: its shards, its computer, the costs, and a look at the error
 // now and then.
 #include "sim/simulate.h"
 #include "base/alloc.h"

@@ -27,7 +27,7 @@ typedef struct gp_sim_options {
     double filter;
     double age_power;               // negative: the rule's own
     size_t steps;                   // versions over which steps shrink linearly; 0: they stay
-    const double *slowness, *sleep; // [workers], NULL: 1 and 0 (transport/world.h)
+    const double *slowness, *sleep; // [workers], NULL: 1 and 0 (sim/world.h)
     double spread;                  // a push takes 1 - spread to 1 + spread times its time
     double latency;                 // seconds, one way
     double bandwidth;               // bytes a second of every worker's line; 0: without limit

@@ -299,6 +299,7 @@ static size_t first_not_below(const double *sorted, size_t n, double value)
 static void replace_sorted(double *sorted, size_t n, double gone, double come)
 {
     const size_t from = first_not_below(sorted, n, gone);
+    if (from == n) return; // not a number
     memmove(sorted + from, sorted + from + 1, (n - 1 - from) * sizeof *sorted);
     const size_t to = first_not_below(sorted, n - 1, come);
     memmove(sorted + to + 1, sorted + to, (n - 1 - to) * sizeof *sorted);

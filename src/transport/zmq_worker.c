@@ -207,9 +207,9 @@ static advgp_status check_connection(const worker *w, advgp_error *err)
                        at, differs);
     // Where the other side is always the first to hang up, its reason is not known.
     return gp_fail(err, ADVGP_ECLUSTER,
-                   "what listens at %s ends every connection: %s, or %s; start both with the same {keys} DIR that "
-                   "`advgp keygen` made, or the same {rendezvous} FILE",
-                   at, differs, secure ? "the key expected of it is not its own" : "it is no lead of advgp");
+                   "what listens at %s ends every connection: %s%s, or it is no lead of advgp; start both with the "
+                   "same {keys} DIR that `advgp keygen` made, or the same {rendezvous} FILE",
+                   at, differs, secure ? ", or the key expected of it is not its own" : "");
 }
 
 // Everything that is not a message.
