@@ -25,13 +25,21 @@ static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, s
                             .seed = 3};
 }
 
-static void by_threads(const gp_run_options *o, double *theta, size_t size)
+// A team at work that may make so many versions.
+static gp_run *start_team(const gp_run_options *o, uint64_t versions)
 {
     advgp_error err;
     gp_run *run;
     must(gp_run_team_new(o, &run, &err), &err);
-    must(gp_server_allow(run->server, VERSIONS, &err), &err);
+    must(gp_server_allow(run->server, versions, &err), &err);
     must(gp_run_start(run, &err), &err);
+    return run;
+}
+
+static void by_threads(const gp_run_options *o, double *theta, size_t size)
+{
+    advgp_error err;
+    gp_run *run = start_team(o, VERSIONS);
     while (gp_server_version(run->server) < VERSIONS) must(run->ops->turn(run, 0.2, &err), &err);
     assert_int_equal(gp_server_count(run->server).rolled_back, 0);
     memcpy(theta, gp_server_theta(run->server), size * sizeof *theta);
@@ -143,12 +151,9 @@ static void a_collection_is_the_sum_over_all_rows_for_any_number_of_workers(void
     size_t n = 0;
     for (size_t workers = 1; workers <= WORKERS; workers++) {
         advgp_error err;
-        gp_run *run;
         const double *sum;
         const gp_run_options o = options_of(l, &gp_rule_prox, workers);
-        must(gp_run_team_new(&o, &run, &err), &err);
-        must(gp_server_allow(run->server, 0, &err), &err);
-        must(gp_run_start(run, &err), &err);
+        gp_run *run = start_team(&o, 0);
         if (workers % 2) // in the middle of things, or before anybody came
             while (!gp_server_begun(run->server)) must(run->ops->turn(run, 0.2, &err), &err);
         must(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, NULL, NULL, &err), &err);
@@ -180,12 +185,9 @@ static void a_collection_is_given_up_when_someone_asks(void **state)
     gp_learner *l = make_learner(12);
     for (size_t workers = 1; workers <= WORKERS; workers++) {
         advgp_error err;
-        gp_run *run;
         const double *sum;
         const gp_run_options o = options_of(l, &gp_rule_prox, workers);
-        must(gp_run_team_new(&o, &run, &err), &err);
-        must(gp_server_allow(run->server, 0, &err), &err);
-        must(gp_run_start(run, &err), &err);
+        gp_run *run = start_team(&o, 0);
         must(gp_run_collect(run, l->theta, GP_FLAG_ALL_ROWS, 0, &sum, NULL, NULL, &err), &err);
         const double value = sum[0];
         if (workers == 1) // more of them may be as fast as whoever asks
