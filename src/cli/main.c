@@ -2,6 +2,7 @@
 // decides how the process ends.
 #include "api/written.h"
 #include "cli/cli.h"
+#include "linalg/simd.h"
 #include "options/option.h"
 #include "transport/transport.h"
 
@@ -66,7 +67,8 @@ static int help(const gp_verb *verb)
 
 static advgp_status run(const gp_options *options, advgp_error *err)
 {
-    const advgp_status st = gp_check_printed(options, err);
+    advgp_status st = gp_simd_check(err);
+    if (st == ADVGP_OK) st = gp_check_printed(options, err);
     if (st != ADVGP_OK) return st;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].name, options->verb->name) == 0) return verbs[i].run(options, err);

@@ -172,7 +172,8 @@ void gp_man_program(gp_buffer *out)
     gp_buffer_add(
         out,
         ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n"
-        ".TP\n.B TMPDIR\nThe folder for temporary copies and for a model that has no other place; /tmp without it.\n");
+        ".TP\n.B TMPDIR\nThe folder for temporary copies and for a model that has no other place; /tmp without it.\n"
+        ".TP\n.B ADVGP_SIMD\nsse, avx2 or avx512: holds our own loops to that level, as on a CPU that has no more.\n");
     add_example(out, &gp_verbs[0]);
     gp_buffer_add(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < gp_verbs_size; i++)

@@ -7,14 +7,18 @@
 //     }
 //
 // makes a static void scale(size_t n, double by, double *x). A sum keeps GP_LANES partial sums, so that its order is
-// fixed.
+// fixed. ADVGP_SIMD=sse, avx2 or avx512 in the environment holds all of them to that level, to see what another CPU
+// would answer; sse is what every x86-64 has, and on other machines the only one.
 #pragma once
+
+#include "advgp.h"
 
 typedef enum gp_simd { GP_SIMD_PLAIN, GP_SIMD_AVX2, GP_SIMD_AVX512 } gp_simd;
 
-extern gp_simd gp_simd_now;          // the level that calls take; set before main
-gp_simd gp_simd_best(void);          // that of this CPU
-void gp_simd_limit(gp_simd highest); // for tests: as on a CPU that has no more. Not while others compute
+extern gp_simd gp_simd_now;                   // the level that calls take; set before main
+gp_simd gp_simd_best(void);                   // that of this CPU
+advgp_status gp_simd_check(advgp_error *err); // fails where ADVGP_SIMD names no level
+void gp_simd_limit(gp_simd highest);          // as on a CPU that has no more. Not while others compute
 const char *gp_simd_name(gp_simd level);
 
 enum { GP_LANES = 8 };

@@ -205,6 +205,8 @@ for piece in "a model of 'y' by advgp" "400 rows" "color " "onehot, 3 categories
 done
 check "target" "$(quietly inspect m.safetensors --json | field target)" '"y"'
 check "info" "$(quietly info --json | field version)" "$(quietly --version | sed 's/advgp \(.*\)/"\1"/')"
+check "our loops held to a level" "$(ADVGP_SIMD=sse quietly info --json | field loops)" '"sse"'
+ADVGP_SIMD=mmx "$advgp" info > tmp/out 2> tmp/err; check "a level that there is not" "$? $(grep -c 'ADVGP_SIMD=mmx; it takes sse, avx2 or avx512' tmp/err)" '2 1'
 for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc zmq mpi; do
   seen=$((seen + 1)); quietly info | grep -q "$piece" || miss "info does not say '$piece'"
 done
