@@ -2,7 +2,7 @@
 .PHONY: all test long asan tsan clang sim bench cover format clean
 all:
 	cmake --preset release >/dev/null
-	cmake --build --preset release
+	scripts/build build
 
 test:
 	scripts/test
@@ -11,7 +11,7 @@ long:
 
 asan tsan clang:
 	cmake --preset $(if $(filter asan,$@),asan-ubsan,$@) >/dev/null
-	cmake --build --preset $(if $(filter asan,$@),asan-ubsan,$@)
+	scripts/build build-$@
 	ctest --preset $(if $(filter asan,$@),asan-ubsan,$@)
 
 # Simulated clusters: make sim, or one again: make sim SEED=17
@@ -26,7 +26,7 @@ bench: all
 # Lines that no test ran, and their number.
 cover:
 	cmake --preset coverage >/dev/null
-	cmake --build --preset coverage
+	scripts/build build-coverage
 	ctest --preset coverage -j 2
 	scripts/coverage
 

@@ -11,6 +11,12 @@ const char *__tsan_default_suppressions(void)  // NOLINT
     return "called_from_lib:libzmq.so\ncalled_from_lib:libsodium.so\n";
 }
 
+double hang_limit(void)
+{
+    const char *slow = getenv("ADVGP_SLOW");
+    return 300 * fmax(1, slow ? strtod(slow, NULL) : 1);
+}
+
 // ---- comparisons
 
 void check_close(double expected, double got, double tol, const char *label, const char *what, const char *file,

@@ -23,6 +23,10 @@
 #include "model/pass.h"
 #include "reference.h"
 
+// Seconds after which something hangs: minutes, times ADVGP_SLOW, as the scripts' (tests/limits.sh). No test waits for
+// less, since a machine may be busy.
+double hang_limit(void);
+
 // ---- comparisons
 
 // |got - expected| <= tol * (1 + |expected|)

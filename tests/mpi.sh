@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The transport over MPI, as mpirun starts it.    mpi.sh MPI_RANKS laws|pieces|whole|deaths|launch
 set -euo pipefail
+# shellcheck source=limits.sh
+source "$(dirname "$0")/limits.sh"
 ranks=$1 what=$2
 # Sanitizers: what MPI's libraries keep is known by who asked for it, and that takes whole call stacks, as they are closed by then.
 export LSAN_OPTIONS=suppressions=$(dirname "$0")/mpi_lsan.supp:print_suppressions=0
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
 export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$(dirname "$0")/mpi_tsan.supp
-mpi() { timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe "$@"; }
+mpi() { "${bounded[@]}" mpirun --allow-run-as-root --oversubscribe "$@"; }
 without=0
 [[ $("$ranks" open 2>&1) == *'built without MPI'* ]] && without=1
 

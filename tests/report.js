@@ -25,7 +25,7 @@ async function open(browser, name, options) {
 }
 
 async function drawn(page, name, wanted) {
-  await page.waitForSelector("html[data-ready]", { timeout: 30000 }).catch(() => faults.push(`${name}: its charts were never ready`));
+  await page.waitForSelector("html[data-ready]", { timeout: 300000 * Number(process.env.ADVGP_SLOW || 1) }).catch(() => faults.push(`${name}: its charts were never ready`));
   const charts = await page.$$eval("figure[data-chart]", (all) => all.map((figure) => ({
     id: figure.id,
     failed: figure.classList.contains("failed"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The wheel in a virtual environment that knows nothing of this tree, and the package's tests with it.    wheel.sh PROJECT_ROOT
-# It compiles everything once more: with ADVGP_LONG=1 only.
+# It compiles everything once more: with ADVGP_WHEEL=1, as .ci/run says it, or ADVGP_LONG=1.
 set -euo pipefail
-[[ -n ${ADVGP_LONG-} ]] || { echo "skipped: takes a build of its own (ADVGP_LONG=1)"; exit 77; }
+[[ -n ${ADVGP_LONG-}${ADVGP_WHEEL-} ]] || { echo "skipped: takes a build of its own (ADVGP_WHEEL=1)"; exit 77; }
 /usr/bin/python3 -c 'import ensurepip, numpy, pandas, sklearn' 2>/dev/null || { echo "skipped: no python3-venv, numpy, pandas or scikit-learn"; exit 77; }
 root=$(realpath "$1") dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -29,7 +29,7 @@ def program(text, blocked="sklearn", **how):
     here = os.path.dirname(os.path.abspath(__file__))
     head = f"import sys; sys.path[:0] = [{here!r}]; sys.modules.update(dict.fromkeys({blocked.split()!r}))\n"
     head += "from test_training import *\n"
-    return subprocess.run([sys.executable, "-c", head + text], capture_output=True, text=True, timeout=120, **how)
+    return subprocess.run([sys.executable, "-c", head + text], capture_output=True, text=True, timeout=300 * int(os.environ.get("ADVGP_SLOW", 1)), **how)
 
 
 class Watched(unittest.TestCase):

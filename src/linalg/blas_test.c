@@ -44,7 +44,7 @@ static void what_is_not_there_is_said_and_what_was_reserved_is_there(void **stat
 {
     (void)state;
     enum { FIT = 3, WANTED = 6 };
-    alarm(300); // a map that is tried for ever ends the test
+    alarm((unsigned)hang_limit()); // a map that is tried for ever ends the test
     advgp_error err = {0};
     assert_int_equal(gp_blas_reserve(1, &err), ADVGP_OK);
     task tasks[FIT];

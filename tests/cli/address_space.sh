@@ -12,7 +12,7 @@ mkdir rv
 
 # under KILOBYTES ARGUMENTS: sets code; 124 and 137 mean that somebody had to end it
 under() {
-  (ulimit -v "$1" && exec timeout -k 2 60 "$advgp" "${@:2}" >said.out 2>said.err </dev/null)
+  (ulimit -v "$1" && exec "${bounded[@]}" "$advgp" "${@:2}" >said.out 2>said.err </dev/null)
   code=$?
 }
 ends() { # NAME KILOBYTES ARGUMENTS: ends by itself, well or with a sentence

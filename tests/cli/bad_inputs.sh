@@ -170,10 +170,11 @@ done
 
 # an interrupt: the code of the signal, and nothing left
 awk 'NR == 1 || NR > 1 { print } END { for (i = 0; i < 2000; i++) for (j = 0; j < 200; j++) print last } { last = $0 }' t.csv > tmp/long.csv
+writes_or_over() { compgen -G '.advgp-*' > /dev/null || over "$1"; }
 for pair in INT:130 TERM:143 HUP:129; do
   seen=$((seen + 1))
   "$advgp" predict m.safetensors tmp/long.csv -o kept.csv > /dev/null 2>&1 & pid=$!
-  for _ in $(seq 500); do compgen -G '.advgp-*' > /dev/null && break; sleep 0.02; done # it has begun to write
+  until_true writes_or_over $pid
   kill -"${pair%:*}" $pid
   wait $pid; got=$?
   [[ $got == "${pair#*:}" ]] || miss "interrupted by ${pair%:*}: exit $got"

@@ -1,5 +1,7 @@
 # common.sh: what the tests of the command line share: a folder with tables and models. Sourced with ADVGP and MAKE_MODEL
 # as $1 and $2.
+# shellcheck source=../limits.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../limits.sh"
 advgp=$1 make_model=$2 bad=0 seen=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -88,10 +88,7 @@ interrupt() { # NAME ARGUMENTS: SIGINT once the user is told that advgp runs
   : >said.err # what the case before was told is not this one's
   "$advgp" compare in/many.csv "${y[@]}" --methods mean,advgp,linear -m 30 --epochs 100000 --patience inf "$@" >said.out 2>said.err &
   pid=$!
-  for ((i = 0; i < 300; i++)); do
-    grep -q '^advgp: advgp' said.err && break
-    sleep 0.1
-  done
+  until_found '^advgp: advgp' said.err $pid
   sleep 0.5
   kill -INT $pid
   wait $pid

@@ -100,12 +100,13 @@ good 'with a log' -- train in/t.csv "${y[@]}" "${small[@]}" --workers 2 --max-de
 with 'with a log' out/logged
 good 'replayed' 'the same model, bit for bit' -- replay out/log -o out/again
 cmp -s <("$advgp" predict out/logged in/t.csv -q) <("$advgp" predict out/again in/t.csv -q) || tell 'replayed: predictions differ'
-long=(in/t.csv "${y[@]}" --method advgp -m 20 --components 1 --cells none --noise constant --workers 1 --epochs 3000 --patience inf)
+long=(in/t.csv "${y[@]}" --method advgp -m 20 --components 1 --cells none --noise constant --workers 1 --batch 500 --epochs 30 --patience inf)
+nap=(--delay-worker 0:0.05) # what is to be hit lasts some seconds by naps, not by work
 good 'to its end' -- train "${long[@]}" -o out/whole
 n_cases=$((n_cases + 1))
-"$advgp" train "${long[@]}" --checkpoint-every 1 -o out/killed >said.out 2>said.err &
+"$advgp" train "${long[@]}" "${nap[@]}" --checkpoint-every 1 -o out/killed >said.out 2>said.err &
 pid=$!
-for ((i = 0; i < 3000; i++)); do [[ -s out/killed.checkpoint ]] && break; sleep 0.01; done
+until_there out/killed.checkpoint $pid
 kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 [[ -s out/killed.checkpoint ]] || tell 'killed: no checkpoint'

@@ -43,7 +43,7 @@ go_on() { # NAME: from the checkpoint if the kill came after the first, else fro
   local go=()
   rm -f out/.advgp-*.tmp # of a write that the kill cut short; the checkpoint itself is never half
   [[ ! -e out/k.c ]] || go=(--resume out/k.c)
-  timeout -k 5 300 "$advgp" "${run[@]}" -o out/k --checkpoint out/k.c --log out/log "${go[@]}" >said.out 2>said.err || tell "$1: resumed: exit $?: $(cat said.err)"
+  "${bounded[@]}" "$advgp" "${run[@]}" -o out/k --checkpoint out/k.c --log out/log "${go[@]}" >said.out 2>said.err || tell "$1: resumed: exit $?: $(cat said.err)"
 }
 murder() { # NAME MS: killed then, now and then killed again after it was resumed
   local name=$1
@@ -82,7 +82,7 @@ for act in finish cells noise; do
   rm -f out/k out/k.* out/log
   "$advgp" "${run[@]}" -o out/k --checkpoint out/k.c --log out/log >said.out 2>said.err &
   pid=$!
-  for ((i = 0; i < 6000; i++)); do grep -q "^advgp: $act" said.err && break; sleep 0.005; done
+  until_found "^advgp: $act" said.err $pid
   kill -KILL $pid 2>/dev/null
   wait $pid 2>/dev/null
   [[ $? != 137 ]] || n_kills=$((n_kills + 1))

@@ -8,8 +8,8 @@ source "$(dirname "$0")/train_common.sh"
 rows=2400000 limit_kb=560000 line_mb=64
 [[ -n ${ADVGP_LONG-} ]] && rows=10000000 limit_kb=1000000 line_mb=1024
 
-# within SECONDS COMMAND...: in that much memory of its own (mapped files do not count)
-limited() { (ulimit -d "$limit_kb" && exec timeout -k 5 "$@"); }
+# limited COMMAND...: in that much memory of its own (mapped files do not count)
+limited() { (ulimit -d "$limit_kb" && exec "${bounded[@]}" "$@"); }
 
 # ---- a table ------------------------------------------------------------------------------------------------------------
 # A query makes the rows, 60 inputs each: no file of that size is needed.
@@ -20,7 +20,7 @@ train=("$advgp" train in/one.csv --sql "$query" --target y -m 10 --components 1 
 
 n_cases=$((n_cases + 1))
 before=$(state)
-limited 300 "${train[@]}" >said.out 2>said.err
+limited "${train[@]}" >said.out 2>said.err
 code=$?
 [[ $code == 2 ]] || tell "no --cache: exit $code: $(tail -n 3 said.err)"
 for words in "$rows rows of 60 encoded columns" '--cache DIR' 'advgp pack'; do
@@ -32,7 +32,7 @@ plain=() # the first fits cells and the noise of each row, too
 for turn in first second; do
   n_cases=$((n_cases + 1))
   start=$(date +%s%N)
-  limited 900 "${train[@]}" ${plain[@]+"${plain[@]}"} --cache out/cache >said.out 2>said.err
+  limited "${train[@]}" ${plain[@]+"${plain[@]}"} --cache out/cache >said.out 2>said.err
   code=$?
   seconds=$((($(date +%s%N) - start) / 1000000))
   [[ $code == 0 ]] || tell "$turn run: exit $code: $(tail -n 3 said.err)"
@@ -50,11 +50,11 @@ rm -rf out/cache
 limit_kb=$((4 * limit_kb))
 kept=$(for ((j = 1; j <= 60; j++)); do printf 'x%d,' "$j"; done)
 n_cases=$((n_cases + 2))
-limited 600 "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err || tell "predict: $(tail -n 3 said.err)"
+limited "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err || tell "predict: $(tail -n 3 said.err)"
 [[ $("$advgp" evaluate out/m.safetensors in/one.csv --json -q 2>&1 | tr -d ' ') == *"\"rows\":$rows,"* ]] || tell 'evaluate: other rows'
 [[ -z $(ls -A tmp) ]] || tell "predict left in the temporary folder: $(ls -A tmp)"
 size=$(stat -c %s out/p.parquet)
-TMPDIR=$scratch/nowhere limited 600 "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err
+TMPDIR=$scratch/nowhere limited "$advgp" predict out/m.safetensors in/one.csv --keep "${kept%,}" -q -o out/p.parquet >said.out 2>said.err
 code=$?
 [[ $code == 1 ]] && grep -q 'TMPDIR names where' said.err || tell "no temporary folder: exit $code: $(cat said.err)"
 [[ $(ls out) == $'m.safetensors\np.parquet' && $(stat -c %s out/p.parquet) == "$size" ]] || tell "no temporary folder: $(ls -l out)"
@@ -67,7 +67,7 @@ refused() {
   local name=$1 file=$2 before code
   n_cases=$((n_cases + 1))
   before=$(state)
-  limited 300 "$advgp" train "$file" --target y -o out/m.safetensors --log out/log >said.out 2>said.err
+  limited "$advgp" train "$file" --target y -o out/m.safetensors --log out/log >said.out 2>said.err
   code=$?
   [[ $code == 3 ]] || tell "$name: exit $code: $(tail -n 3 said.err | head -c 1000)"
   for words in "$file" 'more than 2,000,000 bytes' 'line ends'; do

@@ -101,7 +101,7 @@ grep -qw avx2 /proc/cpuinfo && cores+=(Haswell)
 for core in "${cores[@]}"; do
   for m in nystrom nystrom-rank ensemble exact linear smooth; do
     n_cases=$((n_cases + 1))
-    OPENBLAS_CORETYPE=$core timeout 60 "$advgp" predict out/$m.safetensors in/good.csv -o out/p2.csv -q 2>said.err ||
+    OPENBLAS_CORETYPE=$core "${bounded[@]}" "$advgp" predict out/$m.safetensors in/good.csv -o out/p2.csv -q 2>said.err ||
       tell "$m on $core: $(cat said.err)"
   done
 done

@@ -133,11 +133,8 @@ good 'the same target'   -- train out/packed --target y -m 5 --epochs 1 -o kept.
 # ---- a shard that is cut off while a training reads it ------------------------------------------------------------------
 n_cases=$((n_cases + 1))
 cp -r out/packed in/shrinks
-timeout -k 5 120 "$advgp" train in/shrinks -m 5 --components 1 --epochs 1e6 --patience inf --log out/cut.log -o out/cut >said.out 2>said.err &
-for ((i = 0; i < 600; i++)); do
-  grep -qs '"event":"advance"' out/cut.log && break
-  sleep 0.1
-done
+"${bounded[@]}" "$advgp" train in/shrinks -m 5 --components 1 --epochs 1e6 --patience inf --log out/cut.log -o out/cut >said.out 2>said.err &
+until_found '"event":"advance"' out/cut.log $!
 truncate -s 64 in/shrinks/$shard
 wait $!
 code=$?

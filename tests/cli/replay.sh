@@ -19,16 +19,17 @@ logged() { # NAME EXIT ARGUMENTS: trains with a log
   local name=$1 want=$2
   shift 2
   rm -f out/log out/m out/again
-  timeout -k 5 120 "$advgp" train "$@" -o out/m --log out/log >said.out 2>said.err
+  "${bounded[@]}" "$advgp" train "$@" -o out/m --log out/log >said.out 2>said.err
   local code=$?
   [[ $code == "$want" ]] || tell "$name: the run: exit $code, expected $want: $(tail -n 3 said.err)"
 }
 again() { # NAME: the log out/log gives the same model
   n_cases=$((n_cases + 1))
-  timeout -k 5 240 "$advgp" replay out/log -o out/again >said.out 2>said.err || tell "$1: replay: exit $?: $(tail -n 3 said.err)"
+  "${bounded[@]}" "$advgp" replay out/log -o out/again >said.out 2>said.err || tell "$1: replay: exit $?: $(tail -n 3 said.err)"
   grep -q 'the same model, bit for bit' said.err || tell "$1: not told that it is the same"
   [[ -s out/again ]] || tell "$1: no model"
 }
+logged_or_over() { [[ -e out/log ]] && (( $(grep -c "$1" out/log) >= $2 )) || over "$3"; } # PATTERN LINES PID
 has() { grep -q "$2" out/log || tell "$1: no $2 in the log"; }
 
 team=("${shape[@]}" --workers 4 --max-delay 8 --batch 400 --delay-worker 2:0.001)
@@ -102,10 +103,7 @@ interrupted() { # NAME PATTERN LINES ARGUMENTS: once the log has that many lines
     rm -f out/log out/m out/again out/m.checkpoint
     "$advgp" train "$@" -o out/m --log out/log >said.out 2>said.err &
     local pid=$!
-    for ((i = 0; i < 6000; i++)); do
-      [[ -e out/log ]] && (( $(grep -c "$pattern" out/log) >= lines )) && break
-      sleep 0.01
-    done
+    until_true logged_or_over "$pattern" "$lines" $pid
     kill -INT $pid 2>/dev/null
     wait $pid
     code=$?
@@ -193,7 +191,7 @@ n_cases=$((n_cases + 1))
 logged 'a longer run' 0 in/rows.csv -q --target y --components 1 --noise constant -m 60 --workers 2 --epochs 12
 "$advgp" replay out/log -o out/x >said.out 2>said.err &
 pid=$!
-for ((i = 0; i < 1000; i++)); do grep -q training: said.err && break; sleep 0.01; done
+until_found training: said.err $pid
 kill -INT $pid
 wait $pid
 [[ $? == 130 ]] || tell "an interrupted replay: exit $?: $(tail -n 2 said.err)"
@@ -207,7 +205,7 @@ resumed() { # NAME EXIT ARGUMENTS: goes on from the last state in the same log
   local name=$1 want=$2
   shift 2
   rm -f out/again
-  timeout -k 5 120 "$advgp" train "$@" -o out/m --log out/log --resume out/m.checkpoint >said.out 2>said.err
+  "${bounded[@]}" "$advgp" train "$@" -o out/m --log out/log --resume out/m.checkpoint >said.out 2>said.err
   local code=$?
   [[ $code == "$want" ]] || tell "$name: the rest of the run: exit $code, expected $want: $(tail -n 3 said.err)"
 }
@@ -227,10 +225,7 @@ killed() { # PATTERN LINES ARGUMENTS: killed once the log has that many lines wi
   shift 2
   "$advgp" train "$@" -o out/m --log out/log --checkpoint-every 1 >said.out 2>said.err &
   local pid=$!
-  for ((i = 0; i < 6000; i++)); do
-    [[ -e out/log ]] && (( $(grep -c "$pattern" out/log) >= lines )) && break
-    sleep 0.01
-  done
+  until_true logged_or_over "$pattern" "$lines" $pid
   sleep 0.1 # steps that are lost
   kill -KILL $pid
   wait $pid 2>/dev/null

@@ -6,11 +6,11 @@
 source "$(dirname "$0")/train_common.sh"
 table 3000 3 >in/rows.csv
 left() { find tmp out -name '*.tmp*' -o -name 'advgp-*' -o -name '*.old' -o -name '.advgp-*'; }
-wait_for() { for _ in $(seq 1000); do eval "$1" && return; sleep 0.02; done; tell "$name: waited in vain for $1"; }
+wait_for() { until_true eval "$1" || tell "$name: waited in vain for $1"; }
 begin() { : >said.err; "$advgp" "$@" <&0 >said.out 2>said.err & pid=$!; } # a shell gives /dev/null to what runs behind it
 ended() { # EXIT: the process ends with it and leaves nothing temporary
   local code
-  for _ in $(seq 1500); do kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+  until_true over $pid
   kill -KILL $pid 2>/dev/null && tell "$name: it did not end"
   wait $pid 2>/dev/null
   code=$?

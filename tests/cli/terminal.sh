@@ -10,7 +10,7 @@ socket=advgp-$$
 tm() { tmux -L "$socket" -f /dev/null "$@"; }
 trap 'tm kill-server 2>/dev/null; finish' EXIT
 
-tm new-session -d -x 80 -y 5 -s keep "sleep 600" || { echo "skipped: tmux does not start"; exit 77; } # the server stays
+tm new-session -d -x 80 -y 5 -s keep "sleep 100000" || { echo "skipped: tmux does not start"; exit 77; } # the server stays
 # Columns of every kind of name, thirty of them with gaps.
 awk 'BEGIN { srand(5); printf "température (°C),温度計,é,a_rather_long_name_of_a_column_that_goes_on_and_on"
   for (k = 1; k <= 30; k++) printf ",gap%02d", k
@@ -20,17 +20,14 @@ awk 'BEGIN { srand(5); printf "température (°C),温度計,é,a_rather_long_nam
     printf ",%.5f\n", 3 + sin(6 * a) + b + 0.2 * rand() } }' >in/wide.csv
 table 60000 >in/long.csv
 
+at_the_end() { tm capture-pane -p -S - -t t >screen; grep -q '^the end: ' screen; }
 # on COLUMNS COMMAND...: runs it in a window of that width, with a mark behind, and leaves what stood there in screen
 on() {
   local columns=$1 i
   shift
   tm kill-session -t t 2>/dev/null
-  tm new-session -d -x "$columns" -y 50 -s t "cd '$scratch'; $*; echo \"the end: \$?\"; sleep 60" || { tell "no tmux"; return 1; }
-  for ((i = 0; i < 300; i++)); do
-    tm capture-pane -p -S - -t t >screen
-    grep -q '^the end: ' screen && break
-    sleep 0.1
-  done
+  tm new-session -d -x "$columns" -y 50 -s t "cd '$scratch'; $*; echo \"the end: \$?\"; sleep 100000" || { tell "no tmux"; return 1; }
+  until_true at_the_end
   grep -q '^the end: 0' screen || tell "$* at $columns columns: $(tail -n 3 screen)"
 }
 # A terminal breaks what is too wide: then two lines of the screen are one line of the program (capture-pane -J joins them).
@@ -76,9 +73,9 @@ grep -q '温度計' screen && grep -q '(°C)' screen || tell "names are lost: $(
 # A bar, a share and the time left are there while it runs; nothing is left of it when the window becomes narrower.
 n_cases=$((n_cases + 1))
 tm kill-session -t t 2>/dev/null
-tm new-session -d -x 80 -y 50 -s t "cd '$scratch'; '$advgp' train in/long.csv --target y --components 1 -m 60 --epochs 1000 --time 4 --cells none -o out/m; echo \"the end: \$?\"; sleep 60"
+tm new-session -d -x 80 -y 50 -s t "cd '$scratch'; '$advgp' train in/long.csv --target y --components 1 -m 60 --epochs 1000 --time 4 --cells none -o out/m; echo \"the end: \$?\"; sleep 100000"
 seen= width=80
-for ((i = 0; i < 300; i++)); do
+for ((i = 0; i < 10 * hang; i++)); do
   tm capture-pane -p -t t >screen
   grep -q '^the end' screen && break
   grep -qE '^steps  .* [0-9]+ %  .*left  .*rows/s' screen && seen=yes

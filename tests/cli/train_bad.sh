@@ -234,7 +234,7 @@ if mount -t tmpfs -o size=8k none small 2>/dev/null; then
   TMPDIR=$scratch/small bad 'no room for a pipe' 1 'standard input' 'TMPDIR' -- train - "${quick[@]}" "${o[@]}" < <(yes 1,2,3)
   # A checkpoint that finds no room costs no run its steps: it is told, also in the log, and the model is written.
   good 'full disk: a checkpoint' 'the state could not be saved, training goes on' 'space' -- \
-    train in/good.csv --target y -m 40 --components 1 --epochs 1000000 --batch 60 --patience inf --time 3 --checkpoint small/c --checkpoint-every 1 \
+    train in/good.csv --target y -m 40 --components 1 --epochs 60 --batch 60 --patience inf --workers 1 --delay-worker 0:0.05 --checkpoint small/c --checkpoint-every 1 \
     --log in/full.log -o out/new.safetensors -q
   [[ -s out/new.safetensors && -z $(ls -A small) ]] || tell "full disk: a checkpoint: no model, or something left behind: $(ls -A small)"
   grep '"event":"checkpoint".*"failed":".*space' in/full.log >/dev/null || tell 'full disk: a checkpoint: the log does not tell'
@@ -260,11 +260,11 @@ table 600 4 | awk -F, -v OFS=, '{ $4 = NR == 1 ? "w" : NR % 7 } 1' >in/wider.csv
 table 600 4 | cut -d, -f2- >in/narrow.csv
 base=(--target y -m 5 --components 1 --epochs 1000000 --batch 100 -q)
 run=(train in/run.csv "${base[@]}")
-for seconds in 1 3 9 27; do # a busy machine may still read its rows
-  timeout -s INT $seconds "$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint >/dev/null 2>&1
-  code=$?
-  [[ -s in/kept.checkpoint ]] && break
-done
+"$advgp" "${run[@]}" -o kept.safetensors --checkpoint in/kept.checkpoint --checkpoint-every 1 >/dev/null 2>&1 &
+until_there in/kept.checkpoint $!
+kill -INT $!
+wait $!
+code=$?
 [[ -s in/kept.checkpoint ]] || tell "no checkpoint of an interrupted run (exit $code)"
 size=$(stat -c %s in/kept.checkpoint)
 head -c $((size / 2)) in/kept.checkpoint >in/cut.checkpoint
@@ -329,7 +329,7 @@ limited() { # NAME FRAGMENT... -- ARGUMENTS: exit 2 under a limit of 3 GB, witho
   while [[ $1 != -- ]]; do fragments+=("$1"); shift; done
   shift
   n_cases=$((n_cases + 1))
-  (ulimit -d 3000000 && exec timeout -k 5 60 "$advgp" "$@" >said.out 2>said.err)
+  (ulimit -d 3000000 && exec "${bounded[@]}" "$advgp" "$@" >said.out 2>said.err)
   code=$?
   [[ $code == 2 ]] || tell "$name: exit $code, expected 2: $(tail -n 3 said.err)"
   for fragment in "${fragments[@]}"; do

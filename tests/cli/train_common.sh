@@ -2,6 +2,8 @@
 # Sourced with the program as $1. A bad case must end with its exit code, a message that holds every given fragment, and
 # nothing changed on disk: no output, no temporary file, the output that was there before untouched.
 set -uo pipefail
+# shellcheck source=../limits.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../limits.sh"
 export LC_ALL=C NO_COLOR=1 OPENBLAS_NUM_THREADS=1
 advgp=$1
 scratch=$(mktemp -d)
@@ -43,7 +45,7 @@ bad() {
   shift
   n_cases=$((n_cases + 1))
   before=$(state)
-  timeout -k 5 60 "$advgp" "$@" >said.out 2>said.err
+  "${bounded[@]}" "$advgp" "$@" >said.out 2>said.err
   code=$?
   local message
   message=$(grep '^advgp: ' said.err | tail -n 1)
@@ -64,7 +66,7 @@ good() {
   while [[ $1 != -- ]]; do fragments+=("$1"); shift; done
   shift
   n_cases=$((n_cases + 1))
-  timeout -k 5 120 "$advgp" "$@" >said.out 2>said.err
+  "${bounded[@]}" "$advgp" "$@" >said.out 2>said.err
   code=$?
   [[ $code == 0 ]] || tell "$name: exit $code: $(tail -n 3 said.err)"
   for fragment in "${fragments[@]}"; do

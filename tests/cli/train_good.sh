@@ -319,7 +319,7 @@ good 'epochs of a delay' -- train in/600.csv --target y -m 5 --components 1 --ep
 awk '/ epoch [0-9.]+ of / { n++; for (i = 1; i < NF; i++) if ($i == "of" && $(i + 1) < $(i - 1)) exit 1 } END { if (!n) exit 1 }' said.err || tell "epochs: $(cat said.err)"
 good 'workers are reduced once' -- train in/600.csv "${said[@]}" --workers 1000
 [[ $(grep -c 'workers reduced' said.err) == 1 ]] || tell "workers: $(cat said.err)"
-(ulimit -v 2500000; timeout 60 "$advgp" train in/600.csv "${said[@]}" --workers 1000) >said.out 2>said.err
+(ulimit -v 2500000; "${bounded[@]}" "$advgp" train in/600.csv "${said[@]}" --workers 1000) >said.out 2>said.err
 (( $(grep -c 'workers reduced' said.err) <= 1 )) || tell "workers, little memory: $(cat said.err)"
 rm -f out/said.safetensors
 

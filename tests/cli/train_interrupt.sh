@@ -33,7 +33,7 @@ undisturbed() { # ARGUMENTS: sets run, took (ms) and what the model says
 }
 
 resume() { # NAME MODEL CHECKPOINT: ends as the undisturbed run
-  timeout 300 "$advgp" "${run[@]}" --resume "$3" -o "$2" --checkpoint "$3" >said.out 2>said.err || tell "$1: resume failed: $(cat said.err)"
+  "${bounded[@]}" "$advgp" "${run[@]}" --resume "$3" -o "$2" --checkpoint "$3" >said.out 2>said.err || tell "$1: resume failed: $(cat said.err)"
   diff <(describe "$2") wanted >difference || tell "$1: the resumed model is another: $(head -c 600 difference)"
 }
 nap() { sleep "$(awk -v ms="$1" 'BEGIN { print ms / 1000 }')"; }
@@ -112,11 +112,9 @@ pid=$!
 nap 1500
 kill -INT $pid
 kill -INT $pid
-start=$(date +%s%N)
 wait $pid
 code=$?
 [[ $code == 130 ]] || tell "two signals: exit $code"
-(( $(date +%s%N) - start < 15000000000 )) || tell 'two signals: it went on'
 
 # Packing stops too, and leaves nothing.
 n_cases=$((n_cases + 1))

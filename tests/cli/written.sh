@@ -22,7 +22,7 @@ refuse() {
   seen=$((seen + 1))
   local what=$1 code
   shift
-  timeout 60 "$advgp" "$@" > tmp/out 2> tmp/err < "${input:-/dev/null}"
+  "${bounded[@]}" "$advgp" "$@" > tmp/out 2> tmp/err < "${input:-/dev/null}"
   code=$?
   [[ $code == 2 ]] || miss "advgp $*: exit $code, not 2: $(tail -n 1 tmp/err)"
   grep -qF -- "$what" tmp/err || miss "advgp $*: '$what' is not in: $(cat tmp/err)"
@@ -58,7 +58,7 @@ printed() { # FILE ARGUMENTS
   seen=$((seen + 1))
   local onto=$1 code
   shift
-  timeout 60 "$advgp" "$@" >> "$onto" 2> tmp/err
+  "${bounded[@]}" "$advgp" "$@" >> "$onto" 2> tmp/err
   code=$?
   [[ $code == 2 ]] && grep -q 'standard output would overwrite what is read' tmp/err || miss "advgp $* >> $onto: exit $code: $(cat tmp/err)"
   rm -f tmp/err
@@ -97,7 +97,7 @@ refuse 'no table of predictions' predict m.safetensors t.csv -o few.csv
 # accept ARGUMENTS: exit 0
 accept() {
   seen=$((seen + 1))
-  timeout 60 "$advgp" "$@" > tmp/out 2> tmp/err || miss "advgp $*: exit $?: $(cat tmp/err)"
+  "${bounded[@]}" "$advgp" "$@" > tmp/out 2> tmp/err || miss "advgp $*: exit $?: $(cat tmp/err)"
 }
 accept predict m.safetensors t.csv -o kept.csv
 accept predict m.safetensors t.csv -o kept.csv # its own predictions
@@ -116,7 +116,7 @@ rescue() { # NAME CHECKPOINT WHERE
   mkdir gone
   mkfifo tmp/rows # it reads only when the folder is gone
   "$advgp" train tmp/rows --target y -m 5 --components 1 --epochs 1 -q -o gone/m --checkpoint "$2" > tmp/out 2> tmp/err & local pid=$!
-  { for _ in $(seq 200); do grep -q x "/proc/$pid/comm" 2> /dev/null && break; sleep 0.01; done; sleep 0.3; rm -rf gone; cat t.csv; } > tmp/rows
+  { rm -rf gone; cat t.csv; } > tmp/rows # opens when the program has begun to read, and has looked at the folder
   wait $pid
   local code=$? kept
   kept=$(sed -n 's/.*the model is kept in \([^:]*\): .*/\1/p' tmp/err)

@@ -8,7 +8,8 @@ shift
 wanted=("$@")
 rounds=1
 [[ -n ${ADVGP_LONG-} ]] && rounds=10
-limit=120                                           # seconds for any one wait: against hanging, not against slowness
+# shellcheck source=../limits.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../limits.sh"
 at_once=${ADVGP_AT_ONCE-3}                          # cases
 # Variables of a launcher around the test are not the test's.
 while read -r name; do unset "$name"; done < <(compgen -v | grep -E '^(SLURM_|OMPI_|PMIX_|PMI_|JOB_COMPLETION_INDEX$)')
@@ -80,19 +81,10 @@ sweep() { # kills what the case has started
   wait
 }
 
-# until_true SECONDS COMMAND...: asks again and again; false when the time is over
-until_true() {
-  local end=$((${EPOCHREALTIME%.*} + $1))
-  shift
-  until "$@"; do
-    (( ${EPOCHREALTIME%.*} < end )) || return 1
-    sleep 0.1
-  done
-}
-# ends WHAT PID CODE [SECONDS]: it ends by itself, with this code
+# ends WHAT PID CODE: it ends by itself, with this code
 ends() {
   local code
-  if ! until_true "${4-$limit}" gone "$2"; then
+  if ! until_true gone "$2"; then
     tell "$1 hangs: $(tail -n 3 "$1.err")"
     signal CONT "$2"
     killed "$2"
@@ -124,7 +116,7 @@ counted() {
 }
 await() { # FILE WORD [N]: until that many lines of the file have it, or there is no lead any more that could bring it about
   there_or_over() { counted "$@" || { [[ -n ${lead-} ]] && gone "$lead"; }; }
-  until_true "$limit" there_or_over "$1" "$2" "${3-1}"
+  until_true there_or_over "$1" "$2" "${3-1}"
   counted "$1" "$2" "${3-1}" && return
   tell "waited for '$2' (${3-1}) in $1: $(tail -n 3 "$1" 2>/dev/null | cut -c1-300); lead: $(tail -n 2 lead.err)"
   return 1

@@ -49,11 +49,11 @@ steps=$(version alone.log)
 log=shared/run.jsonl pids=()
 at_end() { for pid in ${pids[@]+"${pids[@]}"}; do kill -KILL "$pid" 2>/dev/null; done; }
 lead() { # SAYS
-  "${as[@]}" timeout -k 5 240 "$advgp" "${lead_arguments[@]}" "${quick[@]}" >"$1" 2>&1 &
+  "${as[@]}" "${bounded[@]}" "$advgp" "${lead_arguments[@]}" "${quick[@]}" >"$1" 2>&1 &
   lead=$! pids+=($!)
 }
 worker() { # INDEX SAYS: sets worker[INDEX]
-  "${as[@]}" timeout -k 5 240 "$advgp" "${work_arguments[@]//'$(JOB_COMPLETION_INDEX)'/$1}" >"$2" 2>&1 &
+  "${as[@]}" "${bounded[@]}" "$advgp" "${work_arguments[@]//'$(JOB_COMPLETION_INDEX)'/$1}" >"$2" 2>&1 &
   worker[$1]=$! pids+=($!)
 }
 all_workers() { local k; for ((k = 0; k < workers; k++)); do worker $k "$1-$k.out"; done; }
@@ -64,35 +64,35 @@ further() { (( $(advances) >= $1 )); }
 # ---- the pods come in any order; one of the workers dies, and its successor has its place at once
 all_workers first
 lead first.out
-await 90 further $((steps / 8)) || tell "first: $(tail -n 3 first.out first-0.out)"
+await further $((steps / 8)) || tell "first: $(tail -n 3 first.out first-0.out)"
 kill -KILL "$(program_of ${worker[1]})"
 worker 1 first-1b.out
-await_word 30 first-1b.out 'is worker 1 from now on, its incarnation 2' 'first'
-await 60 further $(($(advances) + 5)) || tell "first: it does not go on: $(tail -n 3 first.out)"
+await_word first-1b.out 'is worker 1 from now on, its incarnation 2' 'first'
+await further $(($(advances) + 5)) || tell "first: it does not go on: $(tail -n 3 first.out)"
 passed "a worker's pod is replaced: $(grep incarnation first-1b.out)"
 
 # ---- the lead's pod dies, its workers wait for the next
-await_word 60 $log '"event":"checkpoint"' 'second'
+await_word $log '"event":"checkpoint"' 'second'
 kill -KILL "$(program_of $lead)"
 sleep 1
 lead second.out
-await_word 60 first-0.out 'the lead has been started again' 'second'
-await 90 further $(($(advances) + steps / 8)) || tell "second: it does not go on: $(tail -n 3 second.out first-0.out)"
+await_word first-0.out 'the lead has been started again' 'second'
+await further $(($(advances) + steps / 8)) || tell "second: it does not go on: $(tail -n 3 second.out first-0.out)"
 passed "the lead's pod is replaced: $(grep 'the lead has been started again' first-0.out)"
 
 # ---- the lead is evicted: it leaves a checkpoint, and its workers fail, so that they are started again
 kill -TERM "$(program_of $lead)"
-await_end 60 $lead 143 'evicted' second.out
+await_end $lead 143 'evicted' second.out
 for ((k = 0; k < workers; k++)); do
   said=first-$k.out
   [[ $k != 1 ]] || said=first-1b.out
-  await_end 30 ${worker[k]} 6 "worker $k of the evicted" $said
+  await_end ${worker[k]} 6 "worker $k of the evicted" $said
   says $said 'the lead has ended: interrupted' || tell "worker $k of the evicted: $(tail -n 2 $said)"
 done
 all_workers third
 lead third.out
-await_end 120 $lead 0 'third' third.out
-for ((k = 0; k < workers; k++)); do await_end 30 ${worker[k]} 0 "third: worker $k" third-$k.out; done
+await_end $lead 0 'third' third.out
+for ((k = 0; k < workers; k++)); do await_end ${worker[k]} 0 "third: worker $k" third-$k.out; done
 as_good third $log alone.log
 [[ ! -e shared/model.safetensors.checkpoint ]] || tell 'third: the checkpoint is still there'
 passed "evicted, and gone on: $(tail -n 1 third.out)"

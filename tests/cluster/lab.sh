@@ -2,6 +2,8 @@
 # program as $1. The switch has a namespace of its own, so the machine's own network is as it was and addresses clash with
 # nobody's; names carry this process's number. Whatever was started is ended and removed when the test ends.
 set -uo pipefail
+# shellcheck source=../limits.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../limits.sh"
 export LC_ALL=C NO_COLOR=1 OPENBLAS_NUM_THREADS=1
 PATH=$PATH:/usr/sbin:/sbin
 advgp=$1
@@ -61,30 +63,23 @@ cd "$scratch" || exit 1
 
 # ---- waiting, never without an end ----------------------------------------------------------------------------------
 
-await() { # SECONDS COMMAND...: until it succeeds
-  local until=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    (( SECONDS < until )) || return 1
-    sleep 0.2
-  done
-}
+await() { until_true "$@"; } # COMMAND...: until it succeeds
 says() { grep -qE -- "$2" "$1" 2>/dev/null; }              # FILE PATTERN
-await_word() { # SECONDS FILE PATTERN WHAT
-  await "$1" says "$2" "$3" || { tell "$4: no '$3' in $2 after $1 s: $(tail -n 5 "$2")"; return 1; }
+await_word() { # FILE PATTERN WHAT
+  await says "$1" "$2" || { tell "$3: no '$2' in $1 after $hang s: $(tail -n 5 "$1")"; return 1; }
 }
 version() { grep -oE '"event":"advance".*' "$1" 2>/dev/null | tail -n 1 | sed -nE 's/.*"version":([0-9]+).*/\1/p'; }
 at_version() { local v; v=$(version "$1"); (( ${v:-0} >= $2 )); } # LOG VERSION
-ended() { ! kill -0 "$1" 2>/dev/null; }
-await_end() { # SECONDS PID EXIT NAME FILE: a child ends with this code; FILE is what it said
+ended() { over "$1"; }
+await_end() { # PID EXIT NAME FILE: a child ends with this code; FILE is what it said
   local code
-  if ! await "$1" ended "$2"; then
-    tell "$4: not over after $1 s: $(tail -n 3 "$5")"
-    kill -KILL "$2" 2>/dev/null
+  if ! await ended "$1"; then
+    tell "$3: not over after $hang s: $(tail -n 3 "$4")"
+    kill -KILL "$1" 2>/dev/null
   fi
-  wait "$2" 2>/dev/null
+  wait "$1" 2>/dev/null
   code=$?
-  [[ $code == "$3" ]] || tell "$4: exit $code, expected $3: $(tail -n 5 "$5")"
+  [[ $code == "$2" ]] || tell "$3: exit $code, expected $2: $(tail -n 5 "$4")"
 }
 
 # ---- what is trained ------------------------------------------------------------------------------------------------

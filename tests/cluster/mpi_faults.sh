@@ -58,7 +58,7 @@ case_kill_lead() { # the workers end, and say why; another mpirun goes on
   ranks
   await log '"event":"checkpoint"' || return
   to_rank KILL 0
-  until_true "$limit" gone "$lead" || { tell "the workers hang: $(tail -n 4 lead.err)"; return; }
+  until_true gone "$lead" || { tell "the workers hang: $(tail -n 4 lead.err)"; return; }
   for k in 1 2 3; do code_of $k 6; done
   says lead.err 'it is gone, or cannot be reached; start it again with --resume'
   ranks --resume state
@@ -77,7 +77,7 @@ case_lead_term() {
   ranks
   await log '"event":"checkpoint"' || return
   to_rank TERM 0
-  until_true "$limit" gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
+  until_true gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
   code_of 0 143
   for k in 1 2 3; do code_of $k 6; done
   says lead.err 'go on with --resume state' 'the lead has ended: interrupted'
@@ -90,7 +90,7 @@ case_all_term() { # as mpirun is told to stop by a batch system: it passes it on
   ranks
   await log '"event":"checkpoint"' || return
   signal TERM "$lead"
-  until_true "$limit" gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
+  until_true gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
   ranks --resume state
   ends lead "$lead" 0
   as_good
@@ -99,7 +99,7 @@ case_loss_stops() {
   ranks --on-loss stop
   await_version 30 || return
   to_rank KILL 2
-  until_true "$limit" gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
+  until_true gone "$lead" || { tell "it hangs: $(tail -n 4 lead.err)"; return; }
   code_of 0 6
   says lead.err '--on-loss is stop' 'go on with --resume state' 'the lead has ended'
   ranks --on-loss stop --resume state
@@ -113,7 +113,7 @@ refused() { # WHAT FRAGMENT COMMAND...: exit 2, and the message
   local what=$1 fragment=$2
   shift 2
   start "$what" "$@"
-  ends "$what" "$pid" 2 60
+  ends "$what" "$pid" 2
   says "$what.err" "$fragment"
   [[ ! -e model && ! -e log && ! -e state ]] || tell "$what: something was written"
 }

@@ -53,7 +53,7 @@ case_by_hand() { # the server named as such, workers by the same verb
   at=$(sed -nE 's/.*join with advgp work --server ([^;]+);.*/\1/p' lead.err)
   mkdir elsewhere
   start stranger env -u XDG_RUNTIME_DIR TMPDIR="$PWD/elsewhere" "$advgp" work --server "$at" # as one who cannot read the file
-  ends stranger "$pid" 6 60
+  ends stranger "$pid" 6
   start one "$advgp" "${run[@]}" --role worker --server "$at"; local one=$pid
   start two "$advgp" "${run[@]}" --server "$at"; local two=$pid # who knows a server is a worker
   ends lead "$lead" 0
@@ -78,10 +78,10 @@ case_second_lead() {
   for k in 1 2; do start "work$k" "$advgp" work --rendezvous rv; done
   await_version 5 || return
   start second "$advgp" "${run[@]}" --workers 2 --rendezvous rv
-  ends second "$pid" 2 60
+  ends second "$pid" 2
   says second.err 'rv: a lead lives there already; join it with advgp work --rendezvous, or name another file'
   start third "$advgp" "${run[@]}" --role server --workers 2 --rendezvous rv
-  ends third "$pid" 2 60
+  ends third "$pid" 2
   says third.err 'a lead lives there already'
   ends lead "$lead" 0
 }
@@ -89,9 +89,9 @@ case_at_once() { # of leads that are started at the same instant one wins, and t
   local of=() won=0
   for k in 1 2 3 4; do start "lead$k" "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log "log$k"; of[k]=$pid; done
   settled() { grep -qE 'lead at|a lead lives there already' "$1"; }
-  for k in 1 2 3 4; do until_true "$limit" settled "lead$k.err" || tell "lead $k: $(tail -n 2 "lead$k.err")"; done
+  for k in 1 2 3 4; do until_true settled "lead$k.err" || tell "lead $k: $(tail -n 2 "lead$k.err")"; done
   for k in 1 2 3 4; do
-    if grep -q 'lead at' "lead$k.err"; then won=$((won + 1)); lead=${of[k]}; else ends "lead$k" "${of[k]}" 2 60; fi
+    if grep -q 'lead at' "lead$k.err"; then won=$((won + 1)); lead=${of[k]}; else ends "lead$k" "${of[k]}" 2; fi
   done
   [[ $won == 1 ]] || tell "$won of 4 lead"
   start work "$advgp" work --rendezvous rv
@@ -111,7 +111,7 @@ keys() { "$advgp" keygen "$1" >keygen.out 2>&1 || tell "keygen: $(cat keygen.out
 lives_for() { # ARGUMENTS: of a second lead, which leaves the first one's file alone
   cp rv before
   start second "$advgp" "${run[@]}" --workers 1 --rendezvous rv "$@"
-  ends second "$pid" 2 60
+  ends second "$pid" 2
   says second.err 'rv: a lead lives there already'
   cmp -s rv before || tell "the file of a living lead was replaced by one with $*"
 }
@@ -135,7 +135,7 @@ case_keys_no_more() { # the dead lead had keys, this one has none
   await lead.err 'lead at' || return
   killed "$pid"
   start work "$advgp" work --rendezvous rv
-  ends work "$pid" 2 60
+  ends work "$pid" 2
   says work.err 'lets in only workers with keys'
   start lead "$advgp" "${run[@]}" --workers 1 --rendezvous rv --log log; lead=$pid
   await lead.err 'lead at' || return
@@ -157,7 +157,7 @@ case_alone() { # on this machine alone a lead has keys, too, and nobody without 
   [[ $(stat -c %a rv) == 600 ]] || tell "the file has mode $(stat -c %a rv)"
   grep -q '"secret"' rv || tell 'the file carries no key'
   start stranger "$advgp" work --server "127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+) .*/\1/p' lead.err)"
-  ends stranger "$pid" 6 60
+  ends stranger "$pid" 6
   says stranger.err 'it asks for a key, and the worker has none'
   start work "$advgp" work --rendezvous rv
   ends lead "$lead" 0
@@ -168,7 +168,7 @@ case_published() { # the file is for its owner alone, and where others could rea
   says lead.err '(encrypted)'
   [[ $(stat -c %a rv) == 600 ]] || tell "the file has mode $(stat -c %a rv)"
   start stranger "$advgp" work --server "127.0.0.1:$(sed -nE 's/.*lead at [^ ]*:([0-9]+) .*/\1/p' lead.err)"
-  ends stranger "$pid" 6 60
+  ends stranger "$pid" 6
   start work "$advgp" work --rendezvous rv
   ends lead "$lead" 0
 }
@@ -181,7 +181,7 @@ refused() { # CODE MESSAGE ARGUMENTS
   shift 2
   n_refused=$((n_refused + 1))
   start refused "$advgp" "$@"
-  ends refused "$pid" "$want" 60 || echo "  it was: advgp $*"
+  ends refused "$pid" "$want" || echo "  it was: advgp $*"
   says refused.err "advgp: $message"
   [[ ! -e model && ! -e rv ]] || tell "something was written by: $*"
 }

@@ -11,7 +11,7 @@ table 3000 1 >rows.csv
 by_threads() {
   local workers=$1 log=$2
   shift 2
-  timeout -k 5 "$limit" "$advgp" "$@" --workers "$workers" -o "$log.model" --log "$log" -q >"$log.out" 2>&1 || tell "$log: exit $?: $(tail -n 3 "$log.out")"
+  "${bounded[@]}" "$advgp" "$@" --workers "$workers" -o "$log.model" --log "$log" -q >"$log.out" 2>&1 || tell "$log: exit $?: $(tail -n 3 "$log.out")"
 }
 by_zmq() { # key_dir empty: plain
   local workers=$1 log=$2 k of=() secret=() before=${#pids[@]}
@@ -28,7 +28,7 @@ by_zmq() { # key_dir empty: plain
 by_mpi() {
   local workers=$1 log=$2
   shift 2
-  timeout -k 5 "$limit" "${mpirun[@]}" -n $((workers + 1)) "$advgp" "$@" --transport mpi -o "$log.model" --log "$log" -q >"$log.out" 2>&1 ||
+  "${bounded[@]}" "${mpirun[@]}" -n $((workers + 1)) "$advgp" "$@" --transport mpi -o "$log.model" --log "$log" -q >"$log.out" 2>&1 ||
     tell "$log: exit $?: $(tail -n 3 "$log.out")"
 }
 same() { # LOG...: the bits of the first are those of all
@@ -39,7 +39,7 @@ same() { # LOG...: the bits of the first are those of all
   echo "$first: $*"
 }
 replays() { # LOG: is computed again, bit for bit
-  timeout -k 5 "$limit" "$advgp" replay "$1" -o "$1.again" >"$1.replay" 2>&1 || tell "replay of $1: exit $?: $(tail -n 3 "$1.replay")"
+  "${bounded[@]}" "$advgp" replay "$1" -o "$1.again" >"$1.replay" 2>&1 || tell "replay of $1: exit $?: $(tail -n 3 "$1.replay")"
   says "$1.replay" "the same model, bit for bit ($(bits "$1"))"
 }
 key_dir=

@@ -63,7 +63,7 @@ munged --key-file="$slurm/munge.key" --socket="$slurm/munge.socket" --pid-file="
   --log-file="$slurm/munge.log" --seed-file="$slurm/munge.seed" 2>why || skip "munged does not start: $(cat why)"
 boot 4 ctl slurmctld -D -f "$SLURM_CONF"
 for i in 1 2 3; do boot $i n$i slurmd -D -f "$SLURM_CONF" -N n$i; done
-await 60 idle || skip "the nodes do not come up: $(tail -qn 3 "$slurm"/*.log)"
+await idle || skip "the nodes do not come up: $(tail -qn 3 "$slurm"/*.log)"
 echo "Slurm of three nodes is up after $SECONDS s: $(login srun --version)"
 
 # ---- what is trained
@@ -74,7 +74,7 @@ model=(--test test.csv -m 20 --components 1 --batch 500 --patience inf)
 short=("${model[@]}" --epochs 6 --max-delay 0)
 long=("${model[@]}" --epochs 30 --delay-worker 0:0.03,1:0.03,2:0.03 --heartbeat 0.5 --lost-after 5 --checkpoint-every 1)
 "$advgp" train rows.packed "${short[@]}" --workers 3 -q -o alone --log alone.log >alone.out 2>&1 || { tell "alone: $(cat alone.out)"; end_report 1; }
-limited=(timeout -k 5 200)
+limited=("${bounded[@]}")
 
 # ---- one command for all tasks
 login "${limited[@]}" srun -N 3 -n 4 "$advgp" train rows.packed "${short[@]}" --transport zmq -o zmq --log zmq.log >zmq.out 2>&1 ||
@@ -91,12 +91,11 @@ login "${limited[@]}" srun --mpi=pmix -N 3 -n 4 "$advgp" train rows.packed "${sh
 same_bits mpi mpi.log alone.log
 passed "srun --mpi=pmix, mpi: bits $(bits mpi.log)"
 
-began=$SECONDS
-login "${limited[@]}" srun -N 3 -n 4 -W0 -K0 "$advgp" train rows.packed "${short[@]}" --transport zmq -o none --start no-such-model >wrong.out 2>&1 &&
-  tell 'wrong: it was not refused'
-(( SECONDS - began < 30 )) || tell "wrong: it took $((SECONDS - began)) s to end"
+login "${limited[@]}" srun -N 3 -n 4 -W0 -K0 "$advgp" train rows.packed "${short[@]}" --transport zmq -o none --start no-such-model >wrong.out 2>&1
+code=$?
+(( code != 0 && code != 124 )) || tell "wrong: it was not refused, or hangs: exit $code"
 [[ $(grep -c 'the lead has ended: .*no-such-model' wrong.out) == 3 ]] || tell "wrong: not all were told why: $(cat wrong.out)"
-passed "a lead that fails at once: all are told, after $((SECONDS - began)) s"
+passed "a lead that fails at once: all are told"
 
 # ---- a job in the queue: a node dies, one more worker comes
 "$advgp" train rows.packed "${long[@]}" --workers 3 --max-delay 200 -q -o quiet --log quiet.log >quiet.out 2>&1 || tell "quiet: $(cat quiet.out)"
@@ -110,15 +109,15 @@ submit() { # NAME OPTIONS...: examples/cluster.sbatch as it is
 }
 
 job=$(submit node "${long[@]}" --max-delay 200) || tell "node: sbatch: exit $?"
-await 60 at_version node.log $((steps / 4)) || tell "node: no version $((steps / 4)): $(tail -n 5 node.out)"
+await at_version node.log $((steps / 4)) || tell "node: no version $((steps / 4)): $(tail -n 5 node.out)"
 kill_host 3
 login "${limited[@]}" srun --jobid="$job" --overlap -N 1 -n 1 -w n2 "$advgp" train rows.packed "${long[@]}" --transport zmq --max-delay 200 \
   -o late --log late.log >late.out 2>&1 &
 late=$!
-await_word 60 node.out 'worker 2 \(n3:[0-9]+\) is lost .*its shards go to the others' node
-await_word 60 node.out 'worker 3 \(n2:[0-9]+\) has joined' node
-await 90 is_state "$job" COMPLETED || tell "node: the job is $(state "$job"), not COMPLETED: $(tail -n 5 node.out)"
-await_end 60 $late 0 'the late worker' late.out
+await_word node.out 'worker 2 \(n3:[0-9]+\) is lost .*its shards go to the others' node
+await_word node.out 'worker 3 \(n2:[0-9]+\) has joined' node
+await is_state "$job" COMPLETED || tell "node: the job is $(state "$job"), not COMPLETED: $(tail -n 5 node.out)"
+await_end $late 0 'the late worker' late.out
 says late.out 'a lead lives there already, so this task joins it as a worker' || tell "late: $(cat late.out)"
 [[ ! -e late.log && ! -e late ]] || tell 'late: it wrote a model or log of its own'
 as_good node node.log quiet.log
@@ -126,47 +125,47 @@ passed "a node killed, a late worker: job $(state "$job"), $(tail -n 1 node.out)
 
 # ---- back to the queue, and on from the checkpoint
 boot 3 n3 slurmd -D -f "$SLURM_CONF" -N n3
-await 60 idle || tell "n3 does not come back: $(login sinfo -N)"
+await idle || tell "n3 does not come back: $(login sinfo -N)"
 "$advgp" train rows.packed "${long[@]}" --workers 3 --max-delay 0 -q -o whole --log whole.log >whole.out 2>&1 || tell "whole: $(cat whole.out)"
 job=$(submit again "${long[@]}" --max-delay 0) || tell "again: sbatch: exit $?"
-await 60 at_version again.log $((steps / 4)) || tell "again: no version $((steps / 4)): $(tail -n 5 again.out)"
+await at_version again.log $((steps / 4)) || tell "again: no version $((steps / 4)): $(tail -n 5 again.out)"
 login scontrol requeue "$job" || tell 'again: requeue'
-await_word 30 again.out 'interrupted: the model so far is in again; go on with --resume again.checkpoint' again
-await 60 is_state "$job" PENDING || tell "again: the job is $(state "$job"), not PENDING"
-await 60 idle
+await_word again.out 'interrupted: the model so far is in again; go on with --resume again.checkpoint' again
+await is_state "$job" PENDING || tell "again: the job is $(state "$job"), not PENDING"
+await idle
 sleep 2 # a node takes a start in the second of the end for an old one
 login scontrol update jobid="$job" StartTime=now # Slurm would wait for two minutes
-await 120 is_state "$job" COMPLETED || tell "again: the job is $(state "$job"), not COMPLETED: $(tail -n 5 again.out)"
+await is_state "$job" COMPLETED || tell "again: the job is $(state "$job"), not COMPLETED: $(tail -n 5 again.out)"
 same_bits again again.log whole.log
 passed "requeued: job $(state "$job"), restarted $(login scontrol show job "$job" | grep -o 'Restarts=[0-9]*'), bits $(bits again.log)"
 
 # ---- the lead's node dies, and with it the script: a worker waits for a minute, then puts the job back
 submit_to=(--nodes 2 --ntasks 4 --nodelist n2,n3)
 headless=$(submit headless "${long[@]}" --max-delay 200 --wait 60) || tell "headless: sbatch: exit $?"
-await_word 60 headless.log '"event":"checkpoint"' headless
-await 60 at_version headless.log $((steps / 3)) || tell "headless: no version $((steps / 3)): $(tail -n 5 headless.out)"
+await_word headless.log '"event":"checkpoint"' headless
+await at_version headless.log $((steps / 3)) || tell "headless: no version $((steps / 3)): $(tail -n 5 headless.out)"
 kill_host 2
 
 # ---- meanwhile, over MPI: a worker is killed
 login "${limited[@]}" srun --mpi=pmix --no-kill -K0 -W0 -w n1,n3 -N 2 -n 4 "$advgp" train rows.packed "${long[@]}" --transport mpi --max-delay 200 \
   -o killed --log killed.log >killed.out 2>&1 &
 run=$!
-await 60 at_version killed.log $((steps / 4)) || tell "killed: no version $((steps / 4)): $(tail -n 5 killed.out)"
+await at_version killed.log $((steps / 4)) || tell "killed: no version $((steps / 4)): $(tail -n 5 killed.out)"
 for pid in $(ip netns pids "$lab-3"); do # rank 3, alone on its node: where others share it, Slurm's PMIx ends the whole step
   [[ $(tr '\0' ' ' <"/proc/$pid/cmdline") != "$advgp train "*mpi* ]] || kill -KILL "$pid"
 done
-await_word 60 killed.out 'worker 2 \(n3:[0-9]+\) is lost .*its shards go to the others' killed
-await 120 ended $run || tell "killed: srun is not over: $(tail -n 5 killed.out)"
+await_word killed.out 'worker 2 \(n3:[0-9]+\) is lost .*its shards go to the others' killed
+await ended $run || tell "killed: srun is not over: $(tail -n 5 killed.out)"
 wait $run
 code=$? # srun's, of the task that was killed
 as_good killed killed.log quiet.log
 passed "mpi, a worker killed: srun ends with $code, $(grep 'lost, ' killed.out)"
 
-await 90 is_state "$headless" PENDING || tell "headless: the job is $(state "$headless"), not PENDING: $(tail -n 3 headless.out)"
+await is_state "$headless" PENDING || tell "headless: the job is $(state "$headless"), not PENDING: $(tail -n 3 headless.out)"
 boot 2 n2 slurmd -D -f "$SLURM_CONF" -N n2
-await 60 idle || tell "n2 does not come back: $(login sinfo -N)"
+await idle || tell "n2 does not come back: $(login sinfo -N)"
 login scontrol update jobid="$headless" StartTime=now
-await 120 is_state "$headless" COMPLETED || tell "headless: the job is $(state "$headless"), not COMPLETED: $(tail -n 5 headless.out)"
+await is_state "$headless" COMPLETED || tell "headless: the job is $(state "$headless"), not COMPLETED: $(tail -n 5 headless.out)"
 as_good headless headless.log quiet.log
 passed "the lead's node killed: job $(state "$headless"), $(login scontrol show job "$headless" | grep -o 'Restarts=[0-9]*')"
 end_report 7

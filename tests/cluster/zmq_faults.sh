@@ -174,11 +174,11 @@ case_lbfgs() { # passes over all rows, and a worker that dies in one of them
 }
 case_no_lead() {
   work 1 --wait 2
-  ends work1 "$w1" 6 30
+  ends work1 "$w1" 6
   says work1.err 'no word from a lead for 2 s'
   start work2 "$advgp" work --server 127.0.0.1:1 --wait 6
   await work2.err 'waiting for the lead'
-  ends work2 "$pid" 6 30
+  ends work2 "$pid" 6
   says_not work2.err '('
   start work3 "$advgp" work --server nosuch.invalid:4000 --wait 6 # a name may come to be known
   start work4 "$advgp" work --rendezvous later --wait 6
@@ -248,7 +248,7 @@ case_loss_in_finish_stops() {
 case_few_at_start() {
   lead --min-workers 3 --wait 3
   work 1; work 2
-  ends lead "$lead" 6 60
+  ends lead "$lead" 6
   says lead.err 'waiting for workers: 2 of 3 are here' '2 workers have come in 3 s, at least 3 are needed'
   ends work1 "$w1" 6; ends work2 "$w2" 6
   lead --resume state; team
@@ -260,7 +260,7 @@ case_few_in_pilot() { # no state of this run is there yet, whatever lies where i
     --checkpoint state --force -o model
   lead=$pid
   work 1
-  ends lead "$lead" 6 60
+  ends lead "$lead" 6
   says lead.err 'pilot: one component' '1 workers have come in 2 s'
   says_not lead.err '--resume'
   [[ $(cat state) == other ]] || tell 'the other state is overwritten'
@@ -340,7 +340,7 @@ case_lead_term_waiting() { # in the middle of waiting for workers, some of which
   lead; work 1; work 2
   await lead.err 'waiting for workers: 2 of 3 are here' || return
   signal TERM "$lead"
-  ends lead "$lead" 143 60
+  ends lead "$lead" 143
   ends work1 "$w1" 6
   lead --resume state; team
   ends_well
@@ -349,8 +349,8 @@ case_all_term() { # as a batch system ends a job: lead and workers at once, and 
   lead; team
   await log '"event":"checkpoint"' || return
   signal TERM "$lead" "$w1" "$w2" "$w3"
-  ends lead "$lead" 143 30
-  for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 143 30; done
+  ends lead "$lead" 143
+  for k in 1 2 3; do local w=w$k; ends "work$k" "${!w}" 143; done
   "$advgp" evaluate model ../test.csv --json >half.out 2>half.err || tell "the model so far: $(cat half.err)"
   lead --resume state; team
   ends_well
@@ -370,7 +370,7 @@ stranger() { # ARGUMENTS of work: a fourth one comes in the middle and is turned
   lead --keys k; team --keys k
   await_version 20 || return
   start stranger "$advgp" work --server "127.0.0.1:$(port)" "$@"
-  ends stranger "$pid" 6 60
+  ends stranger "$pid" 6
   ends_well
   [[ $(number lead.out workers_lost)/$(number lead.out workers_joined) == 0/3 ]] || tell 'the run was harmed'
 }
@@ -417,7 +417,7 @@ case_garbage() {
   done
   ends_well
   [[ $(number lead.out workers_lost) == 0 ]] || tell 'a worker was lost'
-  for how in 0 1 2 3; do ends strangers_garbage "${held[how]}" 0 30; done
+  for how in 0 1 2 3; do ends strangers_garbage "${held[how]}" 0; done
   says strangers_silence.out '20 connections'
 }
 case_descriptors() { # more connections than the lead may have descriptors
