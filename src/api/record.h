@@ -26,4 +26,5 @@ typedef struct gp_training_cost {
     double read_seconds, read_cpu_seconds; // until the rows were there, with what pilots said of their encoding
 } gp_training_cost;
 // path: of the model.
-json_t *gp_record_result(const char *path, const gp_train_result *result, const gp_training_cost *cost);
+json_t *gp_record_result(const char *path, const gp_model *model, const gp_train_result *result,
+                         const gp_training_cost *cost);

@@ -263,7 +263,7 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
     const gp_training_made made = {
         .path = kept, .model = model, .result = result, .cost = r->cost, .of_lead = r->part != NULL};
     const advgp_status shown = r->events->made ? r->events->made(r->events->ctx, &made, &unshown) : ADVGP_OK;
-    json_t *done = gp_record_result(kept, result, &r->cost);
+    json_t *done = gp_record_result(kept, model, result, &r->cost);
     if (done) json_object_set_new(done, "bits", gp_record_id(r->bits));
     log_event(r, "done", done);
     const bool interrupted = result->interrupted && !r->replay; // a replay repeats a run that was

@@ -106,13 +106,18 @@ static void add_result(const gp_training_made *made, gp_buffer *out)
     const char *path = made->path;
     const gp_model *model = made->model;
     const gp_train_result *t = made->result;
-    char what[48];
-    snprintf(what, sizeof what, "%zu component%s", model->spec.n_components, model->spec.n_components == 1 ? "" : "s");
+    char what[64];
+    if (model->spec.n_components)
+        snprintf(what, sizeof what, "%zu component%s", model->spec.n_components,
+                 model->spec.n_components == 1 ? "" : "s");
+    else if (model->form->n_kernels(model)) // the evidence may have chosen it
+        snprintf(what, sizeof what, "%s with the kernel %s", model->method, model->form->kernel(model, 0).kernel);
+    else
+        snprintf(what, sizeof what, "%s", model->method);
     char cells[32] = "";
     if (model->cells) snprintf(cells, sizeof cells, ", %zu cells", model->cells->shape.n);
-    gp_buffer_add(out, "%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path,
-                  model->spec.n_components ? what : model->method, cells, t->n_train, t->versions,
-                  t->versions == 1 ? "" : "s", gp_stop_reason_words(t->stopped));
+    gp_buffer_add(out, "%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path, what, cells,
+                  t->n_train, t->versions, t->versions == 1 ? "" : "s", gp_stop_reason_words(t->stopped));
     gp_buffer_add(
         out, "RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
         gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
@@ -146,22 +151,29 @@ static advgp_status on_made(void *ctx, const gp_training_made *made, advgp_error
 {
     const view *r = ctx;
     if (gp_options_flag(r->o, "json"))
-        return gp_cli_print_json_take(gp_record_result(made->path, made->result, &made->cost), err);
+        return gp_cli_print_json_take(gp_record_result(made->path, made->model, made->result, &made->cost), err);
     gp_buffer text = {0};
     add_result(made, &text);
     return gp_cli_print_take(&text, err); // and flushed: a launcher may end this process when its workers have ended
 }
 
+// Which rows judge the model and make its intervals.
+static void add_split(const gp_shards *shards, gp_buffer *out)
+{
+    const size_t held_out = gp_shards_rows(shards, GP_STOP) + gp_shards_rows(shards, GP_CALIBRATE);
+    gp_buffer_add(out, "%zu training rows, ", gp_shards_rows(shards, GP_TRAIN));
+    if (held_out)
+        gp_buffer_add(out, "%zu held out (half to stop, half to calibrate)\n", held_out);
+    else
+        gp_buffer_add(out, "none held out: each row is judged by a model without it\n");
+}
+
 static void add_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data, gp_buffer *out)
 {
     const gp_schema *s = data->schema;
-    gp_buffer_add(
-        out,
-        "%zu training rows, %zu held out (half to stop, half to calibrate)\ntarget %s%s: mean %.5g, standard deviation "
-        "%.5g\n%zu inputs from %zu columns:\n",
-        gp_shards_rows(data->shards, GP_TRAIN),
-        gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE), s->target,
-        s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
+    add_split(data->shards, out);
+    gp_buffer_add(out, "target %s%s: mean %.5g, standard deviation %.5g\n%zu inputs from %zu columns:\n", s->target,
+                  s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         gp_buffer_add(out, "  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
     char m[24], components[24] = "auto";

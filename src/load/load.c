@@ -140,7 +140,8 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
     // The exact process says of every row what the others say of it: it needs none held out. What a cache keeps is for
     // every method.
     if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
-        out->split.whole_rows = GP_AUTO_EXACT_ROWS;
+        out->split.whole_rows = gp_request_method(o) == &gp_method_auto ? (size_t)GP_AUTO_EXACT_ROWS
+                                                                        : (size_t)GP_MODEL_EXACT_ROWS_MAX;
     if (st == ADVGP_OK && !table) st = gp_source_files_open(&files, notes, &out->source, err);
     if (st == ADVGP_OK) st = fit_schema(o, &options, host, notes, out, err);
     if (st != ADVGP_OK) opened_fini(out);

@@ -33,7 +33,7 @@ static const char *unknown_to(const gp_options *o, const gp_method *method)
         const bool its = group == GP_GROUP_MODEL || group == GP_GROUP_METHOD || group == GP_GROUP_RUN || cluster;
         const bool general = !strcmp(v->option->name, "method") || !strcmp(v->option->name, "dry-run");
         if (its && !general && v->origin != GP_FROM_DEFAULT &&
-            !gp_method_takes(method, cluster ? "workers" : v->option->name))
+            !gp_method_takes(method, cluster ? "transport" : v->option->name))
             return v->option->name;
     }
     return NULL;
@@ -41,8 +41,9 @@ static const char *unknown_to(const gp_options *o, const gp_method *method)
 
 bool gp_request_may_be_exact(const gp_options *o)
 {
-    return !strcmp(o->verb->name, "train") && gp_request_method(o) == &gp_method_auto &&
-           !unknown_to(o, &gp_method_exact);
+    const gp_method *method = gp_request_method(o);
+    return !strcmp(o->verb->name, "train") &&
+           (method == &gp_method_exact || (method == &gp_method_auto && !unknown_to(o, &gp_method_exact)));
 }
 
 // An option that the method does not know, given all the same, would be a wish that nobody hears.

@@ -6,7 +6,7 @@
 
 const gp_method *gp_request_method(const gp_options *train);
 bool gp_request_is_mixed(const gp_options *train); // steps in mixed precision: of the natural rule alone
-// Is it a training by method auto, with no option that the exact process does not know?
+// Is it a training by method exact, or by auto with no option that the exact process does not know?
 bool gp_request_may_be_exact(const gp_options *options);
 // An option that its method does not know, given all the same, is EINVAL; so are options that contradict each other.
 advgp_status gp_request_check(const gp_options *train, advgp_error *err);

@@ -11,7 +11,7 @@ typedef struct gp_method {
     const char *summary; // one line of help
 
     // Options of the groups Model, Method and Run that it honours, by name, ending with NULL: giving any other is a
-    // mistake that the user is told of. NULL: all.
+    // mistake that the user is told of; "transport" stands for all of a cluster. NULL: all.
     const char *const *options;
     bool resumes;  // writes a checkpoint when interrupted, and goes on from it
     bool schedule; // its steps become smaller towards a last version that is known beforehand

@@ -114,9 +114,9 @@ static advgp_status lbfgs_train(const gp_train_request *request, gp_model **mode
     return distgp(&gp_method_distgp_lbfgs, descend_lbfgs, ITERATIONS_LBFGS, request, model, result, err);
 }
 
-static const char *const honoured[] = {"inducing", "components", "kernel",   "map",     "rank",
-                                       "groups",   "trend",      "noise",    "start",   "start-rows",
-                                       "epochs",   "time",       "patience", "workers", NULL};
+static const char *const honoured[] = {"inducing", "components", "kernel",    "map",        "rank",   "groups",
+                                       "trend",    "noise",      "start",     "start-rows", "epochs", "time",
+                                       "patience", "workers",    "transport", NULL};
 
 const gp_method gp_method_distgp_gd = {
     .name = "distgp-gd",

@@ -473,7 +473,8 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
     return st;
 }
 
-static const char *const exact_options[] = {"kernel", "trend", "noise", "time", NULL};
+// Whoever says how many threads may work says nothing of the method: it has one, and its model is the same.
+static const char *const exact_options[] = {"kernel", "trend", "noise", "time", "workers", NULL};
 
 const gp_method gp_method_exact = {
     .name = "exact",

@@ -54,6 +54,21 @@ for method in linear mean exact; do
   for n in one two; do "$advgp" predict out/$n.safetensors in/good.csv -o out/$n.csv -q; done
   cmp -s out/one.csv out/two.csv || tell "$method: the same seed gives other predictions"
 done
+# How many threads work chooses no method, and whoever names exact gets what auto takes: rows, kernel and figures.
+for asked in '' '--workers 1' '--workers 2' '--method exact' '--method exact --workers 2'; do
+  # shellcheck disable=SC2086
+  good "the same fit: $asked" -- train in/good.csv "${y[@]}" $asked -o out/m.safetensors --json --log in/log
+  figures="$(number method) $(number kernel) $(number rows) $(number rmse) $(number mnlp) $(number coverage/0.9)"
+  "$advgp" predict out/m.safetensors in/good.csv -o out/p.csv -q
+  [[ -e in/auto.csv ]] || { cp out/p.csv in/auto.csv; first=$figures; }
+  [[ $figures == "$first" && $figures == exact\ * ]] || tell "the same fit: $asked: $figures, not $first"
+  cmp -s out/p.csv in/auto.csv || tell "the same fit: $asked: other predictions"
+  grep -q "\"kernel\":\"$(number kernel)\"" in/log || tell "the same fit: $asked: no kernel in the log"
+  rm -f in/log
+done
+good 'the kernel is told' 'exact with the kernel ' ' training rows' -- train in/good.csv "${y[@]}" -o out/m.safetensors
+good 'a plan without held-out rows' 'none held out: each row is judged by a model without it' -- train in/good.csv "${y[@]}" --dry-run
+bad 'a cluster of exact' 2 '--transport' 'exact' -- train in/good.csv "${y[@]}" --method exact --transport zmq "${o[@]}"
 for method in svigp distgp-gd distgp-lbfgs; do
   whole $method --method $method -m 20 --epochs 30
   good "$method: weights, text and a logarithm" -- train in/kinds.csv "${y[@]}" --weights w --log-target --method $method -m 15 --epochs 20 -o out/m.safetensors
