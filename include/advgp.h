@@ -145,7 +145,7 @@ typedef struct advgp_progress {
 // asked often, by any thread of the training.
 typedef struct advgp_watch {
     void *ctx;
-    void (*note)(void *ctx, const char *text); // a sentence that people should read
+    void (*note)(void *ctx, const char *text); // a sentence that people should read, of the data mostly
     void (*progress)(void *ctx, const advgp_progress *progress);
     void (*log)(void *ctx, const char *line); // a line of the run's log, as JSON
     int (*stopping)(void *ctx);               // non-zero: end soon

@@ -1,6 +1,7 @@
 """One training: its progress, its notes, and what ended it."""
 
 import ctypes
+import math
 from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _library as c
@@ -78,7 +79,7 @@ class _Listener:
     def _show(self, progress: Progress) -> None:
         if self.bar is None:
             self.bar = _bar()
-        figures = f"RMSE {progress.rmse:.4g}, MNLP {progress.mnlp:.4g}"
+        figures = _figures(progress)
         if self.bar is None:
             of = f" of {progress.epochs:.4g}" if progress.epochs else ""
             self._say(f"advgp: {progress.seconds:.1f} s, epoch {progress.epoch:.4g}{of}, {figures}")
@@ -90,6 +91,13 @@ class _Listener:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def _figures(progress: Progress) -> str:
+    """Of the rows held out; where there are none, the bound."""
+    if math.isfinite(progress.rmse):
+        return f"RMSE {progress.rmse:.4g}, MNLP {progress.mnlp:.4g}"
+    return f"bound {progress.bound:.4g} a row" if math.isfinite(progress.bound) else "no figures yet"
 
 
 def _bar() -> Any:

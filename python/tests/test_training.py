@@ -66,6 +66,14 @@ class Watched(unittest.TestCase):
         self.assertEqual((done.stderr, done.returncode), ("", 0))
         self.assertRegex(done.stdout, r"advgp: .* s, epoch 50 of 2000, RMSE [0-9.]+, MNLP ")
 
+    def test_verbose_has_no_figures_that_are_none(self):
+        done = program("X, y = rows(); m = ADVGPRegressor(verbose=1).fit(X[:200], y[:200]); print(m.notes_)",
+                       blocked="sklearn tqdm tqdm.auto")
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+        self.assertNotIn("nan", done.stdout)
+        self.assertRegex(done.stdout, r"advgp: .* s, epoch \S+, bound \S+ a row")
+        self.assertNotRegex(done.stdout.splitlines()[-1], "pilot|hyper-parameters|reading")
+
     def test_verbose_with_tqdm(self):
         try:
             import tqdm  # noqa: F401

@@ -3,6 +3,7 @@
 #include "answer/answer.h"
 #include "answer/explain.h"
 #include "api/record.h"
+#include "load/open_model.h"
 #include "report/report.h"
 #include "score/assess_json.h"
 #include "score/left_out.h"
@@ -172,7 +173,7 @@ advgp_status gp_make_report(const gp_options *o, const gp_host *host, gp_buffer 
                         .relevance = &relevance,
                         .courses = &courses,
                         .seed = (uint64_t)gp_options_int(o, "seed")};
-    advgp_status st = gp_model_load(o->operands[0], &model, err);
+    advgp_status st = gp_open_model(o, &model, err);
     for (size_t i = 1; st == ADVGP_OK && i < o->n_operands; i++) st = gp_courses_read(&courses, o->operands[i], err);
     if (st == ADVGP_OK) st = gp_input_relevance_init(&relevance, model, err);
     if (st == ADVGP_OK) choose_drawn(&relevance, drawn);

@@ -5,6 +5,7 @@
 #include "base/width.h"
 #include "cli/cli.h"
 #include "linalg/blas.h"
+#include "load/open_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -160,7 +161,7 @@ advgp_status gp_cli_evaluate(const gp_options *options, advgp_error *err)
     gp_model *model = NULL;
     gp_evaluation e = {0};
     advgp_status st = gp_blas_reserve(1, err);
-    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
+    if (st == ADVGP_OK) st = gp_open_model(options, &model, err);
     if (st == ADVGP_OK) st = gp_evaluate(model, options, NULL, gp_cli_host(options), &e, err);
     if (st == ADVGP_OK) st = show(options, model, &e, err);
     gp_evaluation_fini(&e);

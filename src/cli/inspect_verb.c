@@ -2,6 +2,7 @@
 #include "api/inspect.h"
 #include "cli/cli.h"
 #include "linalg/blas.h"
+#include "load/open_model.h"
 
 enum { COLUMNS_SHOWN = 20, CELLS_SHOWN = 5 };
 
@@ -30,7 +31,7 @@ advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
 {
     gp_model *model = NULL;
     advgp_status st = gp_blas_reserve(1, err); // a model that is loaded proves itself by its golden rows
-    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
+    if (st == ADVGP_OK) st = gp_open_model(options, &model, err);
     if (st == ADVGP_OK) st = show(model, options, err);
     gp_model_free(model);
     return st;

@@ -12,6 +12,7 @@
 #include "files/files.h"
 #include "linalg/blas.h"
 #include "load/load.h"
+#include "load/open_model.h"
 #include "run/pipeline.h"
 #include "store/runlog.h"
 
@@ -259,7 +260,7 @@ advgp_status gp_cli_predict(const gp_options *options, advgp_error *err)
     if (st == ADVGP_OK) st = gp_tableout_check(gp_options_text(options, "output"), err);
     if (st == ADVGP_OK)
         st = gp_check_written(options, "output", gp_options_text(options, "output"), GP_WRITTEN_TABLE, err);
-    if (st == ADVGP_OK) st = gp_model_load(options->operands[0], &model, err);
+    if (st == ADVGP_OK) st = gp_open_model(options, &model, err);
     if (st != ADVGP_OK) return st;
     job j = {.options = options, .model = model};
     j.n_keep = gp_options_list(options, "keep", &j.keep);

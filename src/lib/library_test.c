@@ -459,6 +459,7 @@ static void on_note(void *ctx, const char *text)
 {
     ((seen *)ctx)->notes++;
     assert_null(strchr(text, '{'));
+    assert_true(strncmp(text, "note: ", 6) == 0); // and no line of progress
 }
 
 static void on_line(void *ctx, const char *line)
@@ -487,7 +488,7 @@ static void trainings_are_watched_and_stopped(void **state)
     const advgp_watch watch = {.ctx = &s, .note = on_note, .progress = on_progress, .log = on_line, .stop = &s.stop};
     ASSERT_FAILS(advgp_train(d, o, &watch, &m, err), ADVGP_ESTOPPED, "the model so far");
     assert_non_null(m); // good enough to be asked
-    assert_true(s.notes > 0 && s.lines > 0 && s.looks > 0);
+    assert_true(s.lines > 0 && s.looks > 0);
     advgp_answer *a = answer_of(m, d);
     advgp_answer_free(a);
     advgp_model_free(m);

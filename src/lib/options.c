@@ -95,6 +95,12 @@ static void report(void *ctx, const char *text)
     h->watch->note(h->watch->ctx, said);
 }
 
+// What is done at the moment is no note: whoever watches has progress for that.
+static void begin_phase(void *ctx, const char *what)
+{
+    (void)ctx, (void)what;
+}
+
 static int stop(void *ctx)
 {
     const library_host *h = ctx;
@@ -106,7 +112,8 @@ void library_host_init(library_host *host, const advgp_watch *watch)
 {
     static const advgp_watch nobody;
     host->watch = watch ? watch : &nobody;
-    host->host = (gp_host){.ctx = host, .report = host->watch->note ? report : NULL, .stop = stop};
+    host->host = (gp_host){
+        .ctx = host, .report = host->watch->note ? report : NULL, .phase = begin_phase, .stop = stop};
 }
 
 // ---- texts ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // modelfile_read.c: a model out of a file that anybody may have made. What the metadata claims is checked against the
 // tensors before memory is taken for it; at the end the model must predict its golden rows.
 #include "base/alloc.h"
+#include "store/file_guess.h"
 #include "store/form.h"
 
 #include <math.h>
@@ -250,6 +251,8 @@ advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
     gp_model *model = NULL;
     advgp_status st = gp_tensorfile_read(path, &file, err);
     if (st == ADVGP_EDATA) return st; // there is no file to blame
+    if (st == ADVGP_EFILE && gp_guess_file(path) == GP_GUESS_TABLE)
+        return gp_fail(err, st, "%.200s is a table, not a model", path);
     if (st == ADVGP_OK) st = read_metadata(file, &o, err);
     if (st == ADVGP_OK) st = check_sums(file, o, err);
     if (st == ADVGP_OK) st = build(file, o, &model, err);

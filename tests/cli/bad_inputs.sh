@@ -97,8 +97,12 @@ for verb in predict evaluate inspect; do
   try 4 "format version 3 is newer than this advgp" $verb newer.safetensors $few
   try 4 "its checksum differs" $verb renamed.safetensors $few
   try 4 "no model of advgp" $verb foreign.safetensors $few
-  try 4 "t.csv" $verb t.csv $few
+  try 4 "t.csv is a table, not a model" $verb t.csv $few
 done
+for verb in predict evaluate explain; do
+  try 4 "t.csv is a table, not a model: the model comes first, as in advgp $verb m.safetensors t.csv" $verb t.csv m.safetensors
+done
+try 4 "as in advgp report m.safetensors --data t.csv" report t.csv m.safetensors
 
 # data
 for verb in predict evaluate; do
