@@ -152,11 +152,11 @@ static json_t *cells_json(const gp_model *model, const gp_evaluation *e)
 json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
 {
     const gp_assessment *a = &e->all;
-    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored,
-                          "rmse", gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp),
-                          "r2", gp_json_real(a->r2), "baseline", "mean", gp_json_real(a->baseline_mean), "linear",
-                          gp_json_real(a->baseline_linear), "baseline_in_training", "mean",
-                          gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear));
+    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored, "rmse",
+                          gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp), "baseline",
+                          "mean", gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear),
+                          "baseline_in_training", "mean", gp_json_real(model->baseline_mean), "linear",
+                          gp_json_real(model->baseline_linear));
     json_t *figures = gp_assessment_json(a);
     json_object_update(o, figures);
     json_decref(figures);

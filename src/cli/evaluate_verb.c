@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "linalg/blas.h"
 #include "load/open_model.h"
+#include "score/doubt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -115,16 +116,21 @@ static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer
     const double errors[] = {a->rmse, a->baseline_mean, a->baseline_linear};
     gp_buffer_add(out, "RMSE      ");
     for (size_t i = 0; i < 3; i++) add_number(out, 12, errors[i]);
+    if (isfinite(a->rmse_se)) {
+        gp_buffer_add(out, "\nstd. error");
+        add_number(out, 12, a->rmse_se);
+    }
     gp_buffer_add(out, "\nin training          ");
     gp_buffer_add(out, " ");
     add_number(out, 12, model->baseline_mean);
     add_number(out, 12, model->baseline_linear);
+    const gp_doubt_text r2_doubt = gp_doubt_said(a->r2_se);
     const struct {
         const char *name;
         double value;
         const char *of;
     } others[] = {{"MAE", a->mae, ""},
-                  {"R2", a->r2, ""},
+                  {"R2", a->r2, r2_doubt.p},
                   {"MNLP", a->mnlp, "   Gaussian"},
                   {"", a->mnlp_calibrated, "   calibrated"},
                   {"CRPS", a->crps, ""},
@@ -134,11 +140,13 @@ static void result_text(const gp_model *model, const gp_assessment *a, gp_buffer
         add_number(out, 12, others[i].value);
         gp_buffer_add(out, "%s", others[i].of);
     }
-    gp_buffer_add(out, "\n\ninterval    calibrated    Gaussian  mean width\n");
+    gp_buffer_add(out, "\n\ninterval    calibrated    Gaussian  mean width%s\n",
+                  isfinite(a->coverage_se[0]) ? "   std. error of calibrated" : "");
     for (size_t l = 0; l < GP_LEVELS; l++) {
         gp_buffer_add(out, "%6g %%    %9.2f %% %9.2f %%", 100 * gp_levels[l], 100 * a->coverage[l],
                       100 * a->coverage_gaussian[l]);
         add_number(out, 12, a->width[l]);
+        if (isfinite(a->coverage_se[l])) gp_buffer_add(out, "%25.2f %%", 100 * a->coverage_se[l]);
         gp_buffer_add(out, "\n");
     }
     if (!a->n_tenths) return;

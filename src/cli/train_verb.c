@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "load/request.h"
 #include "method/method.h"
+#include "score/doubt.h"
 #include "store/form.h"
 
 #include <math.h>
@@ -101,6 +102,14 @@ static void add_tenths(gp_buffer *out, const char *by, const gp_tenth *tenths, s
     for (size_t k = 0; k < n; k++) gp_buffer_add(out, "  %3.0f", 100 * tenths[k].coverage);
 }
 
+// Of few rows: how far the line above may be off.
+static void add_doubt(gp_buffer *out, const double *errors)
+{
+    if (!isfinite(errors[0])) return;
+    gp_buffer_add(out, "\n  std. error   ");
+    for (size_t l = 0; l < GP_LEVELS; l++) gp_buffer_add(out, "  %6.1f", 100 * errors[l]);
+}
+
 static void add_result(const gp_training_made *made, gp_buffer *out)
 {
     const char *path = made->path;
@@ -119,15 +128,18 @@ static void add_result(const gp_training_made *made, gp_buffer *out)
     gp_buffer_add(out, "%s: %s%s, %.0f training rows, %zu step%s, stopped because %s\n\n", path, what, cells,
                   t->n_train, t->versions, t->versions == 1 ? "" : "s", gp_stop_reason_words(t->stopped));
     gp_buffer_add(
-        out, "RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g\n\n",
-        gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse);
+        out, "RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g%s\n\n",
+        gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse,
+        gp_doubt_said(t->assessment.rmse_se).p);
     // Of the same rows, as the intervals are.
     gp_buffer_add(out, "MNLP %.4f, calibrated %.4f   CRPS %.5g   Winkler score of the 90 %% interval %.5g",
                   t->assessment.mnlp, t->assessment.mnlp_calibrated, t->assessment.crps, t->assessment.winkler);
     if (isfinite(t->neg_elbo)) gp_buffer_add(out, "   -ELBO %.1f", t->neg_elbo);
     gp_buffer_add(out, "\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
     for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage[i]);
-    gp_buffer_add(out, "   %% of those rows inside\n  Gaussian     ");
+    gp_buffer_add(out, "   %% of those rows inside");
+    add_doubt(out, t->assessment.coverage_se);
+    gp_buffer_add(out, "\n  Gaussian     ");
     for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
     add_tenths(out, "prediction", t->assessment.by_prediction, t->assessment.n_tenths);
     add_tenths(out, "its sd", t->assessment.by_sd, t->assessment.n_tenths);

@@ -1,10 +1,12 @@
 // section_quality.c: is the model good? Its errors beside those of the mean and of a straight line, and a verdict.
 #include "report/html.h"
 #include "report/report.h"
+#include "score/doubt.h"
 #include "store/runlog.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // ---- the verdict ----------------------------------------------------------------------------------------------------
 
@@ -103,16 +105,25 @@ static void tile(gp_buffer *out, const char *what, gp_number_text value, const c
     gp_buffer_add(out, "</div>\n");
 }
 
+// "12.35 ± 0.42"; of a percentage, "89.7 % ± 1.2".
+static gp_number_text doubted(gp_number_text value, double error)
+{
+    const size_t n = strlen(value.p);
+    snprintf(value.p + n, sizeof value.p - n, "%s", gp_doubt_said(error).p);
+    return value;
+}
+
 static void write_tiles(const gp_assessment *a, gp_buffer *out)
 {
     char width[96];
     snprintf(width, sizeof width, "of 90\u00a0%% intervals hold; mean width %s", gp_number_of(a->width[2]).p);
     gp_buffer_add(out, "<dl class=\"tiles\">\n");
-    tile(out, "RMSE", gp_number_of(a->rmse), "typical error");
+    tile(out, "RMSE", doubted(gp_number_of(a->rmse), a->rmse_se), "typical error");
     if (isfinite(a->mae)) tile(out, "MAE", gp_number_of(a->mae), "mean absolute error");
     if (isfinite(a->crps)) tile(out, "CRPS", gp_number_of(a->crps), "error of the whole distribution");
-    if (isfinite(a->r2)) tile(out, "R\u00b2", gp_number_of(a->r2), "1 is perfect, 0 the mean");
-    if (isfinite(a->coverage[2])) tile(out, "Coverage", gp_percent_of(a->coverage[2]), width);
+    if (isfinite(a->r2)) tile(out, "R\u00b2", doubted(gp_number_of(a->r2), a->r2_se), "1 is perfect, 0 the mean");
+    if (isfinite(a->coverage[2]))
+        tile(out, "Coverage", doubted(gp_percent_of(a->coverage[2]), 100 * a->coverage_se[2]), width);
     gp_buffer_add(out, "</dl>\n");
 }
 

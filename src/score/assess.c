@@ -2,8 +2,10 @@
 #include "score/assess.h"
 #include "base/alloc.h"
 #include "score/calibrate.h"
+#include "score/doubt.h"
 #include "score/left_out.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ bool gp_scored_of_training(gp_scored scored)
 enum { KEPT_MAX = 65536, TENTH_ROWS_MIN = 10 };
 
 typedef struct gp_tally_row {
-    double key, prediction, sd, w, width;
+    double key, prediction, error, sd, w, width;
     bool inside;
 } gp_tally_row;
 
@@ -82,6 +84,7 @@ gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, do
     const double off = (target - t->y_first) / t->model.unit;
     t->y += w * off;
     t->yy += w * off * off;
+    t->ww += w * w;
     // The mean of a logarithm gives the lognormal mean; its variance is 1, as the target is standardised.
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);
     if (t->line) {
@@ -90,6 +93,7 @@ gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, do
     }
     const gp_row_figures f = judge(t, w, y, mean, sqrt(var_y));
     keep(t, (gp_tally_row){.prediction = target - f.error,
+                           .error = f.error,
                            .sd = gp_predicted_sd(t->schema, mean, var_y),
                            .w = w,
                            .width = f.width,
@@ -122,6 +126,26 @@ static void cut_tenths(const gp_tally *t, gp_tenth *out)
     }
 }
 
+// Of few rows all are kept. In units of the score, in which squares can be taken.
+static void doubt(const gp_tally *t, gp_assessment *out)
+{
+    static_assert((int)GP_DOUBT_ROWS <= (int)KEPT_MAX, "few rows are all kept");
+    const bool few = t->n && t->n < GP_DOUBT_ROWS;
+    const double n = t->model.n, unit = t->model.unit, mean = few ? t->y_first + unit * t->y / n : 0;
+    out->rmse_se = out->r2_se = NAN;
+    for (size_t l = 0; l < GP_LEVELS; l++)
+        out->coverage_se[l] = few ? gp_doubt_share(out->coverage[l], n * n / t->ww) : NAN;
+    gp_doubt_row *rows = few ? gp_alloc(t->n, sizeof *rows) : NULL;
+    if (!rows) return; // without memory nobody is told how sure a figure is
+    for (size_t i = 0; i < t->n; i++) {
+        const gp_tally_row *r = &t->kept[i];
+        rows[i] = (gp_doubt_row){.w = r->w, .error = r->error / unit, .off = (r->prediction + r->error - mean) / unit};
+    }
+    out->rmse_se = unit * gp_doubt_rmse(rows, t->n);
+    out->r2_se = gp_doubt_r2(rows, t->n);
+    gp_free(rows);
+}
+
 void gp_tally_end(gp_tally *t, gp_assessment *out)
 {
     const double n = t->model.n;
@@ -137,6 +161,7 @@ void gp_tally_end(gp_tally *t, gp_assessment *out)
     out->crps = n > 0 ? t->crps / n : NAN;
     out->winkler = n > 0 ? t->winkler / n : NAN;
     out->mnlp_calibrated = n > 0 ? t->nlp_calibrated / n : NAN;
+    doubt(t, out);
     out->n_tenths = t->n_kept >= (size_t)TENTH_ROWS_MIN * GP_TENTHS ? GP_TENTHS : 0;
     if (!out->n_tenths) return;
     for (size_t i = 0; i < t->n_kept; i++) t->kept[i].key = t->kept[i].prediction;

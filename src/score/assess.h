@@ -34,6 +34,8 @@ typedef struct gp_assessment {
     double baseline_mean, baseline_linear;                    // RMSE; NaN where there is no such baseline
     double coverage[GP_LEVELS], coverage_gaussian[GP_LEVELS]; // at gp_levels
     double width[GP_LEVELS];                                  // of calibrated intervals, on average
+    // Standard errors of rmse, r2 and coverage (doubt.h); NaN of GP_DOUBT_ROWS rows and more, or where nobody knows.
+    double rmse_se, r2_se, coverage_se[GP_LEVELS];
     // Of the calibrated distribution: CRPS, Winkler's score of the interval at gp_judged_level, likelihood.
     double crps, winkler, mnlp_calibrated;
     // That interval by tenth of the prediction and of its standard deviation; n_tenths 0: too few rows.
@@ -55,6 +57,7 @@ typedef struct gp_tally {
     size_t n;
     gp_score model, mean, linear;
     double y_first, y, yy; // the target about its first value, in units of the score
+    double ww;             // squares of weights
     gp_scores scores;
     double gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
     double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];

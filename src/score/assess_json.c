@@ -43,7 +43,9 @@ static json_t *tenths_json(const gp_tenth *tenths, size_t n)
 
 json_t *gp_assessment_json(const gp_assessment *a)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coverage", levels_json(a->coverage),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coverage",
+                     levels_json(a->coverage), "coverage_se", levels_json(a->coverage_se), "rmse_se",
+                     gp_json_real(a->rmse_se), "r2", gp_json_real(a->r2), "r2_se", gp_json_real(a->r2_se),
                      "coverage_gaussian", levels_json(a->coverage_gaussian), "width", levels_json(a->width), "crps",
                      gp_json_real(a->crps), "winkler", gp_json_real(a->winkler), "mnlp_calibrated",
                      gp_json_real(a->mnlp_calibrated), "coverage_by_prediction",
@@ -52,10 +54,10 @@ json_t *gp_assessment_json(const gp_assessment *a)
 
 json_t *gp_assessment_whole_json(const gp_assessment *a)
 {
-    json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "scored_on", gp_scored_name(a->scored),
+    json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:o, s:o}}", "scored_on", gp_scored_name(a->scored),
                           "scored_rows", (json_int_t)a->n_scored, "rmse", gp_json_real(a->rmse), "mae",
-                          gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp), "r2", gp_json_real(a->r2), "baseline",
-                          "mean", gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear));
+                          gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp), "baseline", "mean",
+                          gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear));
     json_t *figures = gp_assessment_json(a);
     json_object_update(o, figures);
     json_decref(figures);
@@ -97,6 +99,8 @@ bool gp_assessment_read(const json_t *o, gp_assessment *out)
                            .mae = gp_json_real_of(o, "mae"),
                            .mnlp = gp_json_real_of(o, "mnlp"),
                            .r2 = gp_json_real_of(o, "r2"),
+                           .rmse_se = gp_json_real_of(o, "rmse_se"),
+                           .r2_se = gp_json_real_of(o, "r2_se"),
                            .baseline_mean = gp_json_real_of(baseline, "mean"),
                            .baseline_linear = gp_json_real_of(baseline, "linear"),
                            .crps = gp_json_real_of(o, "crps"),
@@ -105,6 +109,7 @@ bool gp_assessment_read(const json_t *o, gp_assessment *out)
     for (size_t i = 0; scored && i < SCORED_NAMES; i++)
         if (!strcmp(scored, scored_names[i])) out->scored = (gp_scored)i;
     read_levels(json_object_get(o, "coverage"), out->coverage);
+    read_levels(json_object_get(o, "coverage_se"), out->coverage_se);
     read_levels(json_object_get(o, "coverage_gaussian"), out->coverage_gaussian);
     read_levels(json_object_get(o, "width"), out->width);
     const size_t n = read_tenths(json_object_get(o, "coverage_by_prediction"), out->by_prediction);
