@@ -31,8 +31,8 @@ static advgp_status find_lead_of_port(const char *server, gp_zmq_target *out, ad
     const char *host = strncmp(server, "tcp://", 6) ? server : server + 6;
     if (gp_address_numeric(server, &at, &is_name, NULL) != ADVGP_OK) return ADVGP_OK; // it will be said elsewhere
     if (is_name ? strncmp(host, "localhost:", 10) != 0 : !at.loopback) return ADVGP_OK;
-    gp_rendezvous_of_port(at.port, path, sizeof path);
-    const advgp_status st = gp_rendezvous_read(path, &r, &there, err);
+    advgp_status st = gp_rendezvous_of_port(at.port, path, sizeof path, err);
+    if (st == ADVGP_OK) st = gp_rendezvous_read(path, &r, &there, err);
     return st == ADVGP_OK && there ? gp_rendezvous_target(&r, NULL, out, err) : st;
 }
 

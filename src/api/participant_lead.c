@@ -94,13 +94,15 @@ advgp_status gp_participant_place(const gp_participant *p, const char *listen, g
 }
 
 // On this machine alone workers know the lead by its port, so the rendezvous file is named after it. One of that port
-// may be left from a lead that was killed: its workers have its key.
-static void take_over_port(gp_participant *p, unsigned port)
+// may be left from a lead that was killed: its workers have its key. What cannot be trusted there is not written over.
+static advgp_status take_over_port(gp_participant *p, unsigned port, advgp_error *err)
 {
     gp_rendezvous r;
     bool there = false;
-    gp_rendezvous_of_port(port, p->rendezvous, sizeof p->rendezvous);
-    if (gp_rendezvous_read(p->rendezvous, &r, &there, NULL) == ADVGP_OK && there) p->former = r.worker;
+    advgp_status st = gp_rendezvous_of_port(port, p->rendezvous, sizeof p->rendezvous, err);
+    if (st == ADVGP_OK) st = gp_rendezvous_read(p->rendezvous, &r, &there, err);
+    if (st == ADVGP_OK && there) p->former = r.worker;
+    return st;
 }
 
 // endpoint stays NULL, or is open, whatever happens.
@@ -128,10 +130,11 @@ advgp_status gp_participant_listen(gp_participant *p, advgp_error *err)
     advgp_status st = gp_participant_place(p, gp_options_text(p->o, "listen"), &at, err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "{listen}");
     const bool named = p->rendezvous[0], by_port = !named && at.loopback && !gp_options_text(p->o, "keys");
-    if (by_port && at.port) take_over_port(p, at.port);
+    if (by_port && at.port) st = take_over_port(p, at.port, err);
+    if (st != ADVGP_OK) return st;
     st = find_keys(p, &at, &keys, &worker, err);
     if (st == ADVGP_OK) st = open_lead(p, &at, &keys, &endpoint, &reach, err);
-    if (st == ADVGP_OK && by_port) gp_rendezvous_of_port(reach.port, p->rendezvous, sizeof p->rendezvous);
+    if (st == ADVGP_OK && by_port) st = gp_rendezvous_of_port(reach.port, p->rendezvous, sizeof p->rendezvous, err);
     if (st == ADVGP_OK) st = publish(p, reach.endpoint, &keys, &worker, err);
     const bool encrypted = keys.keys.secret_key[0];
     gp_lead_keys_fini(&keys);

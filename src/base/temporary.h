@@ -3,6 +3,8 @@
 // gp_temporary_remove_all, which a signal handler may call. Nobody can catch SIGKILL: what it leaves has "advgp" or
 // ".tmp-" in its name.
 #pragma once
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,3 +20,11 @@ void gp_temporary_remove_all(void);
 
 // Where they go unless somebody says otherwise: $TMPDIR, else /tmp.
 const char *gp_temporary_folder(void);
+
+// A folder that is this user's alone, for what others must neither read nor replace: $XDG_RUNTIME_DIR, else $TMPDIR,
+// where they are ours with no right for others; else /tmp/advgp-UID, which is made 0700. EINVAL where somebody has
+// laid something else there.
+advgp_status gp_temporary_own_folder(char *path, size_t room, advgp_error *err);
+
+// A new folder, 0700, NAME-XXXXXX in `parent`; NULL is gp_temporary_folder. False: it cannot be made.
+bool gp_temporary_make_folder(const char *parent, const char *name, char *path, size_t room);

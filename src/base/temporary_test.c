@@ -3,7 +3,10 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,12 +106,35 @@ static void a_signal_handler_may_do_it(void **state)
     assert_int_equal(access(name_in("file"), F_OK), -1);
 }
 
+static void a_folder_of_ones_own_is_ours_alone(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    struct stat about;
+    advgp_error err = {0};
+    unsetenv("XDG_RUNTIME_DIR");
+    assert_true(gp_temporary_make_folder(folder, "mine", path, sizeof path));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0700);
+    char mine[PATH_MAX];
+    memcpy(mine, path, sizeof mine);
+    setenv("TMPDIR", mine, 1);
+    assert_int_equal(gp_temporary_own_folder(path, sizeof path, &err), ADVGP_OK);
+    assert_string_equal(path, mine);
+    assert_int_equal(chmod(mine, 0755), 0); // one that others may look into is passed over
+    if (gp_temporary_own_folder(path, sizeof path, &err) == ADVGP_OK) assert_string_not_equal(path, mine);
+    unsetenv("TMPDIR");
+    assert_int_equal(rmdir(mine), 0);
+    assert_false(gp_temporary_make_folder("/dev/null", "mine", path, sizeof path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_and_folders_are_removed_and_what_was_dropped_stays),
         cmocka_unit_test(too_many_and_too_long_are_no_failure),
         cmocka_unit_test(a_signal_handler_may_do_it),
+        cmocka_unit_test(a_folder_of_ones_own_is_ours_alone),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+// A folder of its own, 0700: files with the texts of rows go there, which DuckDB makes 0644. Where none can be made,
+// the name of one that is not there, for the message of whoever must spill.
+static void make_spill(const char *temporary, gp_duckdb *d)
+{
+    if (d->spill_path[0]) return; // a second connection of the same
+    if (gp_temporary_make_folder(temporary, "advgp-duckdb", d->spill_path, sizeof d->spill_path))
+        d->spill = gp_temporary_add(d->spill_path);
+    else
+        snprintf(d->spill_path, sizeof d->spill_path, "/dev/null/advgp-duckdb");
+}
+
 advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *temporary, bool as_written,
                                gp_duckdb *out, advgp_error *err)
 {
@@ -14,21 +25,18 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
     char memory[32], count[32];
     snprintf(memory, sizeof memory, "%zuB", memory_bytes ? memory_bytes : (size_t)1 << 30);
     snprintf(count, sizeof count, "%zu", threads ? threads : 1);
-    gp_buffer spill = {0};
-    gp_buffer_add(&spill, "%s/advgp-duckdb-%ld-%p", temporary ? temporary : gp_temporary_folder(), (long)getpid(),
-                  (void *)out); // made only if something spills, then removed
-    if (spill.p && !out->spill) out->spill = gp_temporary_add(spill.p);
+    make_spill(temporary, out);
     const char *const settings[][2] = {
         {"memory_limit", memory},
         {"threads", count},
-        {"temp_directory", spill.p},
+        {"temp_directory", out->spill_path},
         {"preserve_insertion_order", "true"},
         {"autoinstall_known_extensions", "false"}, // nothing is ever fetched from the network
         {"autoload_known_extensions", "false"},
         {"allow_community_extensions", "false"},
         {"disabled_optimizers", as_written ? "join_order,build_side_probe_side" : ""},
     };
-    bool ok = !spill.failed && duckdb_create_config(&config) == DuckDBSuccess;
+    bool ok = duckdb_create_config(&config) == DuckDBSuccess;
     for (size_t i = 0; ok && i < sizeof settings / sizeof *settings; i++)
         ok = duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBSuccess;
     char *message = NULL;
@@ -39,7 +47,6 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
                                    message ? message : "no reason given");
     if (message) duckdb_free(message);
     duckdb_destroy_config(&config);
-    gp_buffer_fini(&spill);
     return st;
 }
 
@@ -65,6 +72,8 @@ void gp_duckdb_disconnect(gp_duckdb *d)
 {
     duckdb_disconnect(&d->connection);
     duckdb_close(&d->db);
+    if (d->spill_path[0]) (void)rmdir(d->spill_path); // DuckDB has emptied it
+    d->spill_path[0] = 0;
     gp_temporary_drop(d->spill);
     d->spill = GP_NOT_TEMPORARY;
 }

@@ -4,13 +4,15 @@
 #include "base/status.h"
 
 #include <duckdb.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gp_duckdb {
     duckdb_database db;
     duckdb_connection connection;
-    int spill; // ticket of the folder for what does not fit into memory (temporary.h)
+    char spill_path[PATH_MAX]; // the folder for what does not fit into memory; empty: none yet
+    int spill;                 // its ticket (temporary.h)
 } gp_duckdb;
 
 // memory_bytes: 0 is 1 GiB; threads: 0 is 1; temporary is where it spills: NULL is $TMPDIR, else /tmp. With as_written

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/temporary.h"
 #include "base/text.h"
+#include "store/laid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error
         char *name = temporary_name(file->target);
         if (!name) return no_memory(file->shown, err);
         file->ticket = gp_temporary_add(name); // before it is there: a signal may come in between
-        file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (file->fd >= 0) {
             file->temporary = name;
             return ADVGP_OK;
@@ -101,8 +102,10 @@ static advgp_status open_existing(gp_atomicfile *file, const struct stat *old, a
 static advgp_status open_target(gp_atomicfile *file, const char *path, advgp_error *err)
 {
     char resolved[PATH_MAX];
-    const char *target = realpath(path, resolved) ? resolved
-                                                  : path; // a file that is not there yet has no links to follow
+    // A secret follows no link, and a file that is not there yet has none to follow.
+    const char *target = !file->private && realpath(path, resolved) ? resolved : path;
+    const advgp_status laid = file->private ? gp_laid_check_own(path, err) : gp_laid_check(path, err);
+    if (laid != ADVGP_OK) return laid;
     file->shown = gp_text_copy(path, strlen(path));
     file->target = gp_text_copy(target, strlen(target));
     if (!file->shown || !file->target) return no_memory(path, err);
@@ -141,6 +144,8 @@ advgp_status gp_atomicfile_try(const char *path, advgp_error *err)
 {
     gp_atomicfile *file;
     struct stat old;
+    const advgp_status laid = path ? gp_laid_check(path, err) : ADVGP_OK;
+    if (laid != ADVGP_OK) return laid;
     if (path && stat(path, &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) return ADVGP_OK;
     advgp_status st = gp_atomicfile_open(path, &file, err);
     gp_atomicfile_abandon(file);

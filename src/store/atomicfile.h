@@ -2,8 +2,8 @@
 // them durable and renames it over the target. Until then, and after any failure, an existing target is untouched and
 // nothing else is left behind (but by SIGKILL and the like, whose .advgp-*.tmp may be deleted by hand: temporary.h).
 //
-// A link is followed to the file it names. A device or pipe (/dev/stdout, /dev/null) cannot be replaced: it is written
-// directly.
+// A link is followed to the file it names, unless somebody else has laid it (laid.h). A device or pipe (/dev/stdout,
+// /dev/null) cannot be replaced: it is written directly.
 #pragma once
 #include "advgp.h"
 
@@ -12,7 +12,8 @@
 typedef struct gp_atomicfile gp_atomicfile;
 
 advgp_status gp_atomicfile_open(const char *path, gp_atomicfile **out, advgp_error *err);
-// For secrets: whatever was there before, its owner alone may read it.
+// For secrets: its owner alone may read it, and it is a regular file that this process has just made. What was there
+// before must be one too, ours and no link: EINVAL.
 advgp_status gp_atomicfile_open_private(const char *path, gp_atomicfile **out, advgp_error *err);
 advgp_status gp_atomicfile_write(gp_atomicfile *file, const void *bytes, size_t n, advgp_error *err);
 

@@ -6,6 +6,7 @@
 #include "store/scratch_test.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -71,6 +72,25 @@ static void a_private_file_is_its_owners_whatever_was_there(void **state)
         assert_int_equal(chmod(path, 0666), 0);
     }
     unlink(path);
+}
+
+static void a_secret_goes_into_no_link_and_no_pipe(void **state)
+{
+    (void)state;
+    char link[PATH_MAX], thesis[PATH_MAX], bytes[16];
+    snprintf(thesis, sizeof thesis, "%s", scratch_path("thesis"));
+    snprintf(link, sizeof link, "%s", scratch_path("link"));
+    scratch_save(thesis, "one", 3);
+    gp_atomicfile *file;
+    advgp_error err = {0};
+    assert_int_equal(symlink(thesis, link), 0);
+    assert_int_equal(gp_atomicfile_open_private(link, &file, &err), ADVGP_EINVAL);
+    assert_non_null(strstr(err.text, "a link"));
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(mkfifo(link, 0600), 0);
+    assert_int_equal(gp_atomicfile_open_private(link, &file, &err), ADVGP_EINVAL); // and does not wait for a reader
+    assert_int_equal(scratch_load(thesis, bytes, sizeof bytes), 3);
+    unlink(link), unlink(thesis);
 }
 
 static void a_new_file_replaces_nothing(void **state)
@@ -239,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_appears_whole),
         cmocka_unit_test(a_private_file_is_its_owners_whatever_was_there),
+        cmocka_unit_test(a_secret_goes_into_no_link_and_no_pipe),
         cmocka_unit_test(a_new_file_replaces_nothing),
         cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
         cmocka_unit_test(a_disk_that_fills_up_at_any_byte_changes_nothing),

@@ -8,6 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+// Another user's, laid where ours should be, would be waited for without end.
+static bool is_ours(const gp_claim *c)
+{
+    struct stat mine;
+    return fstat(c->fd, &mine) == 0 && S_ISREG(mine.st_mode) && mine.st_uid == geteuid();
+}
+
 // Whoever had it before may have removed the file that was opened: then the lock is one that nobody else looks for.
 static bool is_there(const gp_claim *c)
 {
@@ -29,8 +36,12 @@ advgp_status gp_claim_take(const char *path, int (*stop)(void *ctx), void *ctx, 
     snprintf(c->path, sizeof c->path, "%s.lock", path);
     for (;;) {
         const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        c->fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        c->fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         if (c->fd < 0) return ADVGP_OK;
+        if (!is_ours(c)) {
+            let_go(c);
+            return ADVGP_OK;
+        }
         if (fcntl(c->fd, F_SETLK, &whole) == 0 && is_there(c)) return ADVGP_OK;
         const bool others = errno == EAGAIN || errno == EACCES || errno == EINTR || !is_there(c);
         let_go(c);

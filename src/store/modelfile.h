@@ -106,6 +106,8 @@ advgp_status gp_model_check(const gp_model *model, advgp_status bad, advgp_error
 // predictions. What a reader would refuse is refused here: a parameter that is not finite, or what gp_model_check finds
 // wrong, is ENUMERIC, and nothing is written.
 advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err);
+// The same for its owner alone, 0600: where nobody chose the place (rescue.h), and an exact model holds rows.
+advgp_status gp_model_save_private(const gp_model *model, const char *path, advgp_error *err);
 
 // Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
 // wrong, with the file's name, what was expected and what to do (a newer format version says so).

@@ -116,7 +116,7 @@ static advgp_status take_tensors(const gp_model_image *image, gp_tensor *tensors
 }
 
 static advgp_status write_tensors(const gp_model *model, const gp_model_image *image, const gp_model_image *noise,
-                                  const char *path, advgp_error *err)
+                                  const char *path, bool private, advgp_error *err)
 {
     const size_t n = image->n + noise->n;
     gp_tensor *tensors = gp_alloc(n, sizeof *tensors);
@@ -124,15 +124,17 @@ static advgp_status write_tensors(const gp_model *model, const gp_model_image *i
     advgp_status st = take_tensors(image, tensors, path, err);
     if (st == ADVGP_OK) st = take_tensors(noise, tensors + image->n, path, err);
     char *metadata = st == ADVGP_OK ? metadata_text(model, gp_tensors_xxh3(tensors, n)) : NULL;
-    if (st == ADVGP_OK)
-        st = metadata ? gp_tensorfile_write(path, tensors, n, metadata, err)
-                      : gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
+    if (st == ADVGP_OK && !metadata)
+        st = gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
+    else if (st == ADVGP_OK)
+        st = private ? gp_tensorfile_write_private(path, tensors, n, metadata, err)
+                     : gp_tensorfile_write(path, tensors, n, metadata, err);
     gp_free(metadata);
     gp_free(tensors);
     return st;
 }
 
-advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err)
+static advgp_status save(const gp_model *model, const char *path, bool private, advgp_error *err)
 {
     if (!model || !path) return gp_fail(err, ADVGP_EINVAL, "model: nothing to save, or nowhere");
     gp_model_image image = {0}, noise = {0};
@@ -142,8 +144,18 @@ advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error 
     if (st == ADVGP_OK) st = fill_image(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
     if (st == ADVGP_OK && model->noise) st = fill_noise(&noise, model, err);
-    if (st == ADVGP_OK) st = write_tensors(model, &image, &noise, path, err);
+    if (st == ADVGP_OK) st = write_tensors(model, &image, &noise, path, private, err);
     gp_model_image_fini(&noise);
     gp_model_image_fini(&image);
     return st;
+}
+
+advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error *err)
+{
+    return save(model, path, false, err);
+}
+
+advgp_status gp_model_save_private(const gp_model *model, const char *path, advgp_error *err)
+{
+    return save(model, path, true, err);
 }

@@ -1,11 +1,13 @@
 // rendezvous.c: rendezvous.h as JSON.
 #define _GNU_SOURCE // explicit_bzero
 #include "store/rendezvous.h"
+#include "base/temporary.h"
 #include "store/atomicfile.h"
 #include "store/secretfile.h"
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,16 @@
 enum { VERSION = 1, LARGEST = 1 << 14 };
 static const char format_name[] = "advgp-rendezvous", what[] = "the rendezvous";
 
-void gp_rendezvous_of_port(unsigned port, char *path, size_t room)
+advgp_status gp_rendezvous_of_port(unsigned port, char *path, size_t room, advgp_error *err)
 {
-    const char *dir = getenv("XDG_RUNTIME_DIR");
-    if (!dir || !*dir || access(dir, W_OK | X_OK) != 0) dir = getenv("TMPDIR");
-    snprintf(path, room, "%s/advgp-%ld-%u.rendezvous", dir && *dir ? dir : "/tmp", (long)getuid(), port);
+    char folder[PATH_MAX];
+    path[0] = 0;
+    const advgp_status st = gp_temporary_own_folder(folder, sizeof folder, err);
+    if (st != ADVGP_OK) return st;
+    const int n = snprintf(path, room, "%s/advgp-%ld-%u.rendezvous", folder, (long)geteuid(), port);
+    if (n > 0 && (size_t)n < room) return ADVGP_OK;
+    path[0] = 0;
+    return gp_fail(err, ADVGP_EINVAL, "the name of the folder %.200s is too long for a rendezvous", folder);
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -166,7 +173,7 @@ advgp_status gp_rendezvous_read(const char *path, gp_rendezvous *out, bool *foun
 {
     gp_secretfile file;
     *out = (gp_rendezvous){0};
-    advgp_status st = gp_secretfile_read(path, what, &file, found, err);
+    advgp_status st = gp_secretfile_read_itself(path, what, &file, found, err);
     if (st != ADVGP_OK || !*found) return st;
     *found = file.n > 0;
     if (!*found) {

@@ -28,9 +28,10 @@ advgp_status gp_rendezvous_remove(const char *path, const gp_rendezvous *mine, a
 advgp_status gp_rendezvous_target(const gp_rendezvous *rendezvous, const gp_worker_keys *own, gp_zmq_target *out,
                                   advgp_error *err);
 
-// The file of a lead that listens on this machine alone and was given none, by its port: in $XDG_RUNTIME_DIR, $TMPDIR
-// or /tmp. So `--server 127.0.0.1:PORT` is enough for workers of the same user, and nobody else has the keys.
-void gp_rendezvous_of_port(unsigned port, char *path, size_t room);
+// The file of a lead that listens on this machine alone and was given none, by its port: in a folder that is its
+// user's alone (gp_temporary_own_folder), else EINVAL and an empty path. So `--server 127.0.0.1:PORT` is enough for
+// workers of the same user, and nobody else has the keys.
+advgp_status gp_rendezvous_of_port(unsigned port, char *path, size_t room, advgp_error *err);
 
 // For tests: the same from bytes.
 advgp_status gp_rendezvous_parse(const char *text, size_t n, gp_rendezvous *out, advgp_error *err);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Into a folder, under a name that nobody has.
@@ -14,8 +15,9 @@ static bool save_into(const gp_model *model, const char *folder, int n, char *ke
         const int used = snprintf(kept, kept_bytes, "%.*s/advgp-rescued-%ld-%d.safetensors", n, folder, (long)getpid(),
                                   i);
         if (used < 0 || (size_t)used >= kept_bytes) break;
-        if (access(kept, F_OK) == 0) continue;
-        if (gp_model_save(model, kept, why) == ADVGP_OK) return true;
+        struct stat about;
+        if (lstat(kept, &about) == 0) continue; // a link to nothing too is somebody's
+        if (gp_model_save_private(model, kept, why) == ADVGP_OK) return true;
         break;
     }
     kept[0] = 0;

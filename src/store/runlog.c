@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "store/laid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,9 +94,19 @@ advgp_status gp_runlog_event_take(gp_runlog *log, const char *event, json_t *fie
     return st;
 }
 
+// What is there already, or a new file: a link to nothing is not followed to where somebody wants one.
+static int open_file(const char *path, int flags)
+{
+    const int fd = open(path, (flags & ~O_CREAT) | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT)) return fd;
+    return open(path, (flags & ~O_TRUNC) | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
 static advgp_status open_log(const char *path, int flags, gp_runlog **out, advgp_error *err)
 {
     *out = NULL;
+    const advgp_status laid = gp_laid_check(path, err);
+    if (laid != ADVGP_OK) return laid;
     gp_runlog *log = gp_alloc(1, sizeof *log);
     if (log) log->fd = -1;
     if (log) log->path = gp_text_copy(path, strlen(path));
@@ -103,7 +114,7 @@ static advgp_status open_log(const char *path, int flags, gp_runlog **out, advgp
         gp_runlog_close(log);
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the log %.200s", path);
     }
-    log->fd = open(path, flags | O_CLOEXEC, 0666);
+    log->fd = open_file(path, flags);
     struct stat about;
     if (log->fd < 0 || fstat(log->fd, &about) != 0) {
         advgp_status st = cannot("open", path, err);

@@ -53,10 +53,16 @@ static advgp_status load(int fd, const char *path, const char *what, gp_secretfi
     return ADVGP_OK;
 }
 
-advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err)
+static advgp_status read_with(int flags, const char *path, const char *what, gp_secretfile *out, bool *found,
+                              advgp_error *err)
 {
     *out = (gp_secretfile){0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int fd = open(path, flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ELOOP && (flags & O_NOFOLLOW)) {
+        *found = true;
+        return gp_fail(err, ADVGP_EFILE, "%s %.200s is a link, which anybody may have laid there: name its file", what,
+                       path);
+    }
     if (fd < 0) return cannot("open", path, what, found, err);
     *found = true;
     advgp_status st = check(fd, path, what, out, found, err);
@@ -64,6 +70,17 @@ advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfil
     close(fd);
     if (st != ADVGP_OK || !*found) gp_secretfile_fini(out);
     return st;
+}
+
+advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err)
+{
+    return read_with(0, path, what, out, found, err);
+}
+
+advgp_status gp_secretfile_read_itself(const char *path, const char *what, gp_secretfile *out, bool *found,
+                                       advgp_error *err)
+{
+    return read_with(O_NOFOLLOW, path, what, out, found, err);
 }
 
 advgp_status gp_secretfile_check_private(const gp_secretfile *file, const char *path, const char *what,

@@ -21,6 +21,9 @@ enum { GP_SECRETFILE_MAX = 1 << 20 };
 // not to be trusted, with the reason: of another owner than us or root, writable by others, too large, no file. `what`
 // names it in messages.
 advgp_status gp_secretfile_read(const char *path, const char *what, gp_secretfile *out, bool *found, advgp_error *err);
+// The same where a link is none of the file's business: EFILE. (Keys may be links: Kubernetes mounts them so.)
+advgp_status gp_secretfile_read_itself(const char *path, const char *what, gp_secretfile *out, bool *found,
+                                       advgp_error *err);
 // For a file that turned out to hold a secret: EFILE where others may read it, with the command that mends it. Of
 // root's file that we are not root to read, the group is us.
 advgp_status gp_secretfile_check_private(const gp_secretfile *file, const char *path, const char *what,

@@ -139,11 +139,11 @@ static advgp_status write_all(gp_atomicfile *file, const gp_buffer *header, cons
     return st;
 }
 
-static advgp_status write_file(const char *path, const gp_buffer *header, const gp_tensor *tensors, size_t n,
-                               advgp_error *err)
+static advgp_status write_file(const char *path, bool private, const gp_buffer *header, const gp_tensor *tensors,
+                               size_t n, advgp_error *err)
 {
     gp_atomicfile *file;
-    advgp_status st = gp_atomicfile_open(path, &file, err);
+    advgp_status st = private ? gp_atomicfile_open_private(path, &file, err) : gp_atomicfile_open(path, &file, err);
     if (st != ADVGP_OK) return st;
     st = write_all(file, header, tensors, n, err);
     if (st == ADVGP_OK) return gp_atomicfile_commit(file, err);
@@ -151,8 +151,8 @@ static advgp_status write_file(const char *path, const gp_buffer *header, const 
     return st;
 }
 
-advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
-                                 advgp_error *err)
+static advgp_status check_and_write(const char *path, bool private, const gp_tensor *tensors, size_t n,
+                                    const char *metadata, advgp_error *err)
 {
     if (!path || (n && !tensors)) return gp_fail(err, ADVGP_EINVAL, "a tensor file needs a path and tensors");
     for (size_t i = 0; i < n; i++) {
@@ -167,9 +167,21 @@ advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, siz
                       : header.n > HEADER_MOST
                           ? gp_fail(err, ADVGP_EINVAL, "%.200s: %zu bytes of header are too many; %d are allowed", path,
                                     header.n, HEADER_MOST)
-                          : write_file(path, &header, tensors, n, err);
+                          : write_file(path, private, &header, tensors, n, err);
     gp_buffer_fini(&header);
     return st;
+}
+
+advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
+                                 advgp_error *err)
+{
+    return check_and_write(path, false, tensors, n, metadata, err);
+}
+
+advgp_status gp_tensorfile_write_private(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
+                                         advgp_error *err)
+{
+    return check_and_write(path, true, tensors, n, metadata, err);
 }
 
 // ---- reading --------------------------------------------------------------------------------------------------------

@@ -34,6 +34,9 @@ uint64_t gp_tensors_xxh3(const gp_tensor *tensors, size_t n);
 // Replaces `path` (atomicfile.h). metadata may be NULL. Names must be unique.
 advgp_status gp_tensorfile_write(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
                                  advgp_error *err);
+// The same for its owner alone, 0600.
+advgp_status gp_tensorfile_write_private(const char *path, const gp_tensor *tensors, size_t n, const char *metadata,
+                                         advgp_error *err);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 

@@ -122,6 +122,7 @@ rescue() { # NAME CHECKPOINT WHERE
   kept=$(sed -n 's/.*the model is kept in \([^:]*\): .*/\1/p' tmp/err)
   [[ $code == 1 && $kept == $3/advgp-rescued-* ]] || miss "$1: exit $code: $(cat tmp/err)"
   grep -q RMSE tmp/out || miss "$1: no figures"
+  [[ $(stat -c %a "$kept") == 600 ]] || miss "$1: others may read it: $(stat -c %a "$kept")"
   "$advgp" predict "$kept" few.csv > tmp/out 2> tmp/err && [[ $(wc -l < tmp/out) == 21 ]] || miss "$1: no good model: $(cat tmp/err)"
   rm -rf tmp/* "$kept" gone
 }

@@ -142,7 +142,7 @@ one_case() { # NAME ROUND: in a subshell
   trap sweep EXIT
   trap 'exit 1' TERM
   running=()
-  mkdir "$scratch/$1.$2" && cd "$scratch/$1.$2" || exit 1
+  mkdir -m 700 "$scratch/$1.$2" && cd "$scratch/$1.$2" || exit 1
   export TMPDIR=$PWD
   "case_$1"
 }

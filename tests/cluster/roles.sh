@@ -51,7 +51,7 @@ case_by_hand() { # the server named as such, workers by the same verb
   says lead.err '(encrypted)' # other users of this machine have no key
   local at
   at=$(sed -nE 's/.*join with advgp work --server ([^;]+);.*/\1/p' lead.err)
-  mkdir elsewhere
+  mkdir -m 700 elsewhere
   start stranger env -u XDG_RUNTIME_DIR TMPDIR="$PWD/elsewhere" "$advgp" work --server "$at" # as one who cannot read the file
   ends stranger "$pid" 6
   start one "$advgp" "${run[@]}" --role worker --server "$at"; local one=$pid
