@@ -20,6 +20,21 @@ static bool is_of_type(const json_t *node, const char *type)
     return strcmp(text_of(node, "type"), type) == 0;
 }
 
+// The last of f.delay is the column, the one before it what it is qualified by.
+static const char *column_of(const json_t *node)
+{
+    const json_t *names = json_object_get(node, "column_names");
+    const char *name = json_string_value(json_array_get(names, json_array_size(names) - 1));
+    return is_of_type(node, "COLUMN_REF") && name ? name : NULL;
+}
+
+static const char *qualifier_of(const json_t *node)
+{
+    const json_t *names = json_object_get(node, "column_names");
+    const size_t n = json_array_size(names);
+    return n > 1 ? json_string_value(json_array_get(names, n - 2)) : NULL;
+}
+
 // Calls `visit` with every object below the node and the node itself, until one returns false. The depth is bounded by
 // that of DuckDB's parser and, once more, by jansson's.
 typedef bool (*visitor)(void *ctx, json_t *node);
@@ -43,6 +58,7 @@ typedef struct survey {
     json_t *tables; // [node], every time one is named
     bool failed;    // no memory
     const char *function, *schema;
+    bool show; // SHOW, DESCRIBE or SUMMARIZE in the place of a table
 } survey;
 
 static json_t *lower(const char *name)
@@ -98,12 +114,16 @@ static bool note_source(void *ctx, json_t *node)
         if (!plain || !makes_rows_only(text_of(function, "function_name")))
             s->function = text_of(function, "function_name");
     }
+    const char *called = text_of(node, "function_name"), *column = column_of(node);
+    if (!s->function && *called && !gp_query_may_call(called)) s->function = called;
+    if (column && !qualifier_of(node) && !gp_query_may_name(column)) s->function = column;
+    if (is_of_type(node, "SHOW_REF")) s->show = true;
     if (is_of_type(node, "BASE_TABLE")) {
         if (*text_of(node, "schema_name")) s->schema = text_of(node, "schema_name");
         if (*text_of(node, "catalog_name")) s->schema = text_of(node, "catalog_name");
         s->failed |= json_array_append(s->tables, node) != 0;
     }
-    return !s->failed && !s->function && !s->schema;
+    return !s->failed && !s->function && !s->schema && !s->show;
 }
 
 bool gp_query_reads(const gp_query *query, const char *table)
@@ -172,8 +192,12 @@ static advgp_status look_at(gp_query *query, advgp_error *err)
     else if (s.function)
         st = gp_fail(err, ADVGP_EINVAL,
                      "{sql}: a query reads the files named on the command line, as tables named by their stems, and "
-                     "nothing else: it may not call %.80s()",
+                     "nothing else: it may not call %.80s(); docs/security.md says which functions it may",
                      s.function);
+    else if (s.show)
+        st = gp_fail(err, ADVGP_EINVAL,
+                     "{sql}: a query reads the rows of its tables, and not what the database tells of them: SHOW, "
+                     "DESCRIBE and SUMMARIZE are not run");
     else if (s.schema)
         st = gp_fail(err, ADVGP_EINVAL,
                      "{sql}: a query reads the files named on the command line, as tables named by their stems: there "
@@ -218,21 +242,6 @@ static const json_t *outermost(const gp_query *query)
 }
 
 // ---- what serves a result only --------------------------------------------------------------------------------------
-
-// The last of f.delay is the column, the one before it what it is qualified by.
-static const char *column_of(const json_t *node)
-{
-    const json_t *names = json_object_get(node, "column_names");
-    const char *name = json_string_value(json_array_get(names, json_array_size(names) - 1));
-    return is_of_type(node, "COLUMN_REF") && name ? name : NULL;
-}
-
-static const char *qualifier_of(const json_t *node)
-{
-    const json_t *names = json_object_get(node, "column_names");
-    const size_t n = json_array_size(names);
-    return n > 1 ? json_string_value(json_array_get(names, n - 2)) : NULL;
-}
 
 static bool collect(void *ctx, json_t *node)
 {

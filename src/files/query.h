@@ -33,6 +33,10 @@ json_t *gp_query_only_for(const gp_query *query, const char *const *results, siz
 // result that is made from it; how many they were.
 size_t gp_query_forget(gp_query *query, const char *column);
 
+// ---- query_functions.c ----------------------------------------------------------------------------------------------
+bool gp_query_may_call(const char *function); // does it compute on values, and nothing else?
+bool gp_query_may_name(const char *column);   // false: a word such as current_user
+
 // ---- query_tables.c -------------------------------------------------------------------------------------------------
 // Sees to it that every table of the query is one of the inputs. Where the query is `stored` they may be called
 // otherwise (gp_file_options): then they get the names of the query. EINVAL or EDATA.

@@ -74,6 +74,45 @@ static void what_is_no_query_over_the_files_is_not_run(void **state)
     }
 }
 
+// What people write: every kind of function that the list is there for.
+static void a_query_may_call_what_computes(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "-a + a - a * a / 2 // 1 % 3 ** 2",
+        "a::VARCHAR || 'x' LIKE 'x%' AND 'A' ILIKE 'a' AND 'a' SIMILAR TO 'a+' AND 'a' GLOB 'a*' AND NOT 'a' NOT LIKE "
+        "'b'",
+        "CASE WHEN a IS NULL THEN 1 WHEN a BETWEEN 1 AND 2 THEN coalesce(nullif(a, 1), 2) ELSE ifnull(a, 3) END",
+        "if(a IN (1, 2), greatest(a, 1), least(a, 2)) + round(sqrt(abs(ln(exp(a)))), 2) + pi() + atan2(a, 1) + "
+        "log10(10)",
+        "year(strptime('2024-03-05', '%Y-%m-%d')) + date_part('dow', DATE '2024-03-05') + extract(hour FROM now())",
+        "date_diff('day', DATE '2024-03-01', current_date) + epoch(TIMESTAMP '2024-03-01' + INTERVAL 3 DAY)",
+        "date_trunc('month', make_date(2024, 3, 5)) AT TIME ZONE 'UTC'",
+        "regexp_extract('a12', '[0-9]+')::INT + length(trim(upper(substring('abc' FROM 2)))) + position('b' IN 'abc')",
+        "split_part(replace('a-b', '-', ','), ',', 2) || lpad('1', 3, '0') || format('{}', a) || string_split('a b', ' "
+        "')[1]",
+        "list_sum(list_transform([a, 2], lambda x: x + 1)) + len([x * 2 FOR x IN [1, 2] IF x > 1]) + list_max([1, 2])",
+        "({'k': a}).k + map {'k': 1}['k'] + json_extract('{\"k\": 1}', '$.k')::INT + ('{\"k\": 1}'::JSON ->> 'k')::INT",
+        "sum(a) OVER (ORDER BY y ROWS 2 PRECEDING) + lag(a, 1, 0) OVER () + row_number() OVER () + ntile(2) OVER ()",
+        "avg(a) OVER () + stddev(a) OVER () + median(a) OVER () + count(*) OVER () + quantile_cont(a, 0.5) OVER ()",
+        "(SELECT max(y) + min(y) + count(DISTINCT a) + arg_max(a, y) FROM t) + try_cast('x' AS INT) + hash(a) % 2",
+        "md5(a::VARCHAR) || typeof(a) || strftime(DATE '2024-03-05', '%A') || (a::VARCHAR)[1:2] || (random() < "
+        "2)::VARCHAR",
+    };
+    const char *path = write_text("t.csv", "a,y\n1,2\n3,4\n");
+    size_t n;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char sql[512];
+        snprintf(sql, sizeof sql, "SELECT a, %s AS b, y FROM t", parts[i]);
+        ASSERT_OK(one(sql, path, &n, err));
+        assert_int_equal(n, 2);
+    }
+    ASSERT_OK(one("SELECT t.current_user AS a, y FROM (SELECT a AS current_user, y FROM t) t", path, &n, err));
+    ASSERT_FAILS(one("SELECT current_setting('threads') AS a, y FROM t", path, &n, err), ADVGP_EINVAL,
+                 "may not call current_setting()");
+    ASSERT_FAILS(one("SELECT t.* FROM t, (SHOW ALL TABLES)", path, &n, err), ADVGP_EINVAL, "DESCRIBE");
+}
+
 static void files_are_the_tables_of_a_stored_query_by_name_then_by_place(void **state)
 {
     (void)state;
@@ -246,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_query_over_the_files_is_not_run),
+        cmocka_unit_test(a_query_may_call_what_computes),
         cmocka_unit_test(files_are_the_tables_of_a_stored_query_by_name_then_by_place),
         cmocka_unit_test(a_target_that_no_file_has_is_null),
         cmocka_unit_test(rows_keep_the_order_of_the_first_table),

@@ -79,6 +79,28 @@ attack 'settings'                  "SELECT a, b, name AS color, y FROM t, duckdb
 attack 'the catalog'               "SELECT a, b, table_name AS color, y FROM t, information_schema.tables"
 attack 'an address'                "SELECT * FROM read_csv('http://127.0.0.1:9/x.csv')"
 attack 'an address as a table'     "SELECT t.* FROM t, 'http://127.0.0.1:9/x.csv'"
+told() { attack "what $1 tells" "SELECT a, b, ($1)::VARCHAR AS color, y FROM t"; }
+for call in "current_setting('temp_directory')" "main.current_setting('threads')" 'version()' 'current_user' 'session_user' \
+  'current_schema' 'current_catalog' 'current_role' 'current_database()' 'current_schemas(true)' 'current_query()' \
+  'current_connection_id()' 'txid_current()' "getvariable('x')" 'inet_server_addr()' 'pg_postmaster_start_time()' \
+  'pg_conf_load_time()' "has_table_privilege('t', 'select')" "nextval('s')" "write_log('x')" 'setseed(0.5)' "stats(a)" \
+  "json_serialize_sql('SELECT 1')" "json_serialize_plan('SELECT * FROM t')" "in_search_path('a', 'b')" 'Current_Setting(color)' \
+  "list_transform([color], x -> current_setting(x))" "'threads'.current_setting()" "max(version()) OVER ()" "nosuch(a)"; do told "$call"; done
+attack 'in an order'               "$t ORDER BY current_setting('threads')"
+attack 'in a join'                 "SELECT t.a, t.b, t.color, t.y FROM t JOIN t u ON version() = 'v'"
+attack 'in a group'                "SELECT max(a) AS a, max(b) AS b, max(color) AS color, max(y) AS y FROM t GROUP BY version()"
+attack 'in VALUES'                 "SELECT a, b, v AS color, y FROM t, (VALUES (current_setting('threads'))) x(v)"
+attack 'in a PIVOT'                "SELECT * FROM (PIVOT t ON version() USING sum(y))"
+attack 'SHOW'                      "SHOW ALL TABLES"
+attack 'SHOW in a table'           "SELECT a, b, name AS color, y FROM t, (SHOW ALL TABLES)"
+attack 'DESCRIBE in a table'       "SELECT a, b, column_name AS color, y FROM t, (DESCRIBE t)"
+attack 'SUMMARIZE in a table'      "SELECT a, b, column_name AS color, y FROM t, (SUMMARIZE t)"
+attack 'DESCRIBE'                  "DESCRIBE t"
+for table in 'duckdb_settings()' 'duckdb_functions()' 'duckdb_secrets()' 'duckdb_memory()' 'duckdb_databases()' 'pragma_version()' \
+  'pragma_platform()' "pragma_table_info('t')" 'pg_timezone_names()' "histogram_values(t, a)" "query_table('t')" "which_secret('a', 'b')" \
+  'test_all_types()' 'pg_catalog.pg_settings' 'duckdb_tables' 'sqlite_master'; do
+  attack "the table $table" "SELECT t.* FROM t, $table"
+done
 attack 'escapes of a terminal'     $'SELECT \x1b[31m \x1b]0;x\x07 FROM t'
 attack 'no query'                  ""
 attack 'nested without an end'     "SELECT $(printf '(%.0s' {1..20000})1$(printf ')%.0s' {1..20000}) AS a FROM t"
