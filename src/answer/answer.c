@@ -190,6 +190,21 @@ static const char **missing_words(const gp_model *model, const gp_file_options *
     return words;
 }
 
+// Models of format 1 do not know how their dates are written; others of before had years of two digits read as years of
+// the first century, and answer for what they have learned.
+static gp_file_dates dates_of(const gp_schema *schema)
+{
+    static const double year_100 = -1900 * 365.2425;
+    gp_file_dates dates = GP_DATES_TEXT;
+    for (size_t i = 0; i < schema->n_inputs; i++) {
+        const gp_input *in = &schema->inputs[i];
+        if (in->encoding != GP_ENCODING_TIME || in->written != GP_WRITING_PLAIN) continue;
+        if (!gp_limits_any(in->range)) return GP_DATES_GUESSED;
+        if (in->range.lo < year_100) dates = GP_DATES_LOOSE;
+    }
+    return dates;
+}
+
 static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_encode_mode mode, advgp_error *err)
 {
     if (data->n_paths == 1 && gp_packed_is(data->paths[0])) return open_packed(a, data->paths[0], err);
@@ -203,8 +218,7 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
     files.sql = a->model->sql;
     files.stored = true;
     files.like = schema;
-    for (size_t i = 0; i < schema->n_inputs; i++) // a model of format 1 does not know how its dates are written
-        files.guess_dates |= schema->inputs[i].encoding == GP_ENCODING_TIME && !gp_limits_any(schema->inputs[i].range);
+    files.dates = dates_of(schema);
     const char **needed = gp_alloc(schema->n_inputs, sizeof *needed), **na = missing_words(a->model, data, &files.n_na);
     for (size_t i = 0; needed && i < schema->n_inputs; i++) needed[i] = schema->inputs[i].name;
     files.needed = needed, files.n_needed = schema->n_inputs;

@@ -22,7 +22,8 @@ void gp_coerced_fini(gp_coerced *c)
 static advgp_status make_room(gp_coerced *c, size_t n, bool text, advgp_error *err)
 {
     if (c->capacity < n) {
-        const gp_coerced kept = {.capacity = n, .booleans = c->booleans, .written = c->written, .format = c->format};
+        gp_coerced kept = *c;
+        kept.capacity = n, kept.numbers = NULL, kept.texts = NULL, kept.digits = NULL;
         gp_coerced_fini(c);
         *c = kept;
     }
@@ -66,13 +67,30 @@ static bool parse_boolean(gp_text text, bool any, double *number)
     return false;
 }
 
+static bool is_number(gp_writing as)
+{
+    return as == GP_WRITING_PLAIN || as == GP_WRITING_POINT || as == GP_WRITING_COMMA;
+}
+
 static bool parse(const gp_coerced *c, gp_text text, double *number)
 {
     if (c->written != GP_WRITING_PLAIN) {
         while (text.n && isspace((unsigned char)*text.p)) text.p++, text.n--;
-        return text.n == 0 || gp_writing_read(text, c->written, c->format, number); // a blank is missing
+        if (text.n == 0) return true; // a blank is missing
+        if (c->unit && *c->unit) return gp_writing_read_rough(text, c->written, c->unit, number) == GP_ROUGH_NUMBER;
+        return gp_writing_read(text, c->written, c->format, number);
     }
     return gp_parse_number(text, number) || parse_boolean(text, c->booleans, number);
+}
+
+// A slip in a column that may have some.
+static bool forgive(gp_coerced *c, gp_text text, double *number)
+{
+    if (!c->dirty) return false;
+    if (is_number(c->written) && gp_writing_read_rough(text, c->written, c->unit, number)) return true;
+    if (c->n_dirty++ == 0) gp_show_text(c->slip, sizeof c->slip, text.p, text.n);
+    *number = NAN;
+    return true;
 }
 
 advgp_status gp_coerce_numbers(const gp_source *source, size_t column, const gp_chunk *chunk, gp_coerced *buffer,
@@ -88,7 +106,7 @@ advgp_status gp_coerce_numbers(const gp_source *source, size_t column, const gp_
     for (size_t i = 0; st == ADVGP_OK && i < chunk->n_rows; i++) {
         gp_text t = texts[i];
         buffer->numbers[i] = NAN;
-        if (!t.p || parse(buffer, t, &buffer->numbers[i])) continue;
+        if (!t.p || parse(buffer, t, &buffer->numbers[i]) || forgive(buffer, t, &buffer->numbers[i])) continue;
         char shown[64];
         st = gp_fail(
             err, ADVGP_EDATA,

@@ -165,7 +165,7 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
             if (!slip || item->first_row < slip->first_row) slip = item;
         }
     }
-    if (!slip || numbers < 9 * others) return ADVGP_OK;
+    if (!f->options->refuse_dirty || !slip || numbers < 9 * others) return ADVGP_OK;
     char shown[64];
     return gp_fail(err, ADVGP_EDATA,
                    "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
@@ -346,6 +346,20 @@ static advgp_status note_compact_dates(const gp_fit *f, const gp_candidate *c, a
         name, c->moments[0].least, c->moments[0].most, name, "%Y%m%d");
 }
 
+// Years that hardly any table has: a date that was read in another way than it was written.
+static advgp_status note_odd_years(const gp_fit *f, const gp_candidate *c, advgp_error *err)
+{
+    static const double year = 365.2425;
+    const char *name = column_name(f, c);
+    const double first = 2000 + floor(c->moments[GP_TIME_DAYS].least / year);
+    const double last = 2000 + floor(c->moments[GP_TIME_DAYS].most / year);
+    if (c->encoding != GP_ENCODING_TIME || (first >= 1800 && last <= 2200)) return ADVGP_OK;
+    return gp_notes_add(f->notes, err, 1,
+                        "column '%s' has dates from the year %.0f to the year %.0f: where these are wrong, "
+                        "{date-format} '%s=%s' says how they are written",
+                        name, first, last, name, "%d.%m.%Y");
+}
+
 static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, advgp_error *err)
 {
     *use = false;
@@ -368,6 +382,7 @@ static advgp_status decide_column(const gp_fit *f, gp_candidate *c, bool *use, a
                                  "column '%s' is missing in %zu rows: replaced by %s, and marked", name, c->n_missing,
                                  text ? "no category" : "its mean");
     if (st == ADVGP_OK && *use) st = note_compact_dates(f, c, err);
+    if (st == ADVGP_OK && *use) st = note_odd_years(f, c, err);
     return st == ADVGP_OK && *use ? look_at_tails(f, c, err) : st;
 }
 
@@ -416,6 +431,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     c->warp = (gp_warp){0};
     const bool formatted = c->buffer.written == GP_WRITING_FORMAT;
     if (formatted) input->date_format = gp_copy_text(c->buffer.format);
+    memcpy(input->unit, c->unit, sizeof input->unit);
     if (!input->name || (formatted && !input->date_format))
         return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
     const bool ordered = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
@@ -519,6 +535,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     s->target_written = f->usable.target.written;
     s->weights_are = o->weights_are;
     s->missing = o->missing;
+    s->dirty = !o->refuse_dirty;
     advgp_status st = keep_gaps(f, s, err);
     if (st != ADVGP_OK) return st;
     s->n_rows = rows_of(f);

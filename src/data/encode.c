@@ -58,6 +58,8 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
         b->buffer.booleans = b->input->type == GP_BOOLEAN;
         b->buffer.format = b->input->date_format;
         b->buffer.written = b->input->written;
+        b->buffer.unit = b->input->unit;
+        b->buffer.dirty = s->dirty;
         if (b->input->encoding == GP_ENCODING_TIME && b->buffer.written == GP_WRITING_PLAIN)
             b->buffer.written = GP_WRITING_YMD; // a file that keeps as text what training had as dates
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
@@ -158,7 +160,7 @@ void gp_encoder_rewind(gp_encoder *e)
     e->n_given = 0;
     for (size_t i = 0; i < e->schema->n_inputs; i++) {
         bound_input *b = &e->inputs[i];
-        b->n_missing = b->n_unseen = b->n_outside = b->n_clipped = 0;
+        b->n_missing = b->n_unseen = b->n_outside = b->n_clipped = b->buffer.n_dirty = 0;
     }
 }
 
@@ -347,13 +349,25 @@ advgp_status gp_note_clipped(const gp_input *input, size_t n, gp_notes *notes, a
                                input->name, n, clip.lo, clip.hi);
 }
 
+// Training has said it already, with the row.
+static advgp_status note_dirty(const gp_encoder *e, const bound_input *b, gp_notes *notes, advgp_error *err)
+{
+    const size_t n = b->buffer.n_dirty;
+    if (!n || e->mode == GP_ENCODE_TRAIN) return ADVGP_OK;
+    return gp_notes_add_column(notes, err, n, b->input->name, "hold texts among numbers or dates, taken as missing",
+                               "column '%s' holds %zu values that are no %ss, as in '%s': taken as missing",
+                               b->input->name, n, b->input->encoding == GP_ENCODING_TIME ? "date" : "number",
+                               b->buffer.slip);
+}
+
 advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error *err)
 {
     gp_encode_counts c = gp_encoder_counts(e);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
         const bound_input *b = &e->inputs[i];
-        if (b->n_missing)
+        st = note_dirty(e, b, notes, err);
+        if (st == ADVGP_OK && b->n_missing)
             st = gp_notes_add_column(notes, err, b->n_missing, b->input->name, "have missing values",
                                      "column '%s' is missing in %zu rows", b->input->name, b->n_missing);
         if (st == ADVGP_OK && b->n_unseen)

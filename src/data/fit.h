@@ -18,6 +18,7 @@ typedef struct gp_candidate {          // a column that may become an input
     bool no_counter; // NUMBER: it is not one more in every row than in the row before
     size_t n_missing;
     double missing_weight;
+    char unit[GP_UNIT_BYTES]; // as in gp_input
     gp_coerced buffer;
 } gp_candidate;
 

@@ -9,20 +9,30 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { EXAMPLE_BYTES = 40, PAIR_BYTES = 4 };
+enum { EXAMPLE_BYTES = 40, PAIR_BYTES = 4, DIRTY_PARTS = 20 }; // one value in 20 may be a slip
+
+typedef struct slip { // the first value that a way of writing does not read
+    size_t row;
+    char text[EXAMPLE_BYTES + 4];
+} slip;
 
 typedef struct reading {
     size_t column;
     gp_candidate *candidate; // NULL: the target
     const char *format;      // for GP_WRITING_FORMAT
     bool named;              // a format was asked for this column: all its values must be dates of it
-    unsigned possible;       // bit w: gp_writing w
-    bool dressed;            // a number that a program would not write
-    bool digits, zeros;      // nothing but digits; with a 0 before others
+    bool dirty;              // a few values may be something else
+    unsigned possible;       // bit w: gp_writing w is tried
+    size_t n;                // values that are no blanks
+    size_t fits[GP_WRITING_KINDS], ranges[GP_WRITING_KINDS]; // how many of them; ranges are some of these
+    slip first_slip[GP_WRITING_KINDS];
+    char unit[GP_UNIT_BYTES]; // behind most numbers
+    bool dressed;             // a number that a program would not write
+    bool not_digits, zeros;   // something else than digits; with a 0 before others
+    bool short_years;
     bool first_varies, second_varies;
     char first[PAIR_BYTES], second[PAIR_BYTES]; // the first two numbers of its first date
-    size_t n_read, n_bad, bad_row;
-    char example[EXAMPLE_BYTES + 4], bad[EXAMPLE_BYTES + 4];
+    char example[EXAMPLE_BYTES + 4], range[EXAMPLE_BYTES + 4];
 } reading;
 
 static const unsigned numbers = 1u << GP_WRITING_POINT | 1u << GP_WRITING_COMMA;
@@ -44,7 +54,7 @@ static void watch_order(reading *r, gp_text text)
 {
     char first[PAIR_BYTES], second[PAIR_BYTES];
     (void)copy_digits(text, copy_digits(text, 0, first), second);
-    if (r->n_read == 0) memcpy(r->first, first, sizeof first), memcpy(r->second, second, sizeof second);
+    if (!*r->first) memcpy(r->first, first, sizeof first), memcpy(r->second, second, sizeof second);
     r->first_varies |= strcmp(first, r->first) != 0;
     r->second_varies |= strcmp(second, r->second) != 0;
 }
@@ -63,30 +73,72 @@ static bool is_digits(gp_text text)
     return true;
 }
 
-static void look_at(reading *r, gp_text text, size_t row)
+static gp_rough read_as(const reading *r, gp_text text, gp_writing as)
+{
+    double ignored;
+    if (!(numbers >> as & 1)) return gp_writing_read(text, as, r->format, &ignored) ? GP_ROUGH_NUMBER : GP_ROUGH_NONE;
+    const gp_rough how = gp_writing_read_rough(text, as, r->unit, &ignored);
+    return how == GP_ROUGH_RANGE && !r->dirty ? GP_ROUGH_NONE : how;
+}
+
+// Which ways of writing read the value.
+static unsigned count_fits(reading *r, gp_text text, size_t row)
 {
     unsigned fits = 0;
-    double value;
-    if (!text.p || is_blank(text)) return;
-    for (int w = GP_WRITING_POINT; w < GP_WRITING_KINDS; w++)
-        if (r->possible >> w & 1 && gp_writing_read(text, (gp_writing)w, r->format, &value)) fits |= 1u << w;
-    if (!fits) {
-        if (r->n_bad++ == 0) {
-            r->bad_row = row;
-            gp_show_text(r->bad, sizeof r->bad, text.p, text.n);
+    for (int w = GP_WRITING_POINT; w < GP_WRITING_KINDS; w++) {
+        if (!(r->possible >> w & 1)) continue;
+        const gp_rough how = read_as(r, text, (gp_writing)w);
+        if (how != GP_ROUGH_NONE) {
+            fits |= 1u << w;
+            if (how == GP_ROUGH_RANGE && !*r->range) gp_show_text(r->range, sizeof r->range, text.p, text.n);
+            r->ranges[w] += how == GP_ROUGH_RANGE;
+        } else if (r->fits[w] == r->n) {
+            r->first_slip[w].row = row;
+            gp_show_text(r->first_slip[w].text, sizeof r->first_slip[w].text, text.p, text.n);
         }
-        return;
+        r->fits[w] += how != GP_ROUGH_NONE;
     }
-    if (r->n_read == 0) gp_show_text(r->example, sizeof r->example, text.p, text.n);
+    return fits;
+}
+
+static void look_at(reading *r, gp_text text, size_t row)
+{
+    double ignored;
+    if (!text.p || is_blank(text)) return;
+    const size_t ranges = r->ranges[GP_WRITING_POINT] + r->ranges[GP_WRITING_COMMA];
+    const unsigned fits = count_fits(r, text, row);
+    r->n++;
+    if (!fits || ranges < r->ranges[GP_WRITING_POINT] + r->ranges[GP_WRITING_COMMA]) return;
+    if (!*r->example) gp_show_text(r->example, sizeof r->example, text.p, text.n);
     if ((fits & either_first) == either_first) watch_order(r, text);
-    r->digits = (r->digits || r->n_read == 0) && is_digits(text);
-    r->zeros |= text.n > 1 && *text.p == '0';
-    if (fits & numbers && !r->dressed && !gp_parse_plain(text, &value)) {
+    if (fits & dates && !r->short_years) r->short_years = gp_writing_has_short_year(text, GP_WRITING_DMY, NULL);
+    r->not_digits = r->not_digits || !is_digits(text);
+    r->zeros |= text.n > 1 && *text.p == '0' && is_digits(text);
+    if (fits & numbers && !r->dressed && !gp_parse_plain(text, &ignored)) {
         r->dressed = true;
         gp_show_text(r->example, sizeof r->example, text.p, text.n);
     }
-    r->possible = fits;
-    r->n_read++;
+}
+
+// What more than half of the numbers have behind them, if anything has: each unit takes one away from the others.
+static void find_unit(reading *r, const gp_text *texts, size_t n)
+{
+    size_t lead = 0;
+    double ignored;
+    for (size_t i = 0; i < n; i++) {
+        gp_text unit = texts[i].p ? gp_writing_unit(texts[i]) : (gp_text){0};
+        if (!unit.p) continue;
+        if (unit.n && gp_writing_read(texts[i], GP_WRITING_PLAIN, NULL, &ignored)) unit.n = 0; // 12 EUR
+        if (unit.n == strlen(r->unit) && memcmp(unit.p, r->unit, unit.n) == 0) {
+            lead++;
+        } else if (lead == 0) {
+            memcpy(r->unit, unit.p, unit.n);
+            r->unit[unit.n] = 0;
+            lead = 1;
+        } else {
+            lead--;
+        }
+    }
 }
 
 // ---- all values -----------------------------------------------------------------------------------------------------
@@ -100,6 +152,7 @@ static advgp_status look_at_chunk(const gp_fit *f, const gp_chunk *chunk, size_t
         if (!r->possible) continue;
         gp_coerced buffer = {0};
         const advgp_status st = gp_coerce_texts(f->source, r->column, chunk, &buffer, &texts, err);
+        if (st == ADVGP_OK && !first && r->candidate && r->possible & numbers) find_unit(r, texts, chunk->n_rows);
         for (size_t k = 0; st == ADVGP_OK && k < chunk->n_rows; k++)
             if (chunk->first_row + k >= first) look_at(r, texts[k], chunk->first_row + k);
         gp_coerced_fini(&buffer);
@@ -117,6 +170,13 @@ static size_t want_possible(const gp_fit *f, const reading *list, size_t n)
     return left;
 }
 
+// After the first rows: what most of them are not is not tried any more, nor, where no slips may be, what one is not.
+static void rule_out(reading *r)
+{
+    for (int w = GP_WRITING_POINT; w < GP_WRITING_KINDS; w++)
+        if (r->dirty ? 2 * r->fits[w] < r->n : r->fits[w] < r->n) r->possible &= ~(1u << w);
+}
+
 static advgp_status look_at_all(const gp_fit *f, reading *list, size_t n, gp_progress progress, void *ctx,
                                 advgp_error *err)
 {
@@ -127,8 +187,7 @@ static advgp_status look_at_all(const gp_fit *f, reading *list, size_t n, gp_pro
     if (st != ADVGP_OK || !chunk) return st;
     const size_t first = chunk->n_rows; // one chunk rules out what is no date or number at all
     st = look_at_chunk(f, chunk, 0, list, n, err);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].n_bad) list[i].possible = 0;
+    for (size_t i = 0; i < n; i++) rule_out(&list[i]);
     if (st != ADVGP_OK || !want_possible(f, list, n)) return st;
     st = gp_source_rewind(f->source, err); // what is left is read on, and nothing else
     while (st == ADVGP_OK) {
@@ -144,47 +203,107 @@ static advgp_status look_at_all(const gp_fit *f, reading *list, size_t n, gp_pro
 // ---- what it is -----------------------------------------------------------------------------------------------------
 // Digits that a file keeps as text may be codes. CSV has nothing but text: there a 0 before others tells; without one
 // it was the first rows that told nothing, such as missing values.
-static bool are_codes(const gp_fit *f, const reading *r)
+static bool are_codes(const gp_fit *f, const reading *r, size_t slips)
 {
-    return r->digits && (r->zeros || !f->source->headed);
+    return !r->not_digits && (r->zeros || (!f->source->headed && !slips));
+}
+
+// Few enough slips; and ranges are exceptions among numbers, not what the column is made of.
+static bool is_good(const reading *r, int w, size_t most_slips)
+{
+    return r->possible >> w & 1 && r->n - r->fits[w] <= most_slips && 2 * r->ranges[w] <= r->n;
+}
+
+// The ways of writing that read all values, or else those that read most of them and leave few.
+static unsigned good_ones(const reading *r)
+{
+    unsigned whole = 0, most = 0;
+    size_t best = 0;
+    for (int w = GP_WRITING_POINT; w < GP_WRITING_KINDS; w++) {
+        if (is_good(r, w, 0)) whole |= 1u << w;
+        if (!r->dirty || !is_good(r, w, r->n / DIRTY_PARTS) || r->fits[w] < best) continue;
+        most = (r->fits[w] > best ? 0 : most) | 1u << w;
+        best = r->fits[w];
+    }
+    return whole ? whole : most;
 }
 
 static gp_writing settle(const gp_fit *f, const reading *r, bool *unsure)
 {
+    const unsigned good = r->n ? good_ones(r) : 0;
     *unsure = false;
-    if (r->n_read == 0 || r->n_bad) return GP_WRITING_PLAIN;
-    if (r->possible >> GP_WRITING_FORMAT & 1) return GP_WRITING_FORMAT;
-    if (r->possible >> GP_WRITING_YMD & 1) return GP_WRITING_YMD;
-    if ((r->possible & either_first) == either_first) {
+    if (!good) return GP_WRITING_PLAIN;
+    if (good >> GP_WRITING_FORMAT & 1) return GP_WRITING_FORMAT;
+    if (good >> GP_WRITING_YMD & 1) return GP_WRITING_YMD;
+    if ((good & either_first) == either_first) {
         if (r->first_varies != r->second_varies) return r->first_varies ? GP_WRITING_MDY : GP_WRITING_DMY;
         *unsure = true;
         return strchr(r->example, '/') ? GP_WRITING_MDY : GP_WRITING_DMY;
     }
-    if (r->possible & dates) return r->possible >> GP_WRITING_DMY & 1 ? GP_WRITING_DMY : GP_WRITING_MDY;
-    if (r->possible >> GP_WRITING_CLOCK & 1) return GP_WRITING_CLOCK;
-    if (are_codes(f, r)) return GP_WRITING_PLAIN;
-    return r->possible >> GP_WRITING_POINT & 1 ? GP_WRITING_POINT : GP_WRITING_COMMA;
+    if (good & dates) return good >> GP_WRITING_DMY & 1 ? GP_WRITING_DMY : GP_WRITING_MDY;
+    if (good >> GP_WRITING_CLOCK & 1) return GP_WRITING_CLOCK;
+    const gp_writing as = good >> GP_WRITING_POINT & 1 ? GP_WRITING_POINT : GP_WRITING_COMMA;
+    return are_codes(f, r, r->n - r->fits[as]) ? GP_WRITING_PLAIN : as;
 }
 
-// Text among dates is a slip, as text among numbers is: better said than encoded.
+// Text among dates is a slip, as text among numbers is: where slips are refused, better said than encoded.
 static advgp_status refuse_slips(const gp_fit *f, const reading *r, advgp_error *err)
 {
     const char *name = f->source->columns[r->column].name;
-    if (!r->n_bad || !(r->possible & (dates | 1u << GP_WRITING_FORMAT)) || r->n_read < 9 * r->n_bad) return ADVGP_OK;
+    int best = GP_WRITING_YMD;
+    for (int w = GP_WRITING_YMD; w <= GP_WRITING_FORMAT; w++)
+        if (r->possible >> w & 1 && r->fits[w] > r->fits[best]) best = w;
+    const size_t n = r->n - r->fits[best];
+    if (r->dirty || !n || !(r->possible >> best & 1) || r->fits[best] < 9 * n) return ADVGP_OK;
     return gp_fail(
         err, ADVGP_EDATA,
         "%s, row %zu: column '%s' holds '%s' among dates (%zu such rows); correct it, leave it empty or name "
-        "it with {na} if it is missing, or leave the column out ({exclude} %s)",
-        f->source->label, r->bad_row + 1, name, r->bad, r->n_bad, name);
+        "it with {na} if it is missing, leave the column out ({exclude} %s), or leave out {dirty} error",
+        f->source->label, r->first_slip[best].row + 1, name, r->first_slip[best].text, n, name);
 }
 
 static advgp_status refuse_format(const gp_fit *f, const reading *r, advgp_error *err)
 {
     const char *name = f->source->columns[r->column].name;
-    if (!r->named || !r->n_bad) return ADVGP_OK;
+    const size_t n = r->n - r->fits[GP_WRITING_FORMAT];
+    if (!r->named || n <= (r->dirty ? r->n / DIRTY_PARTS : 0)) return ADVGP_OK;
+    const slip *first = &r->first_slip[GP_WRITING_FORMAT];
     return gp_fail(err, ADVGP_EDATA,
                    "{date-format} %s=%s: %s, row %zu: column '%s' holds '%s', which is no date of this format", name,
-                   r->format, f->source->label, r->bad_row + 1, name, r->bad);
+                   r->format, f->source->label, first->row + 1, name, first->text);
+}
+
+static advgp_status tell_slips(const gp_fit *f, const reading *r, gp_writing as, advgp_error *err)
+{
+    const char *name = f->source->columns[r->column].name;
+    const size_t n = r->n - r->fits[as], ranges = r->ranges[as];
+    advgp_status st = ADVGP_OK;
+    if (ranges)
+        st = gp_notes_add(f->notes, err, ranges,
+                          "column '%s' holds %zu ranges among numbers, as in '%s': taken as their middle", name, ranges,
+                          r->range);
+    if (st == ADVGP_OK && n)
+        st = gp_notes_add(f->notes, err, n,
+                          "column '%s' holds %zu values that are no %ss, as in '%s' (row %zu): taken as missing "
+                          "({dirty} error refuses them)",
+                          name, n, gp_writing_is_date(as) ? "date" : "number", r->first_slip[as].text,
+                          r->first_slip[as].row + 1);
+    if (st == ADVGP_OK && gp_writing_is_date(as) && (r->short_years || as == GP_WRITING_FORMAT) &&
+        (as != GP_WRITING_FORMAT || gp_writing_has_short_year((gp_text){0}, as, r->format)))
+        st = gp_notes_add(f->notes, err, 1,
+                          "column '%s' has years of two digits: 69 to 99 are taken as 1969 to 1999, others as 2000 to "
+                          "2068",
+                          name);
+    return st;
+}
+
+// As programs write them, nothing is to be told.
+static bool is_iso(const char *text)
+{
+    static const char digits[] = "0000-00-00";
+    for (size_t i = 0; i < sizeof digits - 1; i++)
+        if (digits[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != digits[i]) return false;
+    return true;
 }
 
 static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool unsure, advgp_error *err)
@@ -193,9 +312,11 @@ static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool 
     if (as == GP_WRITING_CLOCK)
         return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as times of day",
                                    "column '%s' is read as times of day, as in '%s'", name, r->example);
+    if (!gp_writing_is_date(as) && !r->dressed) return ADVGP_OK; // but for slips, of which tell_slips tells
     if (!gp_writing_is_date(as))
         return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as numbers",
                                    "column '%s' is read as numbers, as in '%s'", name, r->example);
+    if (as == GP_WRITING_YMD && is_iso(r->example)) return ADVGP_OK;
     const char *order = as == GP_WRITING_DMY ? ", day first" : as == GP_WRITING_MDY ? ", month first" : "";
     if (unsure)
         return gp_notes_add(
@@ -222,10 +343,14 @@ static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)
         r->candidate->encoding = date ? GP_ENCODING_TIME : GP_ENCODING_NUMBER;
         r->candidate->buffer.written = as;
         r->candidate->buffer.format = r->format;
+        r->candidate->buffer.dirty = r->dirty;
+        if (numbers >> as & 1) memcpy(r->candidate->unit, r->unit, sizeof r->unit);
+        r->candidate->buffer.unit = r->candidate->unit;
     } else {
         f->usable.target.written = as;
     }
-    return tell(f, r, as, unsure, err);
+    st = tell(f, r, as, unsure, err);
+    return st == ADVGP_OK ? tell_slips(f, r, as, err) : st;
 }
 
 // ---- formats that were asked for ------------------------------------------------------------------------------------
@@ -272,6 +397,7 @@ static reading start(const gp_fit *f, size_t column, gp_candidate *candidate)
     bool named = false;
     const char *format = candidate ? format_of(f->options, c->name, &named) : NULL;
     reading r = {.column = column, .candidate = candidate, .format = format, .named = named};
+    r.dirty = candidate && !f->options->refuse_dirty; // other targets would be another question
     if (candidate && candidate->forced) return r;
     if (c->type == GP_TEXT) r.possible = numbers | dates | 1u << GP_WRITING_CLOCK;
     if (format && (c->type == GP_TEXT || named)) r.possible |= 1u << GP_WRITING_FORMAT;

@@ -52,6 +52,7 @@ typedef struct gp_input { // one column of the table that the model uses
     unsigned time_parts;      // TIME: bit p for gp_time_part p
     gp_writing written;       // NUMBER, TIME: how texts are read
     char *date_format;        // where that is GP_WRITING_FORMAT; else NULL
+    char unit[GP_UNIT_BYTES]; // NUMBER: what stands behind it in texts; "": nothing
     gp_categories categories; // ONEHOT, TARGET: sorted
     double *category_values;  // TARGET: encoded value of each category, before standardising
     double prior;             // TARGET: the global mean
@@ -84,6 +85,7 @@ typedef struct gp_schema {
     gp_limits bounds;
     gp_writing target_written; // how a target of texts is read
     gp_missing missing;
+    bool dirty;  // texts among numbers or dates are missing values, and ranges their middles
     char **gaps; // DROP, fresh from fit: columns in which a gap drops a training row. Not stored in JSON.
     size_t n_gaps;
     // Fresh from fit, not stored in JSON: least and most of the target in its own units; it is never negative, and
@@ -105,6 +107,7 @@ typedef struct gp_schema_options {
     bool log_target;
     gp_bounds_are bounds_are;
     gp_limits bounds;   // GP_BOUNDS_GIVEN
+    bool refuse_dirty;  // a text among numbers or dates is an error
     bool keep_outliers; // no column is clipped
     bool ranks;         // columns of long tails are mapped to their ranks
 } gp_schema_options;

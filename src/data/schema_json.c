@@ -43,6 +43,7 @@ static json_t *input_to_json(const gp_input *input)
     if (!o) return NULL;
     if (input->written) json_object_set_new(o, "written", json_string(gp_writing_name(input->written)));
     if (input->date_format) json_object_set_new(o, "date_format", json_string_nocheck(input->date_format));
+    if (*input->unit) json_object_set_new(o, "unit", json_string_nocheck(input->unit));
     add_limits(o, "range", input->range);
     add_limits(o, "limits", input->clip);
     if (input->warp.n)
@@ -72,6 +73,7 @@ static bool limits_are_whole(const json_t *inputs, const gp_schema *s)
         const json_t *o = json_array_get(inputs, i);
         if (s->inputs[i].written && !json_object_get(o, "written")) return false;
         if (s->inputs[i].date_format && !json_object_get(o, "date_format")) return false;
+        if (*s->inputs[i].unit && !json_object_get(o, "unit")) return false;
         if (gp_limits_any(s->inputs[i].range) && !json_object_get(o, "range")) return false;
         if (gp_limits_any(s->inputs[i].clip) && !json_object_get(o, "limits")) return false;
         const json_t *ranks = json_object_get(o, "ranks");
@@ -104,12 +106,13 @@ char *gp_schema_to_json(const gp_schema *s)
     if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
     if (o && s->target_written)
         json_object_set_new(o, "target_written", json_string(gp_writing_name(s->target_written)));
+    if (o && s->dirty) json_object_set_new(o, "dirty", json_string("missing"));
     if (o && s->log_offset > 0) json_object_set_new(o, "log_offset", json_real(s->log_offset));
     if (o && s->bounded) add_limits(o, "bounds", s->bounds);
     if (o && s->n_directions) json_object_set_new(o, "directions", directions_to_json(s));
     // A member lost to exhausted memory would be a smaller schema: compare before trusting.
     bool whole = o && json_array_size(inputs) == s->n_inputs && limits_are_whole(inputs, s) &&
-                 (!s->weights || json_object_get(o, "weights_are")) &&
+                 (!s->weights || json_object_get(o, "weights_are")) && (!s->dirty || json_object_get(o, "dirty")) &&
                  json_array_size(json_object_get(o, "directions")) == s->n_directions;
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
     char *copy = text ? gp_copy_text(text) : NULL;
@@ -261,6 +264,18 @@ static advgp_status read_written(const json_t *o, gp_input *input, advgp_error *
     return format ? copy_text(format, "the format of a date", &input->date_format, err) : ADVGP_OK;
 }
 
+// Absent: none.
+static advgp_status read_unit(const json_t *o, gp_input *input, advgp_error *err)
+{
+    const json_t *unit = json_object_get(o, "unit");
+    const bool number = input->written == GP_WRITING_POINT || input->written == GP_WRITING_COMMA;
+    if (!unit) return ADVGP_OK;
+    if (!number || !is_clean_text(unit) || !json_string_length(unit) || json_string_length(unit) >= GP_UNIT_BYTES)
+        return bad(err, "the unit of an input");
+    memcpy(input->unit, json_string_value(unit), json_string_length(unit) + 1);
+    return ADVGP_OK;
+}
+
 static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *err)
 {
     advgp_status st = copy_text(json_object_get(o, "name"), "an input lacks its name", &input->name, err);
@@ -274,6 +289,7 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     input->encoding = (gp_encoding)encoding;
     input->indicator = json_is_true(indicator);
     st = read_written(o, input, err);
+    if (st == ADVGP_OK) st = read_unit(o, input, err);
     if (st == ADVGP_OK) st = read_limits(json_object_get(o, "range"), &input->range, err);
     if (st == ADVGP_OK) st = read_limits(json_object_get(o, "limits"), &input->clip, err);
     if (st != ADVGP_OK) return st;
@@ -358,6 +374,10 @@ static advgp_status read_schema(const json_t *o, gp_schema *s, advgp_error *err)
         return bad(err, "its policy or row count");
     s->missing = (gp_missing)missing;
     s->log_target = json_is_true(log_target);
+    const json_t *dirty = json_object_get(o, "dirty"); // files of before have none: an error
+    if (dirty && (!json_is_string(dirty) || strcmp(json_string_value(dirty), "missing") != 0))
+        return bad(err, "what its slips are");
+    s->dirty = dirty != NULL;
     s->n_rows = (size_t)json_integer_value(rows);
     advgp_status st = copy_text(json_object_get(o, "target"), "no target", &s->target, err);
     if (st == ADVGP_OK && !json_is_null(weights)) st = copy_text(weights, "the name of the weights", &s->weights, err);

@@ -335,7 +335,8 @@ static void bad_tables_are_refused_with_the_reason(void **state)
     ASSERT_FAILS(try_fit(source, &o, NULL, err), ADVGP_EDATA, "row 7: the target 'neg' is -1");
     o = (gp_schema_options){.target = "y", .encode = bad_encode, .n_encode = 1};
     ASSERT_FAILS(try_fit(source, &o, NULL, err), ADVGP_EINVAL, "none of onehot, target, number");
-    ASSERT_FAILS(try_fit(source, &plain, NULL, err), ADVGP_EDATA, "row 18: column 'mixed' holds 'abc' among numbers");
+    const gp_schema_options strict = {.target = plain.target, .refuse_dirty = true};
+    ASSERT_FAILS(try_fit(source, &strict, NULL, err), ADVGP_EDATA, "row 18: column 'mixed' holds 'abc' among numbers");
     o.target = "mixed";
     o.n_encode = 0;
     ASSERT_FAILS(try_fit(source, &o, NULL, err), ADVGP_EDATA,

@@ -33,6 +33,7 @@ advgp_status gp_source_init(gp_source *source, const gp_source_ops *ops, const c
                             const gp_column_type *types, size_t n, advgp_error *err)
 {
     source->ops = ops;
+    source->wordy = GP_NO_COLUMN;
     source->label = gp_copy_text(label);
     source->columns = gp_alloc(n, sizeof *source->columns);
     source->wanted = gp_alloc(n, sizeof *source->wanted);

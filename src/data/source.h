@@ -51,6 +51,7 @@ typedef struct gp_source_ops {
     void (*free)(gp_source *source);
 } gp_source_ops;
 
+enum { GP_NO_COLUMN = -1 };
 struct gp_source {
     const gp_source_ops *ops;
     gp_column *columns;
@@ -59,6 +60,7 @@ struct gp_source {
     char *label;  // how messages call it: the file, or "3 files in DIR"
     bool unnamed; // there is no header line: columns are called c1, c2, ...
     bool headed;  // the names are those of a header line of text
+    long wordy;   // after EDATA of next: a column of words among numbers, which can be read as text; or GP_NO_COLUMN
 };
 
 extern const gp_source_ops gp_source_memory, gp_source_packed, gp_source_synthetic;
@@ -67,7 +69,6 @@ advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_err
 advgp_status gp_source_rewind(gp_source *source, advgp_error *err);
 void gp_source_free(gp_source *source); // NULL is fine
 
-enum { GP_NO_COLUMN = -1 };
 long gp_source_find(const gp_source *source, const char *name); // index, or GP_NO_COLUMN
 // The same, where absence is the user's slip: EDATA that names the column, its nearest neighbour or the columns there
 // are.

@@ -1,5 +1,5 @@
 // writing.c: small parsers, by hand: what they take does not depend on the locale.
-#define _XOPEN_SOURCE 700 // strptime
+#define _GNU_SOURCE // strptime, memmem
 #include "data/writing.h"
 
 #include <ctype.h>
@@ -276,14 +276,15 @@ static bool take_named_date(cursor *c, gp_writing as, double *days)
 static bool take_numeric_date(cursor *c, gp_writing as, double *days)
 {
     int value[3], digits[3];
-    if (!take_digits(c, &value[0], &digits[0]) || c->p >= c->end || !strchr("-/.", *c->p)) return false;
+    if (!take_digits(c, &value[0], &digits[0]) || c->p >= c->end || !strchr("-/. ", *c->p)) return false;
     const char separator[2] = {*c->p, 0};
     for (int i = 1; i < 3; i++)
         if (!take_char(c, separator) || !take_digits(c, &value[i], &digits[i])) return false;
     const int y = as == GP_WRITING_YMD ? 0 : 2, m = as == GP_WRITING_DMY ? 1 : as == GP_WRITING_MDY ? 0 : 1;
     const int d = 3 - y - m;
     if (digits[m] > 2 || digits[d] > 2 || (digits[y] != 4 && (digits[y] != 2 || as == GP_WRITING_YMD))) return false;
-    if (*separator == '.' && digits[y] == 2 && digits[m] + digits[d] != 4) return false; // 1.12.10 is a version
+    if (*separator == '.' && digits[y] == 2 && digits[m] + digits[d] != 4) return false;   // 1.12.10 is a version
+    if (*separator == ' ' && (digits[y] != 4 || digits[m] + digits[d] != 4)) return false; // 5 10 15 is a list
     return days_until(whole_year(value[y], digits[y]), value[m], value[d], days);
 }
 
@@ -420,8 +421,31 @@ static bool read_late_year(cursor c, gp_writing as, double *value)
     return true;
 }
 
+static bool take_pair(const char *p, int most, int *value)
+{
+    *value = 10 * (p[0] - '0') + p[1] - '0';
+    return isdigit((unsigned char)p[0]) && isdigit((unsigned char)p[1]) && *value <= most;
+}
+
+// "2020-11-15", "2020-11-15 14:00", "2020-11-15T14:00:05": most dates of most files, in few instructions.
+static bool read_iso(gp_text t, double *value)
+{
+    int century, year, month, day, part[3] = {0};
+    const char *p = t.p;
+    if (t.n != 10 && t.n != 16 && t.n != 19) return false;
+    if (!take_pair(p, 99, &century) || !take_pair(p + 2, 99, &year) || p[4] != '-' || p[7] != '-') return false;
+    if (!take_pair(p + 5, 12, &month) || !take_pair(p + 8, 31, &day) || (t.n > 10 && p[10] != ' ' && p[10] != 'T'))
+        return false;
+    for (size_t i = 0; 13 + 3 * i <= t.n; i++)
+        if (!take_pair(p + 11 + 3 * i, i ? 59 : 23, &part[i]) || (i && p[10 + 3 * i] != ':')) return false;
+    if (!is_day(100 * century + year, month, day)) return false;
+    *value = 86400 * days_of(100 * century + year, month, day) + 3600.0 * part[0] + 60.0 * part[1] + part[2];
+    return true;
+}
+
 static bool read_date(gp_text t, gp_writing as, double *value)
 {
+    if (as == GP_WRITING_YMD && read_iso(t, value)) return true;
     static bool (*const takes[])(cursor *, gp_writing, double *) = {take_numeric_date, take_named_date,
                                                                     take_compact_date, take_week, take_period};
     cursor start = {.p = t.p, .end = t.p + t.n};
@@ -481,4 +505,60 @@ bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *va
         break;
     }
     return false;
+}
+
+bool gp_writing_has_short_year(gp_text text, gp_writing as, const char *format)
+{
+    size_t run = 0;
+    if (as == GP_WRITING_FORMAT) return strstr(format, "%y") != NULL;
+    for (size_t i = 0; i < text.n; i++) {
+        run = isdigit((unsigned char)text.p[i]) ? run + 1 : 0;
+        if (run == 4) return false;
+    }
+    return true;
+}
+
+// ---- columns with slips ---------------------------------------------------------------------------------------------
+gp_text gp_writing_unit(gp_text text)
+{
+    const gp_text t = trim(text);
+    size_t end = t.n;
+    if (t.n == 0 || !strchr("+-.0123456789", *t.p)) return (gp_text){0};
+    while (end && !isdigit((unsigned char)t.p[end - 1])) end--;
+    const gp_text unit = trim((gp_text){.p = t.p + end, .n = t.n - end});
+    const bool good = end && unit.n && unit.n < GP_UNIT_BYTES && (isalpha((unsigned char)*unit.p) || *unit.p < 0);
+    return good ? unit : (gp_text){.p = t.p + end, .n = 0};
+}
+
+// "385 - 440": between two numbers, of which the second is the larger, stands a dash.
+static bool read_range(gp_text t, gp_writing as, double *value)
+{
+    static const char *const dashes[] = {"-", "\xe2\x80\x93", "to"};
+    for (size_t i = 0; i < sizeof dashes / sizeof *dashes; i++) {
+        const char *dash = t.n > 2 ? memmem(t.p + 1, t.n - 2, dashes[i], strlen(dashes[i])) : NULL;
+        if (!dash) continue;
+        double from, to;
+        const gp_text before = trim((gp_text){.p = t.p, .n = (size_t)(dash - t.p)});
+        const char *behind = dash + strlen(dashes[i]);
+        const gp_text after = trim((gp_text){.p = behind, .n = (size_t)(t.p + t.n - behind)});
+        if (!before.n || !after.n || !gp_writing_read(before, as, NULL, &from) ||
+            !gp_writing_read(after, as, NULL, &to) || from < 0 || to < from)
+            return false;
+        *value = from + (to - from) / 2;
+        return true;
+    }
+    return false;
+}
+
+gp_rough gp_writing_read_rough(gp_text text, gp_writing as, const char *unit, double *value)
+{
+    gp_text t = trim(text);
+    const size_t n = unit ? strlen(unit) : 0;
+    if (n) {
+        if (t.n <= n || strncasecmp(t.p + t.n - n, unit, n) != 0) return GP_ROUGH_NONE;
+        t = trim((gp_text){.p = t.p, .n = t.n - n});
+    }
+    if (!t.n) return GP_ROUGH_NONE;
+    if (gp_writing_read(t, as, NULL, value)) return GP_ROUGH_NUMBER;
+    return read_range(t, as, value) ? GP_ROUGH_RANGE : GP_ROUGH_NONE;
 }

@@ -25,3 +25,15 @@ bool gp_writing_is_date(gp_writing as);
 // Months have names or numbers, years four digits or two (69 to 99 are in the last century); of a month, a quarter or
 // an ISO week it is the first day. A time of day is in seconds since midnight.
 bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *value);
+
+// A date, as that: is its year one of two digits?
+bool gp_writing_has_short_year(gp_text text, gp_writing as, const char *format);
+
+// What stands behind the number in "34.46Sq. Meter" or "998 CC": letters and signs without a digit. Nothing (p is set,
+// n is 0) behind a plain number; p is NULL where no number begins the text.
+enum { GP_UNIT_BYTES = 16 };
+gp_text gp_writing_unit(gp_text text);
+
+// A number (POINT or COMMA) with that unit behind it (NULL or "": none), or a range of two, whose middle it then is.
+typedef enum gp_rough { GP_ROUGH_NONE, GP_ROUGH_NUMBER, GP_ROUGH_RANGE } gp_rough;
+gp_rough gp_writing_read_rough(gp_text text, gp_writing as, const char *unit, double *value);

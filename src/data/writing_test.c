@@ -95,6 +95,8 @@ static void dates_are_read_as_people_write_them(void **state)
         {"2020-12-31 14:00+02:00", GP_WRITING_YMD, 7670, 12 * 3600},
         {"2000-02-29", GP_WRITING_YMD, 59, 0},
         {"01/01/1970", GP_WRITING_DMY, -10957, 0},
+        {"31 12 2020 14:00", GP_WRITING_DMY, 7670, 14 * 3600},
+        {"2020-12-31T14:00:05", GP_WRITING_YMD, 7670, 14 * 3600 + 5},
         {"01/01/70", GP_WRITING_DMY, -10957, 0},
         {"November 15th, 2020 at 8:00 AM", GP_WRITING_MDY, 7624, 8 * 3600},
         {"15NOV2020", GP_WRITING_DMY, 7624, 0},
@@ -321,13 +323,91 @@ static void a_word_among_dates_is_a_slip(void **state)
     (void)state;
     for (size_t i = 0; i < N; i++)
         snprintf(cells[i], sizeof cells[i], i == 1234 ? "unknown" : "%zu.%zu.2020", i % 28 + 1, i % 12 + 1);
-    const gp_schema_options options = {.target = "y"};
+    gp_schema_options options = {.target = "y", .refuse_dirty = true};
     gp_split split = {.kind = GP_SPLIT_NONE};
+    gp_notes notes = {0};
     gp_schema *schema = NULL;
     gp_source *source = table("when", true);
     ASSERT_FAILS(gp_schema_fit(source, &options, &split, NULL, NULL, NULL, &schema, err), ADVGP_EDATA,
                  "row 1235: column 'when' holds 'unknown' among dates");
+    options.refuse_dirty = false;
+    schema = fit(source, &options, &notes);
+    assert_int_equal(schema->inputs[0].written, GP_WRITING_DMY);
+    assert_true(schema->inputs[0].indicator && schema->dirty);
+    assert_true(says(&notes, "'when' holds 1 values that are no dates, as in 'unknown' (row 1235)"));
+    gp_schema_free(schema);
     gp_source_free(source);
+    gp_notes_fini(&notes);
+}
+
+static void short_years_and_odd_years_are_said(void **state)
+{
+    (void)state;
+    const gp_schema_options options = {.target = "y"};
+    for (int way = 0; way < 2; way++) {
+        gp_notes notes = {0};
+        for (size_t i = 0; i < N; i++)
+            snprintf(cells[i], sizeof cells[i], way ? "%02zu/%02zu/0012" : "%02zu/%02zu/12", i % 28 + 1, i % 12 + 1);
+        gp_source *source = table("when", true);
+        gp_schema *schema = fit(source, &options, &notes);
+        assert_int_equal(schema->inputs[0].written, GP_WRITING_DMY);
+        assert_true(says(&notes, "'when' has years of two digits") == !way);
+        assert_true(says(&notes, "'when' has dates from the year 12 to the year 12") == way);
+        gp_schema_free(schema);
+        gp_source_free(source);
+        gp_notes_fini(&notes);
+    }
+}
+
+// Ranges, a few words, one unit for all, and too many words.
+static void numbers_with_slips_stay_numbers(void **state)
+{
+    (void)state;
+    const gp_schema_options options = {.target = "y"};
+    gp_notes notes = {0};
+    for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], "%zu", 100 + i % 900);
+    snprintf(cells[11], sizeof cells[11], "3000 - 5000");
+    snprintf(cells[2500], sizeof cells[11], "34.46Sq. Meter");
+    gp_source *source = table("area", true);
+    gp_schema *schema = fit(source, &options, &notes), *back = NULL;
+    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_NUMBER);
+    assert_true(schema->inputs[0].indicator && schema->inputs[0].range.hi == 4000);
+    assert_true(says(&notes, "'area' holds 1 ranges") && says(&notes, "as in '34.46Sq. Meter' (row 2501)"));
+    gp_schema_free(schema);
+    gp_source_free(source);
+
+    for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], i % 40 ? "%zu.5 CC" : "null CC", i);
+    source = table("engine", true);
+    schema = fit(source, &options, NULL);
+    assert_string_equal(schema->inputs[0].unit, "CC");
+    char *text = gp_schema_to_json(schema);
+    ASSERT_OK(gp_schema_from_json(text, strlen(text), &back, err));
+    assert_string_equal(back->inputs[0].unit, "CC");
+    assert_true(back->dirty);
+    gp_source_free(source);
+    snprintf(cells[1], sizeof cells[1], "a word"); // of a new table: counted, as many as there are
+    source = table("engine", false);
+    gp_encoder *e = NULL;
+    const gp_chunk *chunk = NULL;
+    gp_rows rows;
+    ASSERT_OK(gp_encoder_new(back, source, GP_ENCODE_PREDICT, NULL, &e, err));
+    ASSERT_OK(gp_source_next(source, &chunk, err));
+    ASSERT_OK(gp_encoder_chunk(e, chunk, &rows, err));
+    ASSERT_OK(gp_encoder_notes(e, &notes, err));
+    assert_true(says(&notes, "'engine' holds ") && says(&notes, "taken as missing"));
+    gp_encoder_free(e);
+    gp_source_free(source);
+    gp_free(text);
+    gp_schema_free(schema);
+    gp_schema_free(back);
+
+    for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], i % 10 ? "%zu" : "word", i % 30);
+    source = table("much", true);
+    schema = fit(source, &options, NULL);
+    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_ONEHOT);
+    gp_schema_free(schema);
+    gp_source_free(source);
+    gp_notes_fini(&notes);
 }
 
 static void a_target_may_be_written_with_a_comma(void **state)
@@ -354,6 +434,7 @@ int main(void)
         cmocka_unit_test(numbers_are_read_as_people_write_them), cmocka_unit_test(dates_are_read_as_people_write_them),
         cmocka_unit_test(a_late_row_settles_the_order),          cmocka_unit_test(the_first_of_every_month_is_a_day),
         cmocka_unit_test(either_way_is_said_and_can_be_decided), cmocka_unit_test(money_is_a_number_and_codes_are_not),
+        cmocka_unit_test(short_years_and_odd_years_are_said),    cmocka_unit_test(numbers_with_slips_stay_numbers),
         cmocka_unit_test(a_word_among_dates_is_a_slip),          cmocka_unit_test(a_target_may_be_written_with_a_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ typedef struct file_source {
     size_t n_exact;
     char **texts_named; // columns to be read as text
     size_t n_texts_named;
+    bool dirty;               // words among the numbers of a later row are missing values
     bool *stumbled;           // n_columns: a value is none of its kind for DuckDB, but it is for us: read as text
     char *sql;                // the user's, or NULL
     bool stored, in_order;    // as in gp_file_options
@@ -290,7 +291,8 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffe
     if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
     gp_forced_types forced = {.names = names, .types = types};
     for (size_t i = 0; st == ADVGP_OK && i < all->n; i++) {
-        const bool text = strcmp(all->types[i], "VARCHAR") == 0 || is_text(s, all->names[i]);
+        const bool text = strcmp(all->types[i], "VARCHAR") == 0 || is_text(s, all->names[i]) ||
+                          (files[0].dates == GP_DATES_TEXT && gp_file_type_is_date(all->types[i]));
         const bool number = !text && gp_file_type_is_numeric(all->types[i]);
         if ((!number && !text) || is_of_folder(&files[0], all->names[i])) continue;
         // A user's query expects numbers, and a decimal comma is known to the CSV reader alone.
@@ -547,7 +549,9 @@ static advgp_status mark_stumbled(file_source *s, const char *message, bool *aga
     if (s->sql || !s->stumbled || !gp_file_stumbled(message, name, value)) return ADVGP_OK;
     const long i = gp_source_find(&s->base, name);
     if (i == GP_NO_COLUMN || s->stumbled[i] || s->base.columns[i].type == GP_TEXT) return ADVGP_OK;
-    if (!read_value((gp_text){.p = value, .n = strlen(value)}, s->base.columns[i].type, &ignored)) return ADVGP_OK;
+    const bool word = !read_value((gp_text){.p = value, .n = strlen(value)}, s->base.columns[i].type, &ignored);
+    if (word && !s->dirty) s->base.wordy = i;
+    if (word && !s->dirty) return ADVGP_OK;
     char *cast = gp_file_cast("CAST(%s AS VARCHAR)", name);
     gp_text *texts = s->texts[i] ? s->texts[i] : gp_alloc(s->vector_rows, sizeof *texts);
     s->texts[i] = texts;
@@ -628,6 +632,18 @@ static const gp_text *read_texts(duckdb_vector vector, size_t n, gp_text *texts)
     return texts;
 }
 
+// Once a column: its encoder counts them among the missing ones.
+static advgp_status note_word(const file_source *s, const gp_column *c, const char *shown, size_t row, advgp_error *err)
+{
+    static const char many[] = "hold texts among numbers, taken as missing";
+    for (size_t i = 0; s->notes && i < s->notes->n; i++)
+        if (s->notes->items[i].many == many && strcmp(s->notes->items[i].column, c->name) == 0) return ADVGP_OK;
+    return gp_notes_add_column(s->notes, err, 1, c->name, many,
+                               "column '%s' holds '%s' in row %zu, which is no number as in other rows: such values "
+                               "are taken as missing",
+                               c->name, shown, row);
+}
+
 static advgp_status read_stumbled(file_source *s, size_t column, const gp_text *texts, size_t n, advgp_error *err)
 {
     static const char *const kinds[] = {[GP_NUMBER] = "number", [GP_BOOLEAN] = "yes or no", [GP_TIME] = "date"};
@@ -636,12 +652,20 @@ static advgp_status read_stumbled(file_source *s, size_t column, const gp_text *
         char shown[GP_PIECE_BYTES];
         s->numbers[column][i] = NAN;
         if (!texts[i].p || read_value(texts[i], c->type, &s->numbers[column][i])) continue;
+        s->numbers[column][i] = NAN;
+        const size_t row = s->row + i - s->offset + 1;
+        gp_show_text(shown, sizeof shown, texts[i].p, texts[i].n);
+        if (s->dirty) {
+            const advgp_status st = note_word(s, c, shown, row, err);
+            if (st != ADVGP_OK) return st;
+            continue;
+        }
+        s->base.wordy = (long)column;
         return gp_fail(err, ADVGP_EDATA,
                        "%s, row %zu: column '%s' holds '%s', which is no %s as in other rows; correct it, leave it "
                        "empty or name it with {na} if it is missing, read all as text ({encode} %s=onehot), or "
                        "leave the column out ({exclude} %s)",
-                       s->base.label, s->row + i - s->offset + 1, c->name,
-                       gp_show_text(shown, sizeof shown, texts[i].p, texts[i].n), kinds[c->type], c->name, c->name);
+                       s->base.label, row, c->name, shown, kinds[c->type], c->name, c->name);
     }
     return ADVGP_OK;
 }
@@ -786,26 +810,39 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
     return st;
 }
 
+static bool keep_text(file_source *s, const char *name, size_t n)
+{
+    char *copy = s->texts_named[s->n_texts_named] = gp_text_copy(name, n);
+    s->n_texts_named += copy != NULL;
+    return copy != NULL;
+}
+
 // The columns that options want as text, by name.
 static bool keep_texts(file_source *s, const gp_file_options *options)
 {
     const gp_schema *like = options->like;
     const size_t n_like = like ? like->n_inputs : 0;
-    s->texts_named = gp_alloc(options->n_encode + n_like + 1, sizeof *s->texts_named);
+    const size_t room = options->n_encode + options->n_date_formats + options->n_texts + n_like + 1;
+    s->texts_named = gp_alloc(room, sizeof *s->texts_named);
     if (!s->texts_named) return false;
     bool ok = true;
+    for (size_t i = 0; ok && i < options->n_texts; i++) ok = keep_text(s, options->texts[i], strlen(options->texts[i]));
+    for (size_t i = 0; ok && i < options->n_date_formats; i++) {
+        const char *spec = options->date_formats[i], *equals = strchr(spec, '='), *percent = strchr(spec, '%');
+        if (equals && percent && equals < percent) ok = keep_text(s, spec, (size_t)(equals - spec));
+    }
     for (size_t i = 0; ok && i < options->n_encode; i++) {
         const char *spec = options->encode[i], *equals = strrchr(spec, '=');
         if (!equals || strcmp(equals, "=number") == 0) continue;
-        char *name = s->texts_named[s->n_texts_named] = gp_text_copy(spec, (size_t)(equals - spec));
-        s->n_texts_named += ok = name != NULL;
+        ok = keep_text(s, spec, (size_t)(equals - spec));
     }
     for (size_t i = 0; ok && i <= n_like && like; i++) { // the target is the last
         const gp_input *in = i < n_like ? &like->inputs[i] : NULL;
         const bool coded = in && in->type == GP_TEXT && in->categories.n;
-        if (!coded && (in ? in->written : like->target_written) != GP_WRITING_COMMA) continue;
-        char *name = s->texts_named[s->n_texts_named] = gp_copy_text(in ? in->name : like->target);
-        s->n_texts_named += ok = name != NULL;
+        const gp_writing as = in ? in->written : like->target_written;
+        if (!coded && as != GP_WRITING_COMMA && as != GP_WRITING_FORMAT) continue;
+        const char *name = in ? in->name : like->target;
+        ok = keep_text(s, name, strlen(name));
     }
     return ok;
 }
@@ -818,6 +855,7 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
     s->sql = options->sql ? gp_copy_text(options->sql) : NULL;
     s->temporary = options->temporary ? gp_copy_text(options->temporary) : NULL;
     s->as_text = gp_alloc(options->n_exact, sizeof *s->as_text);
+    s->dirty = options->like && options->like->dirty;
     s->stored = options->stored, s->in_order = options->in_order;
     bool ok = (s->sql || !options->sql) && (s->temporary || !options->temporary) && s->as_text;
     ok = ok && keep_texts(s, options);

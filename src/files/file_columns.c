@@ -32,6 +32,11 @@ bool gp_file_type_is_numeric(const char *type)
            strncmp(type, "DECIMAL", 7) == 0 || strcmp(type, "UHUGEINT") == 0;
 }
 
+bool gp_file_type_is_date(const char *type)
+{
+    return strcmp(type, "DATE") == 0 || strncmp(type, "TIMESTAMP", 9) == 0;
+}
+
 static long find_name(const gp_file_columns *list, const char *name)
 {
     for (size_t i = 0; i < list->n; i++)

@@ -19,6 +19,7 @@ advgp_status gp_file_columns_merge(gp_file_columns *all, const gp_file_columns *
                                    const char *shown, advgp_error *err);
 
 bool gp_file_type_is_numeric(const char *type);
+bool gp_file_type_is_date(const char *type);
 bool gp_file_type_is_whole(const char *type);
 // What a column is to advgp, and the expression with one %s that casts it to DOUBLE or VARCHAR.
 gp_column_type gp_file_type_classify(const char *type, const char **cast);

@@ -9,6 +9,11 @@ extern const gp_source_ops gp_source_duckdb;
 extern const gp_source_ops *const gp_source_family[]; // every kind of source, for tests and people; ends with NULL
 
 enum { GP_SPOOL_LIMIT_GB = 64 };
+typedef enum gp_file_dates { // what looks like a date in CSV and JSON lines
+    GP_DATES_TEXT,           // stays text, which data/writing.h reads, as of every other source
+    GP_DATES_LOOSE,          // is one of the reader's own, also of years of two digits: models of before counted on it
+    GP_DATES_GUESSED,        // and the reader guesses how dates are written: models of format 1, and SQL
+} gp_file_dates;
 typedef enum gp_header { GP_HEADER_AUTO, GP_HEADER_YES, GP_HEADER_NO } gp_header;
 typedef struct gp_file_options {
     const char *const *paths; // files, folders, globs, "-" for stdin
@@ -33,12 +38,16 @@ typedef struct gp_file_options {
     const gp_schema *like;     // NULL: none. What was text in training, and numbers written with a comma
     const char *const *encode; // "COLUMN=onehot" and "COLUMN=target"
     size_t n_encode;
+    const char *const *date_formats; // "COLUMN=FORMAT": such a column is read as it stands
+    size_t n_date_formats;
+    const char *const *texts; // further columns, by their names
+    size_t n_texts;
     // Of CSV files, where they do not speak for themselves.
     gp_header header;
     char delimiter;        // 0: what the first lines show
     const char *const *na; // texts that mean a missing value, beside the usual ones
     size_t n_na;
-    bool guess_dates; // the reader guesses how dates are written, as it did for models of before; else texts stay texts
+    gp_file_dates dates;
     size_t memory_bytes;    // DuckDB's own limit; 0: 1 GiB
     size_t threads;         // 0: 1
     const char *temporary;  // where stdin and DuckDB spill; NULL: $TMPDIR, else /tmp

@@ -318,12 +318,13 @@ static void types_are_found(void **state)
         "t.csv", "d,t,b,n,m\n13/01/2000,2000-01-02 12:00:00,true,1,\n14/01/2000,2000-01-03 00:00:00,false,NA,\n");
     expect_row(path, NULL, 0, "d", NAN, "13/01/2000"); // which of these is the day, all rows decide: readings.c
     expect_row(path, "SELECT d FROM t", 0, "d", 12 * 86400, NULL); // a query may count on a date
-    expect_row(path, NULL, 0, "t", 1.5 * 86400, NULL);
+    expect_row(path, NULL, 0, "t", NAN, "2000-01-02 12:00:00");    // one reader for all dates: data/writing.h
+    expect_row(path, "SELECT t FROM t", 0, "t", 1.5 * 86400, NULL);
     expect_row(path, NULL, 0, "b", 1, NULL);
     expect_row(path, NULL, 1, "n", NAN, NULL);
     gp_source *source = NULL;
     ASSERT_OK(open_one(path, NULL, NULL, &source, err));
-    static const gp_column_type types[] = {GP_TEXT, GP_TIME, GP_BOOLEAN, GP_NUMBER, GP_TEXT};
+    static const gp_column_type types[] = {GP_TEXT, GP_TEXT, GP_BOOLEAN, GP_NUMBER, GP_TEXT};
     for (size_t i = 0; i < 5; i++) assert_int_equal(source->columns[i].type, types[i]);
     gp_source_free(source);
 }
@@ -347,11 +348,7 @@ static void values_may_be_written_otherwise_after_the_sample(void **state)
     static const struct {
         const char *first, *later;
         double value;
-    } cases[] = {{"7", "\"$1,200\"", 1200},
-                 {"7", "n/a", NAN},
-                 {"2000-01-02", "2000-01-03 12:00:00+06:00", 2.25 * 86400},
-                 {"2000-01-02 00:00:00", "2000-01-03", 2 * 86400},
-                 {"10:00", "1:30 PM", 13.5 * 3600}};
+    } cases[] = {{"7", "\"$1,200\"", 1200}, {"7", "n/a", NAN}, {"10:00", "1:30 PM", 13.5 * 3600}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *path = in_folder("late.csv");
         FILE *f = fopen(path, "wb");
@@ -390,7 +387,8 @@ static void parquet_json_and_gzip_are_read(void **state)
         ASSERT_OK(export_table(sql, path, err));
         expect_row(path, NULL, 4999, "y", 2499.5, NULL);
         expect_row(path, NULL, 4999, "name", 0, "n4999");
-        expect_row(path, NULL, 31, "d", 31 * 86400, NULL);
+        const bool typed = strstr(names[k], ".parquet"); // elsewhere a date is a text, for readings.c
+        expect_row(path, NULL, 31, "d", 31 * 86400, typed ? NULL : "2000-02-01");
     }
 }
 

@@ -236,7 +236,7 @@ static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
     if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
     file->header = t->options->header;
     file->asked_delimiter = t->options->delimiter;
-    file->own_dates = t->options->sql != NULL || t->options->guess_dates;
+    file->dates = t->options->sql ? GP_DATES_GUESSED : t->options->dates;
     file->hive = is_hive(path, t->named) || gives_input(path, t->options->like);
     file->na = t->inputs->na;
     return open_file(file, t->options, t->notes, err);

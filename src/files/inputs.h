@@ -33,9 +33,9 @@ typedef struct gp_input_file {
     size_t skip;        // lines before the header: comments that begin with #, and sep= of Excel
     bool comments;      // there are such lines between the rows too
     bool mixed_ends;    // some lines end with CR LF, others with LF
-    bool own_dates;     // the reader may guess how dates are written (SQL counts on it); else only ISO is a date
-    bool hive;          // a folder above it, below the one that was named, is called COLUMN=VALUE
-    gp_header header;   // as asked for, as the next two
+    gp_file_dates dates;
+    bool hive;        // a folder above it, below the one that was named, is called COLUMN=VALUE
+    gp_header header; // as asked for, as the next two
     char asked_delimiter;
     const struct gp_words *na;
 } gp_input_file;

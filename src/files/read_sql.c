@@ -43,7 +43,8 @@ static void add_csv_options(gp_buffer *sql, const gp_input_file *file, gp_forced
     for (size_t i = 1; file->no_header && i <= file->n_header; i++)
         gp_buffer_add(sql, "'c%zu'%s", i, i < file->n_header ? ", " : "]");
     gp_buffer_add(sql, ", skip=%zu, comment='%s'", file->skip, file->comments ? "#" : "");
-    if (!file->own_dates) gp_buffer_add(sql, ", dateformat='%%Y-%%m-%%d', timestampformat='%%Y-%%m-%%d %%H:%%M:%%S'");
+    if (file->dates != GP_DATES_GUESSED)
+        gp_buffer_add(sql, ", dateformat='%%Y-%%m-%%d', timestampformat='%%Y-%%m-%%d %%H:%%M:%%S'");
     if (file->mixed_ends) gp_buffer_add(sql, ", strict_mode=false");
     gp_buffer_add(sql, ", nullstr=['','NA','N/A','#N/A','NULL','null','NaN','nan','None','?'");
     for (size_t i = 0; file->na && i < file->na->n; i++) {
@@ -88,6 +89,8 @@ static void add_group(gp_buffer *sql, const gp_input_file *files, size_t n, gp_f
     gp_buffer_add(sql, ", hive_partitioning=%s", files->hive ? "true" : "false");
     if (files->kind == GP_FILE_CSV) add_csv_options(sql, files, forced);
     if (files->kind == GP_FILE_JSON) add_json_options(sql, files);
+    if (files->kind == GP_FILE_JSON && files->dates == GP_DATES_TEXT) // formats that nothing has keep dates texts
+        gp_buffer_add(sql, ", dateformat='\x01%%Y', timestampformat='\x01%%Y'");
     gp_buffer_add(sql, ")");
 }
 

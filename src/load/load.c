@@ -37,6 +37,7 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
                                .weights_are = gp_options_is(o, "weights-are", "counts") ? GP_WEIGHTS_COUNTS
                                                                                         : GP_WEIGHTS_IMPORTANCE,
                                .log_target = gp_options_flag(o, "log-target"), // auto: not at first
+                               .refuse_dirty = gp_options_is(o, "dirty", "error"),
                                .keep_outliers = gp_options_is(o, "outliers", "keep"),
                                .ranks = gp_options_is(o, "warp", "ranks")}; // auto: not at first
     if (!out->weights && gp_options_given(o, "weights-are"))
@@ -127,6 +128,36 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
     return st;
 }
 
+// The first rows say what a column holds. Where a later one has a word among numbers, all is read again with that
+// column as text, and its words are few, or it is a text.
+static advgp_status fit_files(const gp_options *o, gp_file_options *files, gp_schema_options *options,
+                              const gp_host *host, gp_notes *notes, opened *out, advgp_error *err)
+{
+    const size_t n_notes = notes->n;
+    const gp_split split = out->split;
+    char **names = NULL;
+    size_t n = 0, room = 0;
+    advgp_status st;
+    for (bool again = true; again;) {
+        files->texts = (const char *const *)names, files->n_texts = n;
+        st = gp_source_files_open(files, notes, &out->source, err);
+        if (st == ADVGP_OK) st = fit_schema(o, options, host, notes, out, err);
+        const long wordy = st == ADVGP_EDATA && out->source && !options->refuse_dirty ? out->source->wordy
+                                                                                      : GP_NO_COLUMN;
+        again = wordy != GP_NO_COLUMN && gp_grow(&names, &room, n, n + 1, sizeof *names);
+        if (!again) continue;
+        const char *name = out->source->columns[wordy].name;
+        again = (names[n] = gp_text_copy(name, strlen(name))) != NULL;
+        n += again;
+        gp_notes_cut(notes, n_notes);
+        opened_fini(out);
+        *out = (opened){.split = split};
+    }
+    for (size_t i = 0; i < n; i++) gp_free(names[i]);
+    gp_free(names);
+    return st;
+}
+
 static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp_host *host, gp_notes *notes,
                                  opened *out, advgp_error *err)
 {
@@ -135,6 +166,7 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
     gp_file_options files = gp_load_files(o, host, o->operands, o->n_operands, gp_options_text(o, "sql"));
     advgp_status st = schema_options(o, &options, err);
     files.encode = options.encode, files.n_encode = options.n_encode;
+    files.date_formats = options.date_formats, files.n_date_formats = options.n_date_formats;
     if (st == ADVGP_OK)
         st = gp_split_parse(gp_options_text(o, "validation"), (uint64_t)gp_options_int(o, "seed"), &out->split, err);
     // The exact process says of every row what the others say of it: it needs none held out. What a cache keeps is for
@@ -142,8 +174,9 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
     if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
         out->split.whole_rows = gp_request_method(o) == &gp_method_auto ? (size_t)GP_AUTO_EXACT_ROWS
                                                                         : (size_t)GP_MODEL_EXACT_ROWS_MAX;
-    if (st == ADVGP_OK && !table) st = gp_source_files_open(&files, notes, &out->source, err);
-    if (st == ADVGP_OK) st = fit_schema(o, &options, host, notes, out, err);
+    if (st == ADVGP_OK)
+        st = table ? fit_schema(o, &options, host, notes, out, err)
+                   : fit_files(o, &files, &options, host, notes, out, err);
     if (st != ADVGP_OK) opened_fini(out);
     return st;
 }
@@ -284,9 +317,10 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features",   "exclude",     "weights",  "weights-are", "missing",    "encode",
-                                        "log-target", "bounds",      "outliers", "warp",        "directions", "sql",
-                                        "validation", "date-format", "header",   "delimiter",   "na"};
+    static const char *const fixed[] = {"features", "exclude",    "weights", "weights-are", "missing",
+                                        "encode",   "log-target", "bounds",  "outliers",    "dirty",
+                                        "warp",     "directions", "sql",     "validation",  "date-format",
+                                        "header",   "delimiter",  "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && strcmp(target, schema->target) != 0)
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",

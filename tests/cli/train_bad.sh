@@ -135,7 +135,7 @@ t 'a row too long'           3 'in/ragged.csv' '31' -- train in/ragged.csv "${y[
 t 'a row too short'          3 'in/short.csv' '31' -- train in/short.csv "${y[@]}"
 t 'an open quote'            3 'in/quote.csv' -- train in/quote.csv "${y[@]}"
 t 'text in the target'       3 'in/text.csv' "'y'" "'plenty'" '30' -- train in/text.csv "${y[@]}"
-t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--na' '--encode' -- train in/textx.csv "${y[@]}"
+t 'text among numbers'       3 'in/textx.csv' "'x1'" "'about 3'" '--na' '--encode' -- train in/textx.csv "${y[@]}" --dirty error
 t 'a title above the header' 3 'in/title.csv, line 3' 'begin with #' -- train in/title.csv "${y[@]}"
 t 'columns that are aligned' 3 'in/aligned.txt' '--delimiter' "tr -s ' '" -- train in/aligned.txt "${y[@]}"
 t 'no header, with text'     3 'in/rows.csv' '--header no' -- train in/rows.csv --target c3
