@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "bench.h"
 #include "linalg/blas.h"
+#include "linalg/blas_core.h"
 #include "linalg/dense.h"
 #include "linalg/strips.h"
 #include "model/pass.h"
@@ -103,6 +104,17 @@ static double median(double *times, size_t n)
     return times[n / 2];
 }
 
+// A share of a product that is slow itself says nothing.
+static void warn_of_core(void)
+{
+    const gp_blas_core core = gp_blas_core_now();
+    if (core.better)
+        fprintf(stderr,
+                "gradient: warning: OpenBLAS computes with its core %s, which is below this CPU: its dgemm is too slow "
+                "to compare with; set " GP_CORE_VARIABLE "=%s\n",
+                core.name, core.better);
+}
+
 int main(int argc, char **argv)
 {
     const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 65536, repeats = argc > 2 ? strtoul(argv[2], NULL, 10) : 7;
@@ -118,6 +130,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (gp_blas_reserve(1, NULL) != ADVGP_OK) return 1;
+    warn_of_core();
     gp_rng rng = gp_rng_seeded(1, 0);
     double *X = doubles(n * D), *y = doubles(n), *square = doubles(3 * (size_t)GEMM * GEMM);
     for (size_t i = 0; i < n * D; i++) X[i] = gp_rng_normal(&rng);

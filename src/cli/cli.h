@@ -38,6 +38,9 @@ void gp_cli_signals(void); // from here on they are heard
 bool gp_cli_stopped(void);
 int gp_cli_stop_signal(void); // 0: none
 
+// best_core.c: starts the program once more where OpenBLAS took this CPU for an older one. The first statement of main.
+void gp_cli_best_core(char **argv);
+
 // Lines on stderr, "advgp: ...", unless --quiet.
 __attribute__((format(printf, 2, 3))) void gp_cli_say(const gp_options *options, const char *format, ...);
 void gp_cli_notes(const gp_options *options, const gp_notes *notes);

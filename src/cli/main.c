@@ -95,6 +95,7 @@ static int run_verb(const gp_verb *verb, int argc, const char *const *argv)
 
 int main(int argc, char **argv)
 {
+    gp_cli_best_core(argv);
     gp_cli_signals();
     advgp_error err = {0};
     const char *word = argc > 1 ? argv[1] : NULL;

@@ -172,6 +172,9 @@ void gp_man_program(gp_buffer *out)
     gp_buffer_add(
         out,
         ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n"
+        ".TP\n.B OPENBLAS_CORETYPE\nThe core of OpenBLAS to compute with, as it is. Unset, the program begins once "
+        "more with another one where OpenBLAS has chosen one that is below what the CPU can; see\n"
+        ".BR advgp\\-info (1).\n"
         ".TP\n.B TMPDIR\nThe folder for temporary copies and for a model that has no other place; /tmp without it.\n"
         ".TP\n.B ADVGP_SIMD\nsse, avx2 or avx512: holds our own loops to that level, as on a CPU that has no more.\n");
     add_example(out, &gp_verbs[0]);

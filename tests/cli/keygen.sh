@@ -7,7 +7,7 @@ if [[ -z ${KEYGEN_UMASK-} ]]; then # all of it once as most people have it, once
 fi
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 umask "$KEYGEN_UMASK"
-if "$advgp" info | grep -q 'zmq (not in this build'; then
+if "$advgp" info | grep -q 'zmq (not here'; then
   "$advgp" keygen keys 2> err.txt; [[ $? == 2 ]] || miss "keygen without ZeroMQ: not exit 2"
   grep -q 'libzmq3-dev' err.txt || miss "keygen without ZeroMQ does not say how to get it"
   [[ ! -e keys ]] || miss "keygen without ZeroMQ left a folder"

@@ -210,6 +210,16 @@ ADVGP_SIMD=mmx "$advgp" info > tmp/out 2> tmp/err; check "a level that there is 
 for piece in OpenBLAS DuckDB cholesky ensemble matern52 packed inproc zmq mpi; do
   seen=$((seen + 1)); quietly info | grep -q "$piece" || miss "info does not say '$piece'"
 done
+# OpenBLAS takes a CPU that it does not know for an old one: the program begins once more with a core that uses what there is, unless
+# somebody has chosen. ADVGP_TEST_CORE stands in for the mistake; a CPU without AVX2 has nothing to correct.
+core() { env -u OPENBLAS_CORETYPE -u ADVGP_CORE_WAS "$@" "$advgp" info | sed -n 's/^core  *//p'; }
+if grep -qw avx2 /proc/cpuinfo && quietly info | grep -q DYNAMIC_ARCH; then
+  check "a wrong core is corrected" "$(core ADVGP_TEST_CORE=Prescott | sed 's/^\(SkylakeX\|Haswell\) //')" "(corrected: OpenBLAS had chosen Prescott)"
+  check "once" "$(core ADVGP_TEST_CORE=Prescott ADVGP_CORE_WAS=Prescott | sed 's/=.*//')" "Prescott (below this CPU, which can OPENBLAS_CORETYPE"
+  check "standard input goes on" "$(env -u OPENBLAS_CORETYPE ADVGP_TEST_CORE=Prescott "$advgp" predict m.safetensors - < t.csv 2>&1 | wc -l)" "$(wc -l < plain.csv)"
+fi
+check "whoever has chosen a core gets it" "$(core OPENBLAS_CORETYPE=Nehalem ADVGP_TEST_CORE=Prescott | sed 's/) .*/)/')" "Nehalem (by OPENBLAS_CORETYPE)"
+check "a core that is good stays" "$(core ADVGP_TEST_CORE=SkylakeX)" "SkylakeX"
 check "help" "$(quietly evaluate --help | head -2 | tr -s '\n ' ' ')" "advgp evaluate: error, likelihood and coverage of a model on a table with known targets "
 (( bad == 0 )) && echo "$seen promises kept"
 exit $bad
