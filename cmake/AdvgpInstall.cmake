@@ -1,6 +1,5 @@
 # Where `cmake --install` puts the library, and how others find it: pkg-config and a CMake package. DuckDB, which no distribution
 # has, lies in a folder of ours beside the library, where program and library look for it.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(ADVGP_PRIVATE_DIR "${CMAKE_INSTALL_LIBDIR}/advgp")
@@ -12,18 +11,19 @@ install(FILES include/advgp.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS advgp_shared EXPORT advgp DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "$<TARGET_FILE:advgp_core>" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "${DUCKDB_LIBRARY}" DESTINATION "${ADVGP_PRIVATE_DIR}")
+if(ADVGP_HAVE_MPI)
+  install(TARGETS advgp_mpi_module DESTINATION "${ADVGP_PRIVATE_DIR}")
+endif()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(ADVGP_HAVE_VEGA) # inside of program and library, and of every page
   install(FILES "${PROJECT_BINARY_DIR}/page/vega.licence" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME LICENSE.vega)
 endif()
 
-set(ADVGP_STATIC_LIBRARIES "-L\${libdir}/advgp -lduckdb -llapacke -llbfgs -ljansson -lxxhash -lz -lpthread -lm")
+# Not as a package that ours requires: its folder of headers is nothing to whoever includes advgp.h.
+list(JOIN OPENBLAS_LDFLAGS " " openblas)
+set(ADVGP_STATIC_LIBRARIES "-L\${libdir}/advgp -Wl,-rpath,\${libdir}/advgp -lduckdb ${openblas} -llapacke -llbfgs -ljansson -lxxhash -lz -lpthread -ldl -lm")
 if(ADVGP_HAVE_ZMQ)
   string(APPEND ADVGP_STATIC_LIBRARIES " -lzmq")
-endif()
-if(ADVGP_HAVE_MPI)
-  list(JOIN MPI_C_LIBRARIES " " mpi)
-  string(APPEND ADVGP_STATIC_LIBRARIES " ${mpi}")
 endif()
 # Relative to where the file lies, so that the tree can be moved.
 file(RELATIVE_PATH ADVGP_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -31,6 +31,24 @@ check 'exports what advgp.h declares' exports
 soname() { readelf -d "$lib/libadvgp.so" | grep -q 'SONAME.*libadvgp.so.0'; }
 check 'has its soname' soname
 
+# MPI is a module, for whoever asks for it: nothing else needs its libraries, and without it there is a sentence.
+needs() { readelf -d "$1" | grep -o 'NEEDED.*\[.*'; } # FILE
+needs_no_mpi() { ! needs "$1" | grep -i mpi; }
+for file in "$lib/libadvgp.so" "$scratch/there/bin/advgp"; do check "$(basename "$file") does not need MPI" needs_no_mpi "$file"; done
+transports() { env -C / "$scratch/there/bin/advgp" info | grep '^transports'; }
+if [[ -e $build/libadvgp_mpi.so ]]; then
+  has_mpi() { transports | grep -F 'MPI v' || transports | grep -F 'MPICH'; }
+  check 'finds its MPI' has_mpi
+  mv "$lib/advgp/libadvgp_mpi.so" "$scratch/away.so"
+  lacks_mpi() { transports | grep -F 'mpi (not here: install'; }
+  check 'runs without its MPI' lacks_mpi
+  says_so() { ! "$scratch/there/bin/advgp" train nothing.packed --target y --transport mpi >"$scratch/said" 2>&1 && grep -F 'libadvgp_mpi.so' "$scratch/said"; }
+  check 'says what is missing' says_so
+  mv "$scratch/away.so" "$lib/advgp/libadvgp_mpi.so"
+fi
+no_foreign_headers() { (( $(pkg-config --cflags advgp | wc -w) == 1 )); }
+check 'pkg-config names our headers alone' no_foreign_headers
+
 cd "$scratch"
 cat >use.c <<'END'
 #include <advgp.h>
@@ -54,9 +72,39 @@ cp use.c use.cc
   check 'runs' ./use
   check 'C++ by pkg-config' c++ -std=c++17 -Wall -Wextra -Werror use.cc -o use_cc $(pkg-config --cflags --libs advgp) "-Wl,-rpath,$lib"
   check 'runs as C++' ./use_cc
-  check 'static by pkg-config' cc use.c -o use_static -I"$scratch/there/include" "$lib/libadvgp.a" $(pkg-config --static --libs advgp | sed 's/-ladvgp//') "-Wl,-rpath,$lib/advgp"
-  check 'runs static' ./use_static
 }
+# The same program with the library inside: where there is no libadvgp.so, as in a tree that was installed for that.
+cat >static.c <<'END'
+#include <advgp.h>
+#include <math.h>
+#include <stdio.h>
+int main(void)
+{
+    double x[200], y[200];
+    for (int i = 0; i < 200; i++) x[i] = i / 200.0, y[i] = sin(6 * x[i]);
+    const advgp_column columns[] = {{"x", ADVGP_FLOAT64, x, 0}, {"y", ADVGP_FLOAT64, y, 0}};
+    advgp_data *table = NULL;
+    advgp_options *options = NULL;
+    advgp_model *model = NULL;
+    advgp_error err;
+    if (advgp_data_new(200, &table, &err) || advgp_data_add(table, &columns[0], &err) || advgp_data_add(table, &columns[1], &err) ||
+        advgp_options_new("train", &options, &err) || advgp_options_set(options, "target", "y", &err) ||
+        advgp_train(table, options, NULL, &model, &err))
+        return fprintf(stderr, "%s\n", err.text), 1;
+    advgp_model_free(model);
+    advgp_options_free(options);
+    advgp_data_free(table);
+    return 0;
+}
+END
+mkdir shared_away
+mv "$lib"/libadvgp.so* shared_away/
+# shellcheck disable=SC2046
+check 'static by pkg-config' cc -std=c99 static.c -o use_static $(pkg-config --cflags --static --libs advgp)
+check 'runs static' ./use_static
+needs_no_advgp() { ! needs use_static | grep libadvgp; }
+check 'is static' needs_no_advgp
+mv shared_away/* "$lib/"
 # The programs of docs/c-api.md.
 awk '/^```c$/ { n++; file = "doc" n ".c"; next } /^```$/ { file = ""; next } file { print > file }' "$source_dir/docs/c-api.md"
 for program in doc*.c; do

@@ -10,7 +10,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
 export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}suppressions=$(dirname "$0")/mpi_tsan.supp
 mpi() { "${bounded[@]}" mpirun --allow-run-as-root --oversubscribe "$@"; }
 without=0
-[[ $("$ranks" open 2>&1) == *'built without MPI'* ]] && without=1
+[[ $("$ranks" open 2>&1) == *'MPI cannot be used'* ]] && without=1
 
 if [[ $what == launch ]]; then
   refused() {      # TEXT COMMAND...: fails, and says this

@@ -9,6 +9,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 package=$(ADVGP_DEB_COMPRESSION=none "$source_dir/scripts/package-deb" "$build" "$scratch")
 dpkg-deb -f "$package" Depends | grep -q libopenblas || { echo "FAILED: it does not depend on OpenBLAS: $(dpkg-deb -f "$package" Depends)"; exit 1; }
+! dpkg-deb -f "$package" Depends | grep -q mpi || { echo "FAILED: it depends on MPI: $(dpkg-deb -f "$package" Depends)"; exit 1; }
+[[ ! -e $build/libadvgp_mpi.so ]] || dpkg-deb -f "$package" Suggests | grep -q mpi || { echo 'FAILED: it does not suggest MPI'; exit 1; }
 dpkg-deb -c "$package" >"$scratch/contents"
 grep -q 'share/doc/advgp/copyright' "$scratch/contents" || { echo 'FAILED: no copyright'; exit 1; }
 

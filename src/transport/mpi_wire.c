@@ -1,14 +1,13 @@
-// mpi.c: MPI as a wire of a courier, whose thread makes all calls of MPI from Init to Finalize.
+// mpi_wire.c: MPI as a wire of a courier, whose thread makes all calls of MPI from Init to Finalize. It is the module
+// libadvgp_mpi.so, which mpi.c loads: nothing else of advgp needs MPI's libraries.
 //
 // Nothing here waits for a peer's goodwill. A message to a peer is a synchronous send that is looked at now and then:
 // it completes when the peer has taken it, and until then the next ones wait in line, so that what a peer that does not
 // read costs is bounded here, there and inside MPI. A receive begins when a message is there. Whoever dies in the
 // middle leaves one send and one receive that never complete; their memory is MPI's for ever.
-#define _GNU_SOURCE // sem_clockwait, setenv
-#include "transport/mpi.h"
-#include "base/alloc.h"
+#define _GNU_SOURCE // sem_clockwait
+#include "transport/mpi_wire.h"
 #include "base/clock.h"
-#include "transport/launch.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -23,7 +22,9 @@
 static atomic_bool must_exit_hard;
 static _Atomic double finalized_by; // when MPI_Finalize should have come back; 0: it was not called
 
-bool gp_mpi_must_exit_hard(void)
+static gp_mpi_host host; // whoever has loaded us
+
+static bool mpi_must_exit_hard(void)
 {
     return atomic_load(&must_exit_hard);
 }
@@ -32,11 +33,6 @@ static bool is_hopeless(void)
 {
     const double by = atomic_load(&finalized_by);
     return by > 0 && gp_clock_wall() > by;
-}
-
-bool gp_mpi_launched(void)
-{
-    return gp_launch_read().meets;
 }
 
 enum { LINE_MESSAGES = 8, SPARE_BUFFERS = 16, SPINS = 50, PIECE_MAX = 1 << 30 };
@@ -126,7 +122,7 @@ static mpi_buffer *mpi_buffer_take(mpi_wire *w, size_t n)
         *at = c->next;
         w->n_spare--;
     } else {
-        if (n > SIZE_MAX - sizeof *c || !(c = gp_alloc(1, sizeof *c + n))) return NULL;
+        if (n > SIZE_MAX - sizeof *c || !(c = host.alloc(1, sizeof *c + n))) return NULL;
         c->room = n;
     }
     *c = (mpi_buffer){.room = c->room, .n = n, .length = n};
@@ -145,7 +141,7 @@ static void mpi_buffer_done(mpi_wire *w, mpi_buffer *c)
     mpi_buffer *smallest = w->spare;
     w->spare = smallest->next;
     w->n_spare--;
-    gp_free(smallest);
+    host.free(smallest);
 }
 
 // ---- sending --------------------------------------------------------------------------------------------------------
@@ -497,12 +493,12 @@ static const char *version(void)
 
 static bool allocate(mpi_wire *w)
 {
-    w->lines = gp_alloc(w->size, sizeof *w->lines);
-    w->requests = gp_alloc(2 * w->size, sizeof(MPI_Request)); // an opaque type, in Open MPI a pointer
-    w->whose = gp_alloc(2 * w->size, sizeof *w->whose);
-    w->statuses = gp_alloc(2 * w->size, sizeof *w->statuses);
-    w->indices = gp_alloc(2 * w->size, sizeof *w->indices);
-    w->ready = gp_alloc(w->size, sizeof *w->ready);
+    w->lines = host.alloc(w->size, sizeof *w->lines);
+    w->requests = host.alloc(2 * w->size, sizeof(MPI_Request)); // an opaque type, in Open MPI a pointer
+    w->whose = host.alloc(2 * w->size, sizeof *w->whose);
+    w->statuses = host.alloc(2 * w->size, sizeof *w->statuses);
+    w->indices = host.alloc(2 * w->size, sizeof *w->indices);
+    w->ready = host.alloc(w->size, sizeof *w->ready);
     for (size_t k = 0; w->lines && k < w->size; k++) w->lines[k].last = &w->lines[k].first;
     return w->lines && w->requests && w->whose && w->statuses && w->indices && w->ready;
 }
@@ -520,12 +516,12 @@ static advgp_status mpi_open(gp_wire *wire, advgp_error *err)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
-    MPI_Get_processor_name(host, &n);
-    snprintf(w->place.host, sizeof w->place.host, "%.255s", host);
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    MPI_Get_processor_name(name, &n);
+    snprintf(w->place.host, sizeof w->place.host, "%.255s", name);
     w->place.rank = w->rank = (size_t)rank;
     w->place.size = w->size = (size_t)size;
-    const advgp_status st = gp_launch_check_after(&w->launch, rank, size, version(), err);
+    const advgp_status st = host.check_after(&w->launch, rank, size, version(), err);
     if (st != ADVGP_OK) return st;
     if (threads < MPI_THREAD_FUNNELED)
         return gp_fail(err, ADVGP_EINVAL, "%s was built without threads: use one that has MPI_THREAD_FUNNELED",
@@ -654,7 +650,7 @@ static void free_lines(mpi_wire *w)
         if (!l->receiving) scrap(w, l);
         all = all && !l->sending && !l->receiving;
     }
-    if (all) gp_free(w->lines);
+    if (all) host.free(w->lines);
 }
 
 static void mpi_close(gp_wire *wire)
@@ -674,89 +670,46 @@ static void mpi_close(gp_wire *wire)
     while (w->spare) {
         mpi_buffer *c = w->spare;
         w->spare = c->next;
-        gp_free(c);
+        host.free(c);
     }
-    gp_free(w->requests), gp_free(w->whose), gp_free(w->statuses), gp_free(w->indices), gp_free(w->ready);
+    host.free(w->requests), host.free(w->whose), host.free(w->statuses), host.free(w->indices), host.free(w->ready);
     sem_destroy(&w->bell);
-    gp_free(w);
+    host.free(w);
 }
 
-static const gp_wire_ops ops = {.transport = &gp_transport_mpi,
-                                .open = mpi_open,
-                                .send = mpi_send,
-                                .receive = mpi_receive,
-                                .poke = mpi_poke,
-                                .close = mpi_close};
+// ---- the module -----------------------------------------------------------------------------------------------------
 
-// ---- the owner's side -----------------------------------------------------------------------------------------------
+static gp_wire_ops ops = {
+    .open = mpi_open, .send = mpi_send, .receive = mpi_receive, .poke = mpi_poke, .close = mpi_close};
 
-static double or_else(double value, double otherwise)
+static gp_wire *mpi_wire_new(const gp_mpi_options *o, const gp_launch *launch, const gp_mpi_host *loader)
 {
-    return value > 0 ? value : otherwise;
-}
-
-advgp_status gp_mpi_open(const gp_mpi_options *o, gp_endpoint **out, gp_ranks *place, advgp_error *err)
-{
-    *out = NULL;
-    const gp_launch launch = gp_launch_read();
-    const advgp_status st = gp_launch_check_before(&launch, err);
-    if (st != ADVGP_OK) return st;
-    mpi_wire *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for an endpoint");
+    host = *loader;
+    mpi_wire *w = host.alloc(1, sizeof *w);
+    if (!w) return NULL;
+    ops.transport = host.transport;
     w->base.ops = &ops;
-    w->o = (gp_mpi_options){.among = o->among,
-                            .message_max = o->message_max,
-                            .piece = o->piece ? o->piece : (size_t)64 << 20,
-                            .sleep_max = fmin(0.5, or_else(o->sleep_max, 1e-3)),
-                            .stuck_after = or_else(o->stuck_after, 30),
-                            .silence = or_else(o->silence, 10),
-                            .patience = or_else(o->patience, 60)};
-    if (w->o.piece < sizeof(uint64_t)) w->o.piece = sizeof(uint64_t);
+    w->o = *o;
     if (w->o.piece > PIECE_MAX) w->o.piece = PIECE_MAX;
-    w->launch = launch;
+    w->launch = *launch;
     sem_init(&w->bell, 0, 0);
-    // Without it ranks that outnumber the cores spin away each other's time. Open MPI reads it in Init.
-    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    const gp_courier_options courier = {.wire = &w->base, .message_max = o->message_max, .hopeless = is_hopeless};
-    advgp_status opened = gp_courier_open(&courier, out, err);
-    if (opened != ADVGP_OK) return opened; // the courier has closed the wire
-    if (w->rank == 0) gp_courier_be_server(*out);
-    if (place) *place = w->place;
-    if (o->among) opened = gp_courier_know(*out, w->size, err);
-    if (opened != ADVGP_OK) {
-        gp_mpi_lost(*out);
-        gp_courier_close(*out);
-        *out = NULL;
-    }
-    return opened;
+    return &w->base;
 }
 
-void gp_mpi_lost(gp_endpoint *endpoint)
+static const gp_ranks *mpi_place(const gp_wire *wire)
 {
-    atomic_store(&((mpi_wire *)gp_courier_wire(endpoint))->lost, true);
+    return &((const mpi_wire *)wire)->place;
 }
 
-// A worker without its server has nobody to end MPI with. A lost worker may have left only: silence tells when closing.
-static void lost_peer(gp_endpoint *endpoint, size_t peer)
+static void mpi_lost(gp_wire *wire)
 {
-    if (peer == 0) gp_mpi_lost(endpoint);
+    atomic_store(&((mpi_wire *)wire)->lost, true);
 }
 
-static advgp_status enter(size_t message_max, bool among, gp_endpoint **out, gp_ranks *place, advgp_error *err)
-{
-    return gp_mpi_open(&(gp_mpi_options){.message_max = message_max, .among = among}, out, place, err);
-}
-
-const gp_transport gp_transport_mpi = {.name = "mpi",
-                                       .summary = "processes started by mpirun or srun --mpi=pmix",
-                                       .available = true,
-                                       .version = version,
-                                       .ordered = true,
-                                       .send = gp_courier_send,
-                                       .receive = gp_courier_receive,
-                                       .wake = gp_courier_wake,
-                                       .beat = gp_courier_beat,
-                                       .lost = lost_peer,
-                                       .close = gp_courier_close,
-                                       .enter = enter,
-                                       .must_exit_hard = gp_mpi_must_exit_hard};
+__attribute__((visibility("default"))) const gp_mpi_module advgp_mpi_module = {.built_with = advgp_version,
+                                                                               .library = version,
+                                                                               .wire_new = mpi_wire_new,
+                                                                               .place = mpi_place,
+                                                                               .lost = mpi_lost,
+                                                                               .is_hopeless = is_hopeless,
+                                                                               .must_exit_hard = mpi_must_exit_hard};

@@ -27,8 +27,8 @@ typedef struct gp_transport {
     bool ordered;
     bool simulated;               // time is its own: for tests and `advgp simulate`, nothing to choose for a run
     bool available;               // this build has it; else there is nothing to call, and
-    const char *how;              // says how to get it
-    const char *(*version)(void); // of the library it stands on; NULL: on none
+    const char *how;              // says how to get it; also of a library that is loaded when it is needed
+    const char *(*version)(void); // of the library it stands on, NULL where that is not here. NULL: on none
     advgp_status (*send)(gp_endpoint *endpoint, size_t peer, const void *bytes, size_t n, advgp_error *err);
     // *bytes is aligned to 8.
     advgp_status (*receive)(gp_endpoint *endpoint, double seconds, size_t *peer, const void **bytes, size_t *n,
