@@ -72,8 +72,9 @@ ADVGP_API const char *advgp_version(void);                    // of the library 
 
 // ---- 2. options -----------------------------------------------------------------------------------------------------
 //
-// The options of `advgp train`, `predict` or `evaluate`, by the same keys without dashes, with the same values and the
-// same errors: `advgp train --help` lists them. Where a function takes options, NULL stands for the defaults.
+// The options of `advgp train`, `predict`, `evaluate` or `explain`, by the same keys without dashes, with the same
+// values and the same errors: `advgp train --help` lists them. Where a function takes options, NULL stands for the
+// defaults.
 
 typedef struct advgp_options advgp_options;
 
@@ -163,6 +164,8 @@ ADVGP_API advgp_status advgp_train(const advgp_data *data, const advgp_options *
 
 // One file, as the program writes and reads it. Loading reads it as a stranger's and proves it by golden rows.
 ADVGP_API advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err);
+// The same of the n bytes of such a file, which are not needed any more when this returns.
+ADVGP_API advgp_status advgp_model_load_memory(const void *bytes, size_t n, advgp_model **out, advgp_error *err);
 ADVGP_API advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err);
 ADVGP_API void advgp_model_free(advgp_model *model);
 
@@ -236,6 +239,21 @@ ADVGP_API void advgp_answer_free(advgp_answer *answer);
 // advgp_text_free.
 ADVGP_API advgp_status advgp_evaluate(const advgp_model *model, const advgp_data *data, const advgp_options *evaluate,
                                       const advgp_watch *watch, char **json, advgp_error *err);
+
+// ---- 9. explaining --------------------------------------------------------------------------------------------------
+
+// Why the model says what it says of rows: the `rows` of what `advgp explain --json` prints, as a JSON array
+// (docs/explain.md), by the options of "explain". `rows` of these says which; without it they are all rows of a table
+// in memory, which has 10,000 at most, and the first of files. For advgp_text_free.
+ADVGP_API advgp_status advgp_explain(const advgp_model *model, const advgp_data *data, const advgp_options *explain,
+                                     const advgp_watch *watch, char **json, advgp_error *err);
+
+// ---- 10. this machine -----------------------------------------------------------------------------------------------
+
+// What `advgp info` prints, as JSON and for people: versions, the core that OpenBLAS computes with, transports, CPU.
+// For advgp_text_free.
+ADVGP_API advgp_status advgp_config_json(char **json, advgp_error *err);
+ADVGP_API advgp_status advgp_config_text(char **text, advgp_error *err);
 
 #ifdef __cplusplus
 }

@@ -9,24 +9,36 @@ For files that are larger than a frame should be: `advgp.train("flights.parquet"
 that the command line shares: `advgp.load("model.safetensors")`.
 """
 
+import json
 import os
 from typing import Any, Callable, Optional, Union
 
 from . import _training
 from ._data import from_files, inputs_of, is_path
-from ._library import AdvgpError, AdvgpMemoryError, AdvgpValueError, __version__
+from ._library import AdvgpError, AdvgpMemoryError, AdvgpValueError, __version__, text_made_by
 from ._model import Model
 from ._options import Options
 from ._regressor import ADVGPRegressor, with_workers
 from ._training import Progress
 
 __all__ = ["ADVGPRegressor", "AdvgpError", "AdvgpMemoryError", "AdvgpValueError", "Model", "Progress", "__version__",
-           "load", "train"]
+           "load", "show_config", "train"]
 
 
 def load(path: Union[str, "os.PathLike[str]"]) -> Model:
     """The model in a file, whoever wrote it: this package, the command line, or a C program."""
     return Model.load(path)
+
+
+def show_config(mode: str = "stdout") -> Any:
+    """What `advgp info` prints: versions, the core that OpenBLAS computes with and whether it was corrected, the
+    vector instructions of advgp's own loops, transports. mode="dicts" returns it instead."""
+    if mode == "dicts":
+        return json.loads(text_made_by("config_json"))
+    if mode != "stdout":
+        raise ValueError(f"mode is 'stdout' or 'dicts', not {mode!r}")
+    print(text_made_by("config_text"), end="")
+    return None
 
 
 def train(data: Any, target: Optional[str] = None, *, callback: Optional[Callable[[Progress], Any]] = None,

@@ -115,6 +115,13 @@ def _number_of(value: Any) -> float:
     return np.nan if type(value).__name__ in _MISSING else float(value)
 
 
+def _numbers_of(array: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return np.fromiter(map(_number_of, array), np.float64, len(array))
+    except OverflowError:
+        raise ValueError(f"column {name!r} holds a whole number that is too large for dtype('float64')") from None
+
+
 def _refuse(array: np.ndarray, kinds: Dict[type, str], name: str) -> None:
     for row, value in enumerate(array):
         if kinds[type(value)] == "complex":
@@ -132,7 +139,7 @@ def _from_objects(array: np.ndarray, name: str) -> Values:
     if found == {"boolean"} and "missing" not in kinds.values():
         return Values(c.BOOLEAN, array.astype(bool))
     if found <= {"boolean", "number"}:
-        return Values(c.FLOAT64, np.fromiter(map(_number_of, array), np.float64, len(array)))
+        return Values(c.FLOAT64, _numbers_of(array, name))
     nan_only = "number" not in found or all(map(_is_nan, (v for v in array if kinds[type(v)] == "number")))
     if nan_only and found - {"number"} == {"time"}:
         return Values(c.TIME, np.fromiter(map(_seconds_of, array), np.float64, len(array)))
@@ -378,7 +385,10 @@ def _as_numbers(values: Any, name: str) -> np.ndarray:
         raise ValueError(f"Complex data not supported\n{array}\n")
     if array.dtype.kind in "Mm":
         raise TypeError(f"{name} holds dates or times, and numbers are wanted")
-    return array if array.dtype.kind in "f" else array.astype(np.float64)
+    try:
+        return array if array.dtype.kind in "f" else array.astype(np.float64)
+    except OverflowError:
+        raise ValueError(f"Input {name} contains infinity or a value too large for dtype('float64').") from None
 
 
 def target_of(y: Any, n_rows: int, warn: Any) -> np.ndarray:
@@ -397,7 +407,7 @@ def target_of(y: Any, n_rows: int, warn: Any) -> np.ndarray:
 
 def weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
     if isinstance(sample_weight, numbers.Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
+        sample_weight = np.full(n_rows, sample_weight)
     array = _as_numbers(sample_weight, "sample_weight")
     if array.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {array.shape}")

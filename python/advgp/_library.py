@@ -2,11 +2,12 @@
 
 import ctypes
 import os
+import json
 import platform
+import sys
+import threading
 from pathlib import Path
-from typing import Any, List, Optional
-
-import numpy  # noqa: F401  # before the library: where both bring an OpenBLAS, the first one serves both
+from typing import Any, List, Optional, Tuple
 
 __version__ = "0.1.0"  # of this package; the library must agree in its first two numbers
 
@@ -91,6 +92,7 @@ PROTOTYPES = {
     "data_rows": (_size, [_any]),
     "train": (_int, [_any, _any, ctypes.POINTER(Watch), _out, _error]),
     "model_load": (_int, [_text, _out, _error]),
+    "model_load_memory": (_int, [ctypes.c_char_p, _size, _out, _error]),
     "model_save": (_int, [_any, _text, _error]),
     "model_free": (None, [_any]),
     "model_inspect": (_int, [_any, _out, _error]),
@@ -114,6 +116,9 @@ PROTOTYPES = {
     "answer_values": (_any, [_any, _size]),
     "answer_free": (None, [_any]),
     "evaluate": (_int, [_any, _any, _any, ctypes.POINTER(Watch), _out, _error]),
+    "explain": (_int, [_any, _any, _any, ctypes.POINTER(Watch), _out, _error]),
+    "config_json": (_int, [_out, _error]),
+    "config_text": (_int, [_out, _error]),
 }
 
 
@@ -136,6 +141,8 @@ def _places() -> List[str]:
         return [str(in_build)]
     return ["libadvgp.so.0", "libadvgp.0.dylib"]
 
+
+CORE, CORE_WAS = "OPENBLAS_CORETYPE", "ADVGP_CORE_WAS"  # src/linalg/blas_core.h
 
 _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}  # e_machine of an ELF file
 
@@ -166,6 +173,46 @@ def _why_not(path: str, reason: OSError) -> str:
             "Debian package, build the source tree (scripts/setup), or let ADVGP_LIBRARY name libadvgp.so")
 
 
+def _better_core() -> Optional[Tuple[str, str]]:
+    """The core with which OpenBLAS would compute, and one that uses more of this CPU; None: there is none better.
+    Asked of a process that ends then, for what is loaded here stays: so only where nobody has loaded numpy, whose
+    OpenBLAS would be the one, and where there are no threads that a copy of this process would lack."""
+    if sys.platform != "linux" or "numpy" in sys.modules or os.environ.get(CORE) or threading.active_count() > 1:
+        return None
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            text = ctypes.c_void_p()
+            ctypes.CDLL(_places()[0]).advgp_config_json(ctypes.byref(text), None)
+            os.write(write, ctypes.string_at(text.value or 0))
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    try:
+        core = json.loads(said)["core"]
+    except (ValueError, KeyError):  # there is no such library, which _load says better
+        return None
+    return (core["name"], core["better"]) if core["better"] else None
+
+
+def _load_at_best() -> ctypes.CDLL:
+    """numpy, then the library: where both bring an OpenBLAS, the first one serves both. It reads its core when it is
+    loaded; afterwards the environment is as it was."""
+    better = _better_core()
+    if better:
+        os.environ[CORE_WAS], os.environ[CORE] = better
+    try:
+        import numpy  # noqa: F401
+        return _load()
+    finally:
+        if better:
+            del os.environ[CORE_WAS], os.environ[CORE]
+
+
 def _load() -> ctypes.CDLL:
     failure = ""
     for path in _places():
@@ -191,7 +238,7 @@ def _declare(library: ctypes.CDLL, path: str) -> None:
         raise ImportError(f"{path} is libadvgp {version}, and this package is advgp {__version__}: install one of both")
 
 
-lib = _load()
+lib = _load_at_best()
 
 
 # ---- calling it -----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import html
 import json
 import logging
 import os
+import reprlib
 import tempfile
 import weakref
 from functools import cached_property
@@ -82,6 +83,11 @@ class Model:
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the model file, whole or not at all. The command line reads it, too."""
         call("model_save", self._handle, os.fsencode(path))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Model":
+        """The model of `to_bytes`, or of any model file that was read."""
+        return _from_bytes(bytes(content), ())
 
     # ---- what it is -------------------------------------------------------------------------------------------------
 
@@ -186,7 +192,7 @@ class Model:
 
     def predict_interval(self, data: Any, level: float = 0.9) -> Tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the calibrated interval that holds an observation with probability `level`."""
-        data = self._given(data)
+        data, level = self._given(data), _level_of(level)
         few = self._few(data)
         if few is None:
             answer = self.answer(data, interval=level)
@@ -197,7 +203,7 @@ class Model:
 
     def predict_quantiles(self, data: Any, quantiles: Union[float, Sequence[float]] = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of what a row may turn out to be: a column each, or one dimension for a single number."""
-        levels, data = np.atleast_1d(np.asarray(quantiles, dtype=np.float64)), self._given(data)
+        levels, data = np.atleast_1d(_levels_of(quantiles)), self._given(data)
         few = self._few(data)
         if few is None:
             answer = self.answer(data, quantiles=levels)
@@ -240,6 +246,32 @@ class Model:
         asked, table = Options("evaluate", options), self._table(data)
         return json.loads(c.text_taken(_Reading("evaluate", lib.advgp_text_free, self._handle, table, asked).answer()))
 
+    def explain(self, data: Any, **options: Any) -> List[Dict[str, Any]]:
+        """Why the model says what it says of each row, as `advgp explain --json` has it (docs/explain.md): what the
+        parts add to the mean, how far the row is from the training data, the inducing inputs nearest to it. `rows` and
+        `near` are its options; without `rows` all rows of what lies in memory, 10,000 at most, or the first of a
+        file."""
+        asked, table = Options("explain", options), self._table(data)
+        return json.loads(c.text_taken(_Reading("explain", lib.advgp_text_free, self._handle, table, asked).answer()))
+
+
+def _level_of(level: Any) -> float:
+    """A probability as the library takes it; which ones it allows it says itself."""
+    try:
+        if isinstance(level, str):
+            raise TypeError
+        return float(level)
+    except (TypeError, ValueError, OverflowError):
+        raise c.AdvgpValueError(f"level: a number from 0.001 to 0.999 is wanted, not {reprlib.repr(level)}") from None
+
+
+def _levels_of(quantiles: Any) -> np.ndarray:
+    try:
+        return np.asarray(quantiles, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise c.AdvgpValueError(
+            f"quantiles: numbers between 0 and 1 are wanted, not {reprlib.repr(quantiles)}") from None
+
 
 def _free(handle: int, workspaces: List[int]) -> None:
     for workspace in workspaces:
@@ -248,10 +280,4 @@ def _free(handle: int, workspaces: List[int]) -> None:
 
 
 def _from_bytes(content: bytes, notes: Sequence[str]) -> Model:
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.safetensors")
-        with open(path, "wb") as file:
-            file.write(content)
-        model = Model.load(path)
-    model.notes = list(notes)
-    return model
+    return Model(made_by("model_load_memory", content, len(content)), notes)

@@ -256,6 +256,11 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         rows = self._rows(X)
         return self.model_.predict_quantiles(rows, quantiles)
 
+    def explain(self, X: Any, **options: Any) -> List[Dict[str, Any]]:
+        """Why the model says what it says of each row: see `Model.explain`."""
+        rows = self._rows(X)
+        return self.model_.explain(rows, **options)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination R² of the means."""
         mean = self.predict(X)

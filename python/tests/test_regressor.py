@@ -4,6 +4,8 @@ import copy
 import logging
 import os
 import pickle
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -162,6 +164,32 @@ print(before, get(), model.predict(X).shape, get())
 """, env={**os.environ, "OPENBLAS_NUM_THREADS": "2"})
         self.assertEqual(done.stdout, "2 2 (100,) 2\n", done.stderr)
 
+    def test_rows_are_explained(self):
+        X = np.arange(60.0).reshape(-1, 1)
+        model = ADVGPRegressor(method="linear").fit(X, X[:, 0])
+        rows = model.explain(X[:3])
+        self.assertEqual([row["row"] for row in rows], [1, 2, 3])
+        np.testing.assert_allclose([row["mean"] for row in rows], model.predict(X[:3]), atol=1e-6)
+        self.assertEqual([row["row"] for row in model.explain(X, rows="7-8")], [7, 8])
+
+    def test_the_core_of_openblas(self):
+        if "avx2" not in advgp.show_config(mode="dicts")["cpu"]:
+            self.skipTest("a CPU without AVX2 has nothing to correct")
+        ask = "import os, advgp; print(advgp.show_config('dicts')['core'], 'OPENBLAS_CORETYPE' in os.environ)"
+        environment = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "ADVGP_CORE_WAS")}
+        environment["ADVGP_TEST_CORE"] = "Prescott"  # as if OpenBLAS had taken the CPU for one
+
+        def said(program, **more):
+            return subprocess.run([sys.executable, "-c", program], env={**environment, **more}, check=True, text=True,
+                                  capture_output=True).stdout
+
+        self.assertRegex(said(ask), "'corrected_from': 'Prescott', 'better': None.* False")
+        self.assertRegex(said("import numpy; " + ask), "'name': 'Prescott', 'corrected_from': None, 'better': '")
+        self.assertRegex(said(ask, OPENBLAS_CORETYPE="Nehalem"), "'name': 'Nehalem'.*'by_user': True")
+        fit = ("import numpy, advgp; "
+               "print(advgp.train({'x': range(60), 'y': range(60)}, 'y', method='linear').notes)")
+        self.assertIn("OpenBLAS takes this CPU for a Prescott", said(fit))
+
     def test_notebooks(self):
         self.assertIn("x0", self.model._repr_html_())
         self.assertIn("ADVGPRegressor", ADVGPRegressor()._repr_html_())
@@ -301,6 +329,21 @@ class Refusals(unittest.TestCase):
         self.refuses("1D array or scalar", X, y, sample_weight=np.ones((20, 2)))
         self.refuses("weight", X, y, sample_weight=-np.ones(20))
         self.refuses("nothing to learn", X, np.ones(20))
+
+    def test_numbers_that_are_none_get_a_sentence(self):
+        X = np.arange(60.0).reshape(-1, 1)
+        model = ADVGPRegressor(method="linear").fit(X, X[:, 0])
+        for rows in (X[:2], X):  # a few go another way
+            for level in ("0.9", 10**400, None, "x"):
+                with self.assertRaisesRegex(advgp.AdvgpValueError, "level: a number from"):
+                    model.predict_interval(rows, level=level)
+            with self.assertRaisesRegex(advgp.AdvgpValueError, "quantiles: numbers"):
+                model.predict_quantiles(rows, [10**400])
+        with self.assertRaisesRegex(ValueError, "too large"):
+            model.predict([[10**400], [1]])
+        for y, weight in (([10**400] * 60, None), (X[:, 0], [10**400] * 60), (X[:, 0], 10**400)):
+            with self.assertRaisesRegex(ValueError, "too large"):
+                ADVGPRegressor(method="linear").fit(X, y, sample_weight=weight)
 
     def test_wrong_options_say_what_the_command_line_says(self):
         X, y = wave(20)

@@ -22,7 +22,9 @@ advgp_status gp_explainer_row(gp_explainer *explainer, const double *x, double y
 void gp_explanation_text(const json_t *row, size_t inputs, size_t columns, gp_buffer *out);
 
 // The rows of {rows} of a table, each once and in its order, by the options of `explain`: each(ctx, row) takes the
-// object of one, with its number.
+// object of one, with its number. table: the caller's, in place of the files of the options; NULL: these. all_rows: of
+// a table whose rows are counted, where {rows} is not given.
+enum { GP_EXPLAIN_MOST = 10000 }; // of one range: whoever wants more wants predictions
 typedef advgp_status (*gp_explained_row)(void *ctx, json_t *row_take, advgp_error *err);
-advgp_status gp_explain_rows(const gp_model *model, const gp_options *explain, const gp_host *host,
-                             gp_explained_row each, void *ctx, advgp_error *err);
+advgp_status gp_explain_rows(const gp_model *model, const gp_options *explain, gp_source *table, size_t all_rows,
+                             const gp_host *host, gp_explained_row each, void *ctx, advgp_error *err);

@@ -97,21 +97,20 @@ static advgp_status explain_all(search *s, gp_answers *in, const gp_host *host, 
     return st;
 }
 
-advgp_status gp_explain_rows(const gp_model *model, const gp_options *o, const gp_host *host, gp_explained_row each,
-                             void *ctx, advgp_error *err)
+advgp_status gp_explain_rows(const gp_model *model, const gp_options *o, gp_source *table, size_t all_rows,
+                             const gp_host *host, gp_explained_row each, void *ctx, advgp_error *err)
 {
-    gp_model_data data;
+    gp_model_data data = {0};
     gp_answers *in = NULL;
     range *ranges = NULL;
     search s = {.each = each, .ctx = ctx};
     advgp_status st = wanted(o, &ranges, &s.n, err);
     s.ranges = ranges;
-    if (st == ADVGP_OK) {
-        st = gp_model_data_init(o, host, &data, err);
-        if (st == ADVGP_OK)
-            st = gp_answers_open(model, (gp_answer_input){.files = &data.files}, GP_ENCODE_PREDICT, false, &in, err);
-        gp_model_data_fini(&data);
-    }
+    if (st == ADVGP_OK && all_rows && !gp_options_given(o, "rows")) ranges[0] = (range){1, all_rows};
+    if (st == ADVGP_OK && !table) st = gp_model_data_init(o, host, &data, err);
+    const gp_answer_input input = {.files = &data.files, .table = table};
+    if (st == ADVGP_OK) st = gp_answers_open(model, input, GP_ENCODE_PREDICT, false, &in, err);
+    gp_model_data_fini(&data);
     if (st == ADVGP_OK)
         st = gp_explainer_new(model, gp_answers_predictor(in), (size_t)gp_options_int(o, "near"), &s.explainer, err);
     if (st == ADVGP_OK) st = explain_all(&s, in, host, err);

@@ -36,7 +36,7 @@ advgp_status gp_cli_explain(const gp_options *o, advgp_error *err)
     page p = {.o = o, .rows = gp_options_flag(o, "json") ? json_array() : NULL};
     advgp_status st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK) st = gp_open_model(o, &model, err);
-    if (st == ADVGP_OK) st = gp_explain_rows(model, o, gp_cli_host(o), show, &p, err);
+    if (st == ADVGP_OK) st = gp_explain_rows(model, o, NULL, 0, gp_cli_host(o), show, &p, err);
     if (st == ADVGP_OK && p.rows)
         st = gp_cli_print_json_take(json_pack("{s:o, s:s, s:O}", "model", gp_json_text(o->operands[0]), "target",
                                               model->schema->target, "rows", p.rows),

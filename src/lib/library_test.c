@@ -447,6 +447,65 @@ static void models_are_saved_and_judged(void **state)
     advgp_data_free(d);
 }
 
+// Of the bytes of a file, whole, cut off and none.
+static void models_come_from_memory(void **state)
+{
+    (void)state;
+    enum { ROOM = 1 << 22 };
+    static char bytes[ROOM];
+    advgp_data *d = table_of(0, ROWS);
+    advgp_model *m = train_on(d, "exact"), *again = NULL;
+    const char *path = in_folder("bytes.safetensors");
+    ASSERT_OK(advgp_model_save(m, path, err));
+    FILE *file = fopen(path, "rb");
+    const size_t n = file ? fread(bytes, 1, ROOM, file) : 0;
+    assert_true(file && n > 0 && n < ROOM && fclose(file) == 0);
+    ASSERT_OK(advgp_model_load_memory(bytes, n, &again, err));
+    advgp_answer *a = answer_of(m, d), *b = answer_of(again, d);
+    assert_same_answers(a, b);
+    advgp_answer_free(a), advgp_answer_free(b);
+    advgp_model_free(again);
+    ASSERT_FAILS(advgp_model_load_memory(bytes, n - 1, &again, err), ADVGP_EFILE, "the model in memory");
+    ASSERT_FAILS(advgp_model_load_memory(bytes, 7, &again, err), ADVGP_EFILE, "no safetensors");
+    ASSERT_FAILS(advgp_model_load_memory(NULL, 0, &again, err), ADVGP_EINVAL, "no bytes");
+    advgp_model_free(m);
+    advgp_data_free(d);
+}
+
+static size_t times(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++) n++;
+    return n;
+}
+
+static void rows_are_explained(void **state)
+{
+    (void)state;
+    advgp_data *d = table_of(0, ROWS), *few = table_of(0, N), *many = NULL;
+    advgp_model *m = train_on(d, "exact");
+    char *text = NULL;
+    ASSERT_OK(advgp_explain(m, few, NULL, NULL, &text, err));
+    assert_int_equal(times(text, "\"parts\":"), N);
+    advgp_text_free(text);
+    const char *const some[][2] = {{"rows", "2,4-5"}, {NULL, NULL}};
+    advgp_options *o = options_of("explain", some);
+    ASSERT_OK(advgp_explain(m, d, o, NULL, &text, err));
+    assert_int_equal(times(text, "\"parts\":"), 3);
+    advgp_text_free(text);
+    ASSERT_OK(advgp_data_new(10001, &many, err));
+    ASSERT_FAILS(advgp_explain(m, many, NULL, NULL, &text, err), ADVGP_EINVAL, "10000 are explained at once");
+    ASSERT_OK(advgp_config_json(&text, err));
+    assert_true(strstr(text, "\"core\":") && strstr(text, "\"loops\":"));
+    advgp_text_free(text);
+    ASSERT_OK(advgp_config_text(&text, err));
+    assert_non_null(strstr(text, "\ncore "));
+    advgp_text_free(text);
+    advgp_options_free(o);
+    advgp_model_free(m);
+    advgp_data_free(many), advgp_data_free(few), advgp_data_free(d);
+}
+
 // ---- watching and stopping ------------------------------------------------------------------------------------------
 
 typedef struct seen {
@@ -547,6 +606,8 @@ int main(void)
                                        cmocka_unit_test(rows_are_answered_as_tables_are),
                                        cmocka_unit_test(threads_share_a_model),
                                        cmocka_unit_test(models_are_saved_and_judged),
+                                       cmocka_unit_test(models_come_from_memory),
+                                       cmocka_unit_test(rows_are_explained),
                                        cmocka_unit_test(trainings_are_watched_and_stopped),
                                        cmocka_unit_test(mistakes_are_said)};
     return cmocka_run_group_tests(tests, make_table, leave_folder);

@@ -29,16 +29,29 @@ advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error 
     return ADVGP_OK;
 }
 
-advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err)
+// path NULL: the n bytes.
+static advgp_status load(const char *path, const void *bytes, size_t n, advgp_model **out, advgp_error *err)
 {
     gp_model *model = NULL;
     *out = NULL;
     gp_blas_enter();
     advgp_status st = gp_blas_reserve(1, err); // its golden rows are computed
-    if (st == ADVGP_OK) st = gp_model_load(path, &model, err);
+    if (st == ADVGP_OK) st = path ? gp_model_load(path, &model, err) : gp_model_load_memory(bytes, n, &model, err);
     if (st == ADVGP_OK) st = library_model_take(model, out, err);
     gp_blas_leave();
     return library_said(st, err);
+}
+
+advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
+    return load(path, NULL, 0, out, err);
+}
+
+advgp_status advgp_model_load_memory(const void *bytes, size_t n, advgp_model **out, advgp_error *err)
+{
+    return load(NULL, bytes, n, out, err);
 }
 
 advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err)

@@ -1,8 +1,10 @@
 // options.c: options by key, and what the functions of the library share.
 #include "base/alloc.h"
 #include "lib/handles.h"
+#include "linalg/blas_core.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,9 @@ advgp_status library_said(advgp_status st, advgp_error *err)
 advgp_status advgp_options_new(const char *verb, advgp_options **out, advgp_error *err)
 {
     *out = NULL;
-    if (strcmp(verb, "train") != 0 && strcmp(verb, "predict") != 0 && strcmp(verb, "evaluate") != 0)
-        return gp_fail(err, ADVGP_EINVAL, "options are of train, predict or evaluate, not of '%.80s'", verb);
+    if (strcmp(verb, "train") != 0 && strcmp(verb, "predict") != 0 && strcmp(verb, "evaluate") != 0 &&
+        strcmp(verb, "explain") != 0)
+        return gp_fail(err, ADVGP_EINVAL, "options are of train, predict, evaluate or explain, not of '%.80s'", verb);
     advgp_options *o = gp_alloc(1, sizeof *o);
     if (!o) return gp_fail(err, ADVGP_ENOMEM, "no memory for options");
     const advgp_status st = gp_options_new(verb, &o->set, err);
@@ -108,12 +111,25 @@ static int stop(void *ctx)
     return h->watch->stopping ? h->watch->stopping(h->watch->ctx) : 0;
 }
 
+// Once in a process, to the first who listens: here OpenBLAS was loaded before anybody could choose.
+static void tell_of_core(const gp_host *host)
+{
+    static atomic_bool told;
+    const gp_blas_core core = gp_blas_core_now();
+    if (!host->report || !core.better || core.by_user || atomic_exchange(&told, true)) return;
+    gp_host_report(host,
+                   "note: OpenBLAS takes this CPU for a %s and computes slower than it could; set " GP_CORE_VARIABLE
+                   "=%s before the program starts",
+                   core.name, core.better);
+}
+
 void library_host_init(library_host *host, const advgp_watch *watch)
 {
     static const advgp_watch nobody;
     host->watch = watch ? watch : &nobody;
     host->host = (gp_host){
         .ctx = host, .report = host->watch->note ? report : NULL, .phase = begin_phase, .stop = stop};
+    tell_of_core(&host->host);
 }
 
 // ---- texts ----------------------------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ advgp_status gp_model_save_private(const gp_model *model, const char *path, advg
 // Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
 // wrong, with the file's name, what was expected and what to do (a newer format version says so).
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
+advgp_status gp_model_load_memory(const void *bytes, size_t n, gp_model **out, advgp_error *err); // a file's bytes
 
 // A scale model of this shape for model->noise, with room for everything, not yet the model's.
 advgp_status gp_model_new_noise(const gp_feature_spec *spec, gp_model **out, advgp_error *err);

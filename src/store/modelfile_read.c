@@ -242,17 +242,11 @@ static advgp_status blame(const char *path, advgp_status st, advgp_error *err)
     return ADVGP_EFILE;
 }
 
-advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
+// Takes the file, which was read with this status.
+static advgp_status load(const char *path, gp_tensorfile *file, advgp_status st, gp_model **out, advgp_error *err)
 {
-    *out = NULL;
-    if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
-    gp_tensorfile *file = NULL;
     json_t *o = NULL;
     gp_model *model = NULL;
-    advgp_status st = gp_tensorfile_read(path, &file, err);
-    if (st == ADVGP_EDATA) return st; // there is no file to blame
-    if (st == ADVGP_EFILE && gp_guess_file(path) == GP_GUESS_TABLE)
-        return gp_fail(err, st, "%.200s is a table, not a model", path);
     if (st == ADVGP_OK) st = read_metadata(file, &o, err);
     if (st == ADVGP_OK) st = check_sums(file, o, err);
     if (st == ADVGP_OK) st = build(file, o, &model, err);
@@ -263,4 +257,26 @@ advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
     else
         gp_model_free(model);
     return blame(path, st, err);
+}
+
+advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
+    gp_tensorfile *file = NULL;
+    const advgp_status st = gp_tensorfile_read(path, &file, err);
+    if (st == ADVGP_EDATA) return st; // there is no file to blame
+    if (st == ADVGP_EFILE && gp_guess_file(path) == GP_GUESS_TABLE)
+        return gp_fail(err, st, "%.200s is a table, not a model", path);
+    return load(path, file, st, out, err);
+}
+
+advgp_status gp_model_load_memory(const void *bytes, size_t n, gp_model **out, advgp_error *err)
+{
+    static const char name[] = "the model in memory";
+    *out = NULL;
+    if (!bytes) return gp_fail(err, ADVGP_EINVAL, "model: no bytes to load");
+    gp_tensorfile *file = NULL;
+    const advgp_status st = gp_tensorfile_read_memory(bytes, n, name, &file, err);
+    return load(name, file, st, out, err);
 }

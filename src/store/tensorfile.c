@@ -186,11 +186,27 @@ advgp_status gp_tensorfile_write_private(const char *path, const gp_tensor *tens
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// Reads exactly n bytes; EFILE where the file ends before.
-static advgp_status read_bytes(int fd, void *to, size_t n, advgp_error *err)
+// Where bytes come from: an open file, or memory.
+typedef struct origin {
+    int fd;
+    const char *bytes; // NULL: a file
+    uint64_t size;     // of all; in memory, of what is left
+} origin;
+
+static advgp_status copy_bytes(origin *from, void *to, size_t n, advgp_error *err)
 {
+    if (n > from->size) return gp_fail(err, ADVGP_EFILE, "it ends while it is read");
+    if (n) memcpy(to, from->bytes, n);
+    from->bytes += n, from->size -= n;
+    return ADVGP_OK;
+}
+
+// Reads exactly n bytes; EFILE where the file ends before.
+static advgp_status read_bytes(origin *from, void *to, size_t n, advgp_error *err)
+{
+    if (from->bytes) return copy_bytes(from, to, n, err);
     for (char *p = to; n;) {
-        ssize_t got = read(fd, p, n);
+        ssize_t got = read(from->fd, p, n);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return gp_fail(err, ADVGP_EDATA, "cannot read: %s", strerror(errno));
         if (got == 0) return gp_fail(err, ADVGP_EFILE, "the file ended while it was read");
@@ -200,10 +216,10 @@ static advgp_status read_bytes(int fd, void *to, size_t n, advgp_error *err)
     return ADVGP_OK;
 }
 
-static advgp_status read_header(int fd, uint64_t size, gp_tensorfile *file, uint64_t *length, advgp_error *err)
+static advgp_status read_header(origin *from, uint64_t size, gp_tensorfile *file, uint64_t *length, advgp_error *err)
 {
     if (size < 8) return gp_fail(err, ADVGP_EFILE, "%llu bytes are no safetensors file", (unsigned long long)size);
-    advgp_status st = read_bytes(fd, length, 8, err);
+    advgp_status st = read_bytes(from, length, 8, err);
     if (st != ADVGP_OK) return st;
     if (*length > HEADER_MOST || *length > size - 8)
         return gp_fail(err, ADVGP_EFILE,
@@ -211,7 +227,7 @@ static advgp_status read_header(int fd, uint64_t size, gp_tensorfile *file, uint
                        (unsigned long long)*length, (unsigned long long)size);
     file->header = gp_alloc((size_t)*length + 1, 1);
     if (!file->header) return gp_fail(err, ADVGP_ENOMEM, "no memory for the header");
-    return read_bytes(fd, file->header, (size_t)*length, err);
+    return read_bytes(from, file->header, (size_t)*length, err);
 }
 
 static int by_offset(const void *a, const void *b)
@@ -257,7 +273,7 @@ static void arena_data(gp_arena *arena, gp_tensor_entry *entries, size_t n)
     for (size_t i = 0; i < n; i++) entries[i].tensor.data = gp_arena_bytes(arena, tensor_bytes(&entries[i].tensor), 1);
 }
 
-static advgp_status read_data(int fd, gp_tensorfile *file, gp_tensor_entry *entries, size_t n, advgp_error *err)
+static advgp_status read_data(origin *from, gp_tensorfile *file, gp_tensor_entry *entries, size_t n, advgp_error *err)
 {
     gp_arena arena = {0};
     arena_data(&arena, entries, n);
@@ -270,7 +286,7 @@ static advgp_status read_data(int fd, gp_tensorfile *file, gp_tensor_entry *entr
     for (size_t i = 0; i < n; i++) {
         char *to = file->block + ((const char *)entries[i].tensor.data - file->block);
         size_t bytes = tensor_bytes(&entries[i].tensor);
-        advgp_status st = read_bytes(fd, to, bytes, err);
+        advgp_status st = read_bytes(from, to, bytes, err);
         if (st != ADVGP_OK) return st;
         XXH3_64bits_update(&state, to, bytes);
     }
@@ -291,17 +307,18 @@ static advgp_status list_tensors(gp_tensorfile *file, const gp_tensor_entry *ent
     return ADVGP_OK;
 }
 
-static advgp_status read_open_file(int fd, uint64_t size, gp_tensorfile *file, advgp_error *err)
+static advgp_status read_origin(origin *from, gp_tensorfile *file, advgp_error *err)
 {
+    const uint64_t size = from->size;
     uint64_t length = 0;
-    advgp_status st = read_header(fd, size, file, &length, err);
+    advgp_status st = read_header(from, size, file, &length, err);
     if (st != ADVGP_OK) return st;
     gp_tensor_entry *entries = gp_alloc(gp_tensor_header_most((size_t)length), sizeof *entries);
     if (!entries) return gp_fail(err, ADVGP_ENOMEM, "no memory for the header");
     size_t n = 0;
     st = gp_tensor_header_read(file->header, (size_t)length, entries, &n, &file->metadata, err);
     if (st == ADVGP_OK) st = check_layout(entries, n, size - 8 - length, err);
-    if (st == ADVGP_OK) st = read_data(fd, file, entries, n, err);
+    if (st == ADVGP_OK) st = read_data(from, file, entries, n, err);
     if (st == ADVGP_OK) st = list_tensors(file, entries, n, err);
     gp_free(entries);
     return st;
@@ -318,18 +335,18 @@ static advgp_status open_and_read(const char *path, gp_tensorfile *file, advgp_e
     else if (!S_ISREG(about.st_mode))
         st = gp_fail(err, ADVGP_EFILE, "is not a regular file");
     else
-        st = read_open_file(fd, (uint64_t)about.st_size, file, err);
+        st = read_origin(&(origin){.fd = fd, .size = (uint64_t)about.st_size}, file, err);
     close(fd);
     return st;
 }
 
-advgp_status gp_tensorfile_read(const char *path, gp_tensorfile **out, advgp_error *err)
+// memory NULL: the file of that name.
+static advgp_status read_named(const char *path, origin *memory, gp_tensorfile **out, advgp_error *err)
 {
-    *out = NULL;
-    if (!path) return gp_fail(err, ADVGP_EINVAL, "a tensor file needs a path");
     gp_tensorfile *file = gp_alloc(1, sizeof *file);
     if (file) file->path = gp_text_copy(path, strlen(path));
     advgp_status st = !file || !file->path ? gp_fail(err, ADVGP_ENOMEM, "no memory for the file")
+                      : memory             ? read_origin(memory, file, err)
                                            : open_and_read(path, file, err);
     if (st == ADVGP_OK) {
         *out = file;
@@ -337,6 +354,20 @@ advgp_status gp_tensorfile_read(const char *path, gp_tensorfile **out, advgp_err
     }
     gp_tensorfile_free(file);
     return gp_wrap(err, st, "%.200s", path);
+}
+
+advgp_status gp_tensorfile_read(const char *path, gp_tensorfile **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!path) return gp_fail(err, ADVGP_EINVAL, "a tensor file needs a path");
+    return read_named(path, NULL, out, err);
+}
+
+advgp_status gp_tensorfile_read_memory(const void *bytes, size_t n, const char *name, gp_tensorfile **out,
+                                       advgp_error *err)
+{
+    *out = NULL;
+    return read_named(name, &(origin){.fd = -1, .bytes = bytes, .size = n}, out, err);
 }
 
 void gp_tensorfile_free(gp_tensorfile *file)

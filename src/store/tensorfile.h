@@ -53,6 +53,9 @@ typedef struct gp_tensorfile {
 // and the tensor, whatever is not exactly right: lengths, JSON, names given twice, other dtypes, shapes that overflow
 // or do not fit their bytes, bytes of two tensors or of none. Values are not looked at: gp_tensorfile_finite.
 advgp_status gp_tensorfile_read(const char *path, gp_tensorfile **out, advgp_error *err);
+// The same of the bytes of a file, which are copied; `name` stands for it in messages.
+advgp_status gp_tensorfile_read_memory(const void *bytes, size_t n, const char *name, gp_tensorfile **out,
+                                       advgp_error *err);
 void gp_tensorfile_free(gp_tensorfile *file);
 
 const gp_tensor *gp_tensorfile_find(const gp_tensorfile *file, const char *name); // NULL: not there
