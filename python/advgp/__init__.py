@@ -16,13 +16,13 @@ from typing import Any, Callable, Optional, Union
 from . import _training
 from ._data import from_files, inputs_of, is_path
 from ._library import AdvgpError, AdvgpMemoryError, AdvgpValueError, __version__, text_made_by
-from ._model import Model
+from ._model import DataWarning, Model
 from ._options import Options
 from ._regressor import ADVGPRegressor, with_workers
 from ._training import Progress
 
-__all__ = ["ADVGPRegressor", "AdvgpError", "AdvgpMemoryError", "AdvgpValueError", "Model", "Progress", "__version__",
-           "load", "show_config", "train"]
+__all__ = ["ADVGPRegressor", "AdvgpError", "AdvgpMemoryError", "AdvgpValueError", "DataWarning", "Model", "Progress",
+           "__version__", "load", "show_config", "train"]
 
 
 def load(path: Union[str, "os.PathLike[str]"]) -> Model:

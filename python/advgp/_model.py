@@ -6,7 +6,9 @@ import json
 import logging
 import os
 import reprlib
+import sys
 import tempfile
+import warnings
 import weakref
 from functools import cached_property
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
@@ -25,6 +27,16 @@ _FEW, _LONG = 16, 10000  # rows
 _log = logging.getLogger("advgp")
 
 
+class DataWarning(UserWarning):
+    """Rows have what training had not: values outside its range, categories it has not seen, missing values. One
+    warning a call tells them all, by column."""
+
+
+# What the notes say of columns whose answers deserve a doubt.
+_DOUBTS = ("outside the range of training", "outside the time of training", "not seen in training", "is missing in",
+           "have missing values", "no column")
+
+
 class _Reading(Apart):
     """A question about a whole table, which may be long: `function` of the library with a model, a table and options.
     What it makes is freed by `free`. What is done to the rows (values not seen, out of range, ...) goes to the log."""
@@ -33,9 +45,14 @@ class _Reading(Apart):
         super().__init__()
         self.question = function, handle, table, options
         self.made, self.free = 0, free
-        self._note: Any = c.TEXT_CALLBACK(self.guarded(
-            lambda ctx, text: _log.info("%s", text.decode("utf-8", "replace"))))
+        self.doubts: List[str] = []
+        self._note: Any = c.TEXT_CALLBACK(self.guarded(lambda ctx, text: self._on_note(text.decode("utf-8", "replace"))))
         self.watch: Any = c.Watch(None, self._note, stop=ctypes.pointer(self.stop))
+
+    def _on_note(self, text: str) -> None:
+        _log.info("%s", text)
+        if any(doubt in text for doubt in _DOUBTS):
+            self.doubts.append(text[len("note: "):] if text.startswith("note: ") else text)
 
     def work(self) -> None:
         function, handle, table, options = self.question
@@ -55,6 +72,8 @@ class _Reading(Apart):
         if self.failure is not None:
             self.free(self.made)
             raise self.failure
+        if self.doubts:
+            _warn("; ".join(self.doubts))
         return self.made
 
 
@@ -228,7 +247,24 @@ class Model:
             return None
         rows = np.array(inputs.matrix[:, order], dtype=np.float64, order="C")
         rows[~np.isfinite(rows)] = np.nan
+        self._doubt(rows)
         return rows
+
+    @cached_property
+    def _ranges(self) -> np.ndarray:
+        """The least and the largest value of training, a column each; of a model that has not kept them, any."""
+        ranges = [column.get("range") or (None, None) for column in self.inspect()["inputs"]]
+        return np.array([[-np.inf if low is None else low, np.inf if high is None else high] for low, high in ranges]).T
+
+    def _doubt(self, rows: np.ndarray) -> None:
+        """The warning of a table, for rows that are none."""
+        low, high = self._ranges
+        outside, missing = ((rows < low) | (rows > high)).sum(0), np.isnan(rows).sum(0)
+        if not outside.any() and not missing.any():
+            return
+        _warn("; ".join([f"column '{name}' is missing in {n} rows" for name, n in zip(self.inputs, missing) if n]
+                        + [f"column '{name}' is outside the range of training, {a:.6g} to {b:.6g}, in {n} rows"
+                           for name, n, a, b in zip(self.inputs, outside, low, high) if n]))
 
     def _compute(self, function: str, rows: np.ndarray, *further: Any) -> None:
         """With a workspace that is this thread's for the while."""
@@ -271,6 +307,14 @@ def _levels_of(quantiles: Any) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         raise c.AdvgpValueError(
             f"quantiles: numbers between 0 and 1 are wanted, not {reprlib.repr(quantiles)}") from None
+
+
+def _warn(text: str) -> None:
+    """As from whoever called this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "advgp":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, DataWarning, stacklevel=level)
 
 
 def _free(handle: int, workspaces: List[int]) -> None:

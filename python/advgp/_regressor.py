@@ -33,8 +33,8 @@ def workers_here() -> Optional[int]:
 
 
 def with_workers(options: Dict[str, Any], n_rows: int) -> Dict[str, Any]:
-    """The same options, with `workers` where it makes a difference: on a small table, and for methods without steps,
-    the option would ask for another method than the one that is best."""
+    """The same options, with `workers` where it makes a difference: a small table has no steps, and methods without
+    steps refuse it."""
     stepless = options.get("method") in ("exact", "linear", "mean")
     if options.get("workers") is None and n_rows > _SMALL and not stepless:
         return {**options, "workers": workers_here()}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -73,6 +74,30 @@ class Watched(unittest.TestCase):
         self.assertNotIn("nan", done.stdout)
         self.assertRegex(done.stdout, r"advgp: .* s, epoch \S+, bound \S+ a row")
         self.assertNotRegex(done.stdout.splitlines()[-1], "pilot|hyper-parameters|reading")
+
+    def test_strange_rows_are_warned_of_once_a_call(self):
+        generator = np.random.default_rng(1)
+        x, kind = generator.uniform(size=60), np.array(["a", "b"] * 30)
+        model = advgp.train({"x": x, "kind": kind, "y": x + (kind == "a")}, target="y")
+        with self.assertWarns(advgp.DataWarning) as caught:
+            model.predict({"x": np.array([0.5, 7.0, np.nan]), "kind": np.array(["a", "c", "b"])})
+        self.assertEqual(caught.filename, __file__)
+        for part in ("'x' is missing in 1 rows", "'x' is outside the range of training", "'kind' holds categories"):
+            self.assertIn(part, str(caught.warning))
+        counts = {"x": {"outside_range": 1, "unseen": 0, "missing": 1}, "kind": {"outside_range": 0, "unseen": 1, "missing": 0}}
+        with self.assertWarns(advgp.DataWarning):
+            told = model.evaluate({"x": np.array([0.5, 7.0, np.nan]), "kind": np.array(["a", "c", "b"]),
+                                   "y": np.ones(3)})["columns"]
+        self.assertEqual({column.pop("name"): column for column in told}, counts)
+
+    def test_a_few_rows_are_warned_of_too(self):
+        X, y = rows()
+        model = ADVGPRegressor().fit(X[:100], y[:100])
+        with self.assertWarnsRegex(advgp.DataWarning, "'x0' is outside the range of training, .* in 1 rows"):
+            model.predict_interval(np.array([[1e3, X[0, 1]], [X[0, 0], X[0, 1]]]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(X[:3])
 
     def test_verbose_with_tqdm(self):
         try:

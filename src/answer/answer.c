@@ -5,6 +5,7 @@
 #include "files/files.h"
 #include "load/load.h"
 #include "shards/packed.h"
+#include "store/runlog.h"
 
 #include <math.h>
 #include <string.h>
@@ -366,6 +367,21 @@ advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
     return gp_notes_add(&a->notes, err, a->packed.n_read,
                         "all %zu rows of the packed folder are used, those that training may have seen among them",
                         a->packed.n_read);
+}
+
+json_t *gp_answers_columns_json(const gp_answers *a)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < a->model->schema->n_inputs; i++) {
+        const gp_column_counts c = a->encoder ? gp_encoder_column(a->encoder, i)
+                                              : (gp_column_counts){.n_outside = a->packed.n_outside[i]};
+        if (!c.n_outside && !c.n_unseen && !c.n_missing) continue;
+        json_array_append_new(list,
+                              json_pack("{s:o, s:I, s:I, s:I}", "name", gp_json_text(a->model->schema->inputs[i].name),
+                                        "outside_range", (json_int_t)c.n_outside, "unseen", (json_int_t)c.n_unseen,
+                                        "missing", (json_int_t)c.n_missing));
+    }
+    return list;
 }
 
 size_t gp_answers_input_rows(const gp_answers *a)

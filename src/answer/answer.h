@@ -8,6 +8,8 @@
 #include "options/option.h"
 #include "store/modelfile.h"
 
+#include <jansson.h>
+
 // The data that a command line names behind its model: operands and --table.
 typedef struct gp_model_data {
     gp_file_options files;
@@ -50,3 +52,6 @@ advgp_status gp_answers_lane(const gp_answers *a, const size_t *kept, size_t n_k
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
 size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query
 const gp_notes *gp_answers_all_notes(const gp_answers *a);
+// The same as numbers, once all rows were read: an object for each column with values outside the range of training,
+// unseen categories or missing values, and how many rows have them. NULL: no memory.
+json_t *gp_answers_columns_json(const gp_answers *a);

@@ -89,6 +89,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *
     if (st == ADVGP_OK) st = add_all(&c, in, host, err);
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
+    if (st == ADVGP_OK) out->columns = gp_answers_columns_json(in);
     if (st == ADVGP_OK && !model->calibration)
         gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
@@ -108,6 +109,7 @@ void gp_evaluation_fini(gp_evaluation *evaluation)
     gp_groups_fini(&evaluation->groups);
     gp_free(evaluation->cells);
     gp_free(evaluation->judged);
+    json_decref(evaluation->columns);
 }
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
@@ -160,6 +162,7 @@ json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
     json_t *figures = gp_assessment_json(a);
     json_object_update(o, figures);
     json_decref(figures);
+    json_object_set(o, "columns", e->columns);
     if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));
     if (e->n_cells) json_object_set_new(o, "cells", cells_json(model, e));
     return o;

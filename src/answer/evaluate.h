@@ -16,6 +16,7 @@ typedef struct gp_evaluation {
     size_t n_cells;
     size_t *judged; // [n_judged]: cells with GP_CELL_ROWS_MIN rows and more, the one with the largest RMSE first
     size_t n_judged;
+    json_t *columns; // what the rows have that training had not (gp_answers_columns_json)
 } gp_evaluation;
 
 // By the options of `evaluate`: which rows, unless a table is given, which is borrowed; beside it the mean and linear

@@ -226,6 +226,7 @@ static advgp_status tell(job *j, advgp_error *err)
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
     json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
                                (json_int_t)j->n_rows);
+    json_object_set_new(result, "columns", gp_answers_columns_json(j->in));
     const size_t input_rows = gp_answers_input_rows(j->in);
     if (input_rows) json_object_set_new(result, "input_rows", json_integer((json_int_t)input_rows));
     return gp_cli_print_json_take(result, err);

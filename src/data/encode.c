@@ -319,6 +319,12 @@ gp_encode_counts gp_encoder_counts(const gp_encoder *e)
     return c;
 }
 
+gp_column_counts gp_encoder_column(const gp_encoder *e, size_t input)
+{
+    const bound_input *b = &e->inputs[input];
+    return (gp_column_counts){.n_missing = b->n_missing, .n_unseen = b->n_unseen, .n_outside = b->n_outside};
+}
+
 advgp_status gp_note_outside(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (n == 0) return ADVGP_OK;

@@ -40,6 +40,11 @@ typedef struct gp_encode_counts {
     size_t n_outside, n_clipped;             // values beyond those of training; values taken as at the end of a column
 } gp_encode_counts;
 gp_encode_counts gp_encoder_counts(const gp_encoder *encoder);
+// The same of one input of the schema, in rows.
+typedef struct gp_column_counts {
+    size_t n_missing, n_unseen, n_outside;
+} gp_column_counts;
+gp_column_counts gp_encoder_column(const gp_encoder *encoder, size_t input);
 // A note a column with values replaced or unseen, and one a reason for dropped rows.
 advgp_status gp_encoder_notes(const gp_encoder *encoder, gp_notes *notes, advgp_error *err);
 
