@@ -12,7 +12,7 @@ static advgp_status refuse_table(const gp_options *o, advgp_status st, advgp_err
         if (gp_guess_file(o->operands[i]) == GP_GUESS_MODEL)
             return gp_fail(err, st,
                            "%.200s is a table, not a model: the model comes first, as in advgp %s %.200s %s%.200s",
-                           first, verb, o->operands[i], strcmp(verb, "report") ? "" : "--data ", first);
+                           first, verb, o->operands[i], strcmp(verb, "report") ? "" : "{data} ", first);
     return gp_fail(err, st, "%.200s is a table, not a model: the first argument of advgp %s is a file that train wrote",
                    first, verb);
 }
