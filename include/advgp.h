@@ -163,8 +163,11 @@ ADVGP_API advgp_status advgp_train(const advgp_data *data, const advgp_options *
 // ---- 5. models ------------------------------------------------------------------------------------------------------
 
 // One file, as the program writes and reads it. Loading reads it as a stranger's and proves it by golden rows.
+// A small file can mean large matrices: ADVGP_EFILE where it asks for more than a quarter of the memory or 10 seconds
+// of arithmetic, unless it is trusted.
 ADVGP_API advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err);
-// The same of the n bytes of such a file, which are not needed any more when this returns.
+ADVGP_API advgp_status advgp_model_load_trusted(const char *path, advgp_model **out, advgp_error *err);
+// As the first, of the n bytes of such a file, which are not needed any more when this returns.
 ADVGP_API advgp_status advgp_model_load_memory(const void *bytes, size_t n, advgp_model **out, advgp_error *err);
 ADVGP_API advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err);
 ADVGP_API void advgp_model_free(advgp_model *model);

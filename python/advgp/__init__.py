@@ -25,9 +25,12 @@ __all__ = ["ADVGPRegressor", "AdvgpError", "AdvgpMemoryError", "AdvgpValueError"
            "__version__", "load", "show_config", "train"]
 
 
-def load(path: Union[str, "os.PathLike[str]"]) -> Model:
-    """The model in a file, whoever wrote it: this package, the command line, or a C program."""
-    return Model.load(path)
+def load(path: Union[str, "os.PathLike[str]"], trust: bool = False) -> Model:
+    """The model in a file, whoever wrote it: this package, the command line, or a C program.
+
+    One that asks for more than a quarter of the memory or 10 seconds of arithmetic is refused, unless you `trust` it.
+    """
+    return Model.load(path, trust)
 
 
 def show_config(mode: str = "stdout") -> Any:

@@ -92,6 +92,7 @@ PROTOTYPES = {
     "data_rows": (_size, [_any]),
     "train": (_int, [_any, _any, ctypes.POINTER(Watch), _out, _error]),
     "model_load": (_int, [_text, _out, _error]),
+    "model_load_trusted": (_int, [_text, _out, _error]),
     "model_load_memory": (_int, [ctypes.c_char_p, _size, _out, _error]),
     "model_save": (_int, [_any, _text, _error]),
     "model_free": (None, [_any]),

@@ -94,10 +94,13 @@ class Model:
         weakref.finalize(self, _free, handle, self._spare).atexit = False
 
     @classmethod
-    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
-        """Reads a model file, whoever wrote it, and proves it by its golden rows."""
+    def load(cls, path: Union[str, "os.PathLike[str]"], trust: bool = False) -> "Model":
+        """Reads a model file, whoever wrote it, and proves it by its golden rows.
+
+        One that asks for more than a quarter of the memory or 10 seconds of arithmetic is refused, unless you `trust` it.
+        """
         os.stat(path)  # FileNotFoundError says it best
-        return cls(made_by("model_load", os.fsencode(path)))
+        return cls(made_by("model_load_trusted" if trust else "model_load", os.fsencode(path)))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the model file, whole or not at all. The command line reads it, too."""

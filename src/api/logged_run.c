@@ -210,10 +210,10 @@ advgp_status gp_logged_run_feed(gp_logged_run *s, const char *output, const gp_r
 static bool is_of_the_run(const char *key)
 {
     static const char *const others[] = {
-        "output",      "force",   "log",       "checkpoint", "checkpoint-every", "report",    "resume",
-        "json",        "dry-run", "quiet",     "time",       "workers",          "max-delay", "delay-worker",
-        "transport",   "role",    "listen",    "server",     "rendezvous",       "keys",      "min-workers",
-        "max-workers", "wait",    "heartbeat", "lost-after", "stuck-after",      "servers"};
+        "output",       "force",       "trust",   "log",       "checkpoint", "checkpoint-every", "report",
+        "resume",       "json",        "dry-run", "quiet",     "time",       "workers",          "max-delay",
+        "delay-worker", "transport",   "role",    "listen",    "server",     "rendezvous",       "keys",
+        "min-workers",  "max-workers", "wait",    "heartbeat", "lost-after", "stuck-after",      "servers"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], key)) return false;
     return true;

@@ -347,7 +347,7 @@ static advgp_status prepare(const training *r, gp_loaded *data, gp_shards **test
     const gp_options *o = r->o;
     const gp_host *host = r->host;
     gp_model *start = NULL;
-    advgp_status st = gp_request_start(o) ? gp_model_load(gp_request_start(o), &start, err) : ADVGP_OK;
+    advgp_status st = gp_request_start(o) ? gp_request_model(o, gp_request_start(o), &start, err) : ADVGP_OK;
     if (st != ADVGP_OK) (void)gp_wrap(err, st, "{start} is neither kmeans, greedy nor random, and as a model");
     *options = gp_request_train(o);
     if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long

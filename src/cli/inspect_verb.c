@@ -32,6 +32,10 @@ advgp_status gp_cli_inspect(const gp_options *options, advgp_error *err)
     gp_model *model = NULL;
     advgp_status st = gp_blas_reserve(1, err); // a model that is loaded proves itself by its golden rows
     if (st == ADVGP_OK) st = gp_open_model(options, &model, err);
+    if (st == ADVGP_OK && model->unproven)
+        gp_host_report(gp_cli_host(options),
+                       "its golden rows were not computed, which would take more than a quarter of the memory or 10 s "
+                       "of arithmetic: --trust computes them");
     if (st == ADVGP_OK) st = show(model, options, err);
     gp_model_free(model);
     return st;

@@ -128,6 +128,16 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
     return ADVGP_OK;
 }
 
+advgp_status gp_features_measure(const gp_feature_spec *spec, gp_features *sizes, advgp_error *err)
+{
+    const advgp_status st = check_spec(spec, err);
+    if (st != ADVGP_OK) return st;
+    gp_arena nowhere = {0};
+    *sizes = (gp_features){.d = spec->d, .n_components = spec->n_components, .trend = spec->trend};
+    plan(sizes, spec, &nowhere);
+    return ADVGP_OK;
+}
+
 void gp_features_free(gp_features *f)
 {
     gp_free(f);

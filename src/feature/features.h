@@ -78,6 +78,8 @@ typedef struct gp_features {
 // Copies the spec. d >= 1 and at least one feature.
 advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, advgp_error *err);
 void gp_features_free(gp_features *f);
+// The sizes alone (d, trend, n_cols to trend_param), and no memory taken; the same demands on the spec.
+advgp_status gp_features_measure(const gp_feature_spec *spec, gp_features *sizes, advgp_error *err);
 
 // Reads ln a0, ln eta, Z, rho, ln s_c, ln s_l from theta and makes K_mm and T of every component. Fails with
 // ADVGP_ENUMERIC if a parameter is out of range or a ladder ends. Afterwards f may be read by many threads (not by

@@ -29,14 +29,23 @@ advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error 
     return ADVGP_OK;
 }
 
-// path NULL: the n bytes.
-static advgp_status load(const char *path, const void *bytes, size_t n, advgp_model **out, advgp_error *err)
+// What is to be loaded: a file, or the n bytes of one.
+typedef struct place {
+    const char *path;
+    gp_trust trust; // of a file
+    const void *bytes;
+    size_t n;
+} place;
+
+static advgp_status load(place from, advgp_model **out, advgp_error *err)
 {
     gp_model *model = NULL;
     *out = NULL;
     gp_blas_enter();
     advgp_status st = gp_blas_reserve(1, err); // its golden rows are computed
-    if (st == ADVGP_OK) st = path ? gp_model_load(path, &model, err) : gp_model_load_memory(bytes, n, &model, err);
+    if (st == ADVGP_OK)
+        st = from.path ? gp_model_load_as(from.path, from.trust, &model, err)
+                       : gp_model_load_memory(from.bytes, from.n, &model, err);
     if (st == ADVGP_OK) st = library_model_take(model, out, err);
     gp_blas_leave();
     return library_said(st, err);
@@ -46,12 +55,19 @@ advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *
 {
     *out = NULL;
     if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
-    return load(path, NULL, 0, out, err);
+    return load((place){.path = path, .trust = GP_BOUNDED}, out, err);
+}
+
+advgp_status advgp_model_load_trusted(const char *path, advgp_model **out, advgp_error *err)
+{
+    *out = NULL;
+    if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
+    return load((place){.path = path, .trust = GP_TRUSTED}, out, err);
 }
 
 advgp_status advgp_model_load_memory(const void *bytes, size_t n, advgp_model **out, advgp_error *err)
 {
-    return load(NULL, bytes, n, out, err);
+    return load((place){.bytes = bytes, .n = n}, out, err);
 }
 
 advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err)

@@ -87,7 +87,7 @@ static size_t long_tailed(const gp_schema *schema)
 // reads it for its parameters.
 static void as_start(const gp_options *o, const char *path, gp_schema_options *options, gp_encoding_choice *choice)
 {
-    if (gp_model_load(path, &choice->start, NULL) != ADVGP_OK) return;
+    if (gp_request_model(o, path, &choice->start, NULL) != ADVGP_OK) return;
     if (gp_options_is(o, "log-target", "auto")) options->log_target = choice->start->schema->log_target;
     if (gp_options_is(o, "directions", "none")) gp_model_free(choice->start), choice->start = NULL;
 }

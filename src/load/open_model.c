@@ -20,7 +20,8 @@ static advgp_status refuse_table(const gp_options *o, advgp_status st, advgp_err
 advgp_status gp_open_model(const gp_options *o, gp_model **out, advgp_error *err)
 {
     const char *first = o->operands[0];
-    const advgp_status st = gp_model_load(first, out, err);
+    const gp_trust untrusted = strcmp(o->verb->name, "inspect") == 0 ? GP_SEEN : GP_BOUNDED; // it predicts nothing
+    const advgp_status st = gp_model_load_as(first, gp_options_flag(o, "trust") ? GP_TRUSTED : untrusted, out, err);
     if (st != ADVGP_EFILE) return st;
     return gp_packed_is(first) || gp_guess_file(first) == GP_GUESS_TABLE ? refuse_table(o, st, err) : st;
 }

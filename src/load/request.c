@@ -142,6 +142,11 @@ gp_train_options gp_request_train(const gp_options *o)
 
 // ---- starting from a model ------------------------------------------------------------------------------------------
 
+advgp_status gp_request_model(const gp_options *o, const char *path, gp_model **out, advgp_error *err)
+{
+    return gp_model_load_as(path, gp_options_flag(o, "trust") ? GP_TRUSTED : GP_BOUNDED, out, err);
+}
+
 const char *gp_request_start(const gp_options *o)
 {
     return start_of(o) < N_STARTS ? NULL : gp_options_text(o, "start");

@@ -13,6 +13,9 @@ advgp_status gp_request_check(const gp_options *train, advgp_error *err);
 // All that does not depend on the data.
 gp_train_options gp_request_train(const gp_options *train);
 
+// A model of a file: within the bounds of what a stranger's may take, or with `trust` whatever it does.
+advgp_status gp_request_model(const gp_options *o, const char *path, gp_model **out, advgp_error *err);
+
 // The model file that `start` names, or NULL where it names a way.
 const char *gp_request_start(const gp_options *train);
 // What nobody said is as in that model; what somebody said must be.

@@ -1464,6 +1464,13 @@ const gp_option gp_option_table[] = {
      .min = 0,
      .max = 9007199254740992.0,
      .help = "of the rows that are drawn of many"},
+    {.name = "trust",
+     .kind = GP_OPTION_FLAG,
+     .verbs = MODELS | REPORT | TRAIN,
+     .group = GP_GROUP_GENERAL,
+     .fallback = "false",
+     .help = "load a model whatever memory and arithmetic it asks for; else a quarter of the memory and 10 seconds are "
+             "the most"},
     {.name = "config",
      .kind = GP_OPTION_FILE,
      .verbs = ALL & ~INFO,

@@ -12,6 +12,11 @@ typedef struct gp_kernel_view {
     const double *ln_eta; // [d]
 } gp_kernel_view;
 
+// What its predictor takes beside what stands in the file: a few numbers there may mean a large matrix here.
+typedef struct gp_load_cost {
+    double bytes, flops;
+} gp_load_cost;
+
 typedef struct gp_model_form {
     const char *name; // member `form` of the metadata
 
@@ -31,6 +36,8 @@ typedef struct gp_model_form {
     advgp_status (*pack)(gp_model_image *image, const gp_model *model, const gp_predictor *predictor, advgp_error *err);
     advgp_status (*unpack)(const gp_model_image *image, gp_model *model, advgp_error *err);
 
+    // By the sizes alone: asked before the predictor is made of a stranger's file.
+    gp_load_cost (*cost)(const gp_model *model);
     advgp_status (*predictor)(const gp_model *model, gp_predictor **out, advgp_error *err);
 
     // ---- for inspect: the kernels, and the slope of the fitted trend along input k, both standardised.

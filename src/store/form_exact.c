@@ -80,6 +80,12 @@ static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_
                           : st;
 }
 
+static gp_load_cost cost(const gp_model *model)
+{
+    const double n = (double)model->exact.X.rows, d = (double)model->spec.d;
+    return (gp_load_cost){.bytes = 8 * 3 * n * n, .flops = n * n * n / 3 + n * n * (1.5 * d + 20)};
+}
+
 static advgp_status predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
     return gp_exact_predictor_new(&model->exact, out, err);
@@ -124,6 +130,7 @@ const gp_model_form gp_form_exact = {
     .list = list,
     .pack = pack,
     .unpack = unpack,
+    .cost = cost,
     .predictor = predictor,
     .n_kernels = n_kernels,
     .kernel = kernel,

@@ -77,6 +77,11 @@ static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_
     return st == ADVGP_OK ? gp_model_new_linear(d, trend, schema_take, sql, out, err) : st;
 }
 
+static gp_load_cost cost(const gp_model *model)
+{
+    return gp_form_weights.cost(model);
+}
+
 static advgp_status predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
     return gp_form_weights.predictor(model, out, err);
@@ -102,6 +107,7 @@ const gp_model_form gp_form_linear = {
     .list = list,
     .pack = pack,
     .unpack = unpack,
+    .cost = cost,
     .predictor = predictor,
     .n_kernels = n_kernels,
     .slope = slope, // and no kernel: there are none

@@ -208,6 +208,40 @@ static advgp_status claim(const gp_tensorfile *file, const json_t *metadata, gp_
 
 // ---- use ------------------------------------------------------------------------------------------------------------
 
+// gp_features_new and gp_features_set: K_mm, its factor and T, or T given and compared with K_mm.
+static void add_component(const gp_component_spec *c, size_t d, gp_load_cost *sum)
+{
+    const double m = (double)c->shape.m, M = (double)n_features(c);
+    sum->bytes += 8 * ((c->map->take ? 2 : 1) * m * M + 2 * m * (double)d + (double)c->map->scratch(&c->shape));
+    sum->flops += m * m * (1.5 * (double)d + 20) + (c->map->take ? 2 * m * M * (m + M) : 2 * m * m * m / 3);
+}
+
+// One process after the other, with its factor: gp_cells_predictor_new.
+static void add_cells(const gp_cells_shape *s, gp_load_cost *sum)
+{
+    for (size_t c = 0; c < s->n; c++) {
+        const double m = (double)s->m[c];
+        sum->bytes += 8 * 4 * m * m;
+        sum->flops += m * m * (1.5 * (double)s->d + 20) + m * m * m;
+    }
+}
+
+static gp_load_cost cost(const gp_model *model)
+{
+    gp_load_cost sum = {0};
+    const double M = (double)model->layout.M;
+    double n = M; // columns: of the trend as many as features
+    for (size_t b = 0; b < model->spec.n_components; b++) {
+        const gp_component_spec *c = &model->components[b];
+        n += (double)c->shape.m - (double)n_features(c);
+        add_component(c, model->spec.d, &sum);
+    }
+    if (model->cells) add_cells(&model->cells->shape, &sum);
+    sum.bytes += 8 * (n * n + 2 * M * M + 2 * n * M); // scratch of the features, U and F, R twice
+    sum.flops += 4 * M * M * M / 3 + n * M * M;       // Sigma and its factor, R
+    return sum;
+}
+
 static advgp_status predictor(const gp_model *model, gp_predictor **out, advgp_error *err)
 {
     return model->cells ? gp_cells_predictor_new(&model->spec, model->theta, model->cells, out, err)
@@ -251,6 +285,7 @@ const gp_model_form gp_form_weights = {
     .list = list,
     .pack = pack,
     .unpack = unpack,
+    .cost = cost,
     .predictor = predictor,
     .n_kernels = n_kernels,
     .kernel = kernel,

@@ -56,11 +56,10 @@ static advgp_status check(const gp_schema *schema, size_t d, advgp_error *err)
 static advgp_status new_weights(const gp_model_form *form, const gp_feature_spec *spec, const char *sql, gp_model **out,
                                 advgp_error *err)
 {
-    gp_features *f = NULL; // the room of features knows what a good specification is, and its sizes
-    advgp_status st = gp_features_new(spec, &f, err);
+    gp_features sizes; // the room of features knows what a good specification is
+    advgp_status st = gp_features_measure(spec, &sizes, err);
     if (st != ADVGP_OK) return st;
-    const gp_theta_layout layout = gp_theta_layout_of(f);
-    gp_features_free(f);
+    const gp_theta_layout layout = gp_theta_layout_of(&sizes);
     st = gp_model_alloc(form, layout.size, sql, out, err);
     if (st != ADVGP_OK) return st;
     gp_model *m = *out;

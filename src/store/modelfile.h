@@ -83,6 +83,7 @@ typedef struct gp_model {
                          // not known
     json_t *record;      // training record: when, how long, why it stopped, held-out figures; an object, never NULL
     json_t *options;     // the options of the run, an object, never NULL
+    bool unproven;       // loaded to be looked at (GP_SEEN): its golden rows were not computed, and it cannot predict
 } gp_model;
 
 // A model of this shape with room for everything; schema is taken (on success only), sql copied. theta and statistics
@@ -110,9 +111,17 @@ advgp_status gp_model_save(const gp_model *model, const char *path, advgp_error 
 advgp_status gp_model_save_private(const gp_model *model, const char *path, advgp_error *err);
 
 // Reads as hostile, checks the checksums, rebuilds the predictor and recomputes the golden rows: EFILE if anything is
-// wrong, with the file's name, what was expected and what to do (a newer format version says so).
+// wrong, with the file's name, what was expected and what to do (a newer format version says so). EFILE too where a
+// small file would take more than a quarter of the memory or 10 s of arithmetic: said before either is taken.
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err);
 advgp_status gp_model_load_memory(const void *bytes, size_t n, gp_model **out, advgp_error *err); // a file's bytes
+
+typedef enum gp_trust {
+    GP_BOUNDED, // as gp_model_load
+    GP_TRUSTED, // whatever it takes
+    GP_SEEN     // to look at, not to predict: what is beyond the bounds is loaded `unproven`
+} gp_trust;
+advgp_status gp_model_load_as(const char *path, gp_trust trust, gp_model **out, advgp_error *err);
 
 // A scale model of this shape for model->noise, with room for everything, not yet the model's.
 advgp_status gp_model_new_noise(const gp_feature_spec *spec, gp_model **out, advgp_error *err);

@@ -1,6 +1,7 @@
 // modelfile_read.c: a model out of a file that anybody may have made. What the metadata claims is checked against the
 // tensors before memory is taken for it; at the end the model must predict its golden rows.
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "store/file_guess.h"
 #include "store/form.h"
 
@@ -209,12 +210,36 @@ static advgp_status prove(const gp_model *model, const gp_model_image *image, ad
     return st;
 }
 
-static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model **out, advgp_error *err)
+// A share of the memory, and seconds of a core that multiplies as any of the last ten years does. A model of 4,000
+// inducing inputs is within them on 8 GB.
+static const double share_of_memory = 0.25, seconds_most = 10, flops_a_second = 25e9;
+
+static advgp_status check_cost(const gp_model *model, advgp_error *err)
+{
+    gp_load_cost c = model->form->cost(model);
+    if (model->noise) {
+        const gp_load_cost more = model->noise->form->cost(model->noise);
+        c.bytes += more.bytes, c.flops += more.flops;
+    }
+    const double seconds = c.flops / flops_a_second, room = share_of_memory * gp_memory_bytes();
+    if (c.bytes <= room && seconds <= seconds_most) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EFILE,
+                   "to use this model takes about %.2g GB of memory and %.2g s of arithmetic, beyond what a file may "
+                   "ask for (%.2g GB, %g s): if you know who made it, say {trust}",
+                   c.bytes / 1e9, seconds, room / 1e9, seconds_most);
+}
+
+static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_trust trust, gp_model **out, advgp_error *err)
 {
     gp_model_image image = {0}, noise = {0};
     advgp_status st = make_model(file, o, out, err);
     gp_model *model = *out;
     if (st == ADVGP_OK) st = make_noise(file, json_object_get(o, "noise"), model, err);
+    if (st == ADVGP_OK && trust != GP_TRUSTED) {
+        const advgp_status within = check_cost(model, trust == GP_SEEN ? NULL : err);
+        model->unproven = within != ADVGP_OK;
+        if (trust == GP_BOUNDED) st = within;
+    }
     if (st == ADVGP_OK && model->n_calibration) {
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
         if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
@@ -227,7 +252,7 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_model *
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
     if (st == ADVGP_OK) st = read_tensors(file, model, &image, &noise, err);
-    if (st == ADVGP_OK) st = prove(model, &image, err);
+    if (st == ADVGP_OK && !model->unproven) st = prove(model, &image, err);
     gp_model_image_fini(&noise);
     gp_model_image_fini(&image);
     return st;
@@ -243,13 +268,14 @@ static advgp_status blame(const char *path, advgp_status st, advgp_error *err)
 }
 
 // Takes the file, which was read with this status.
-static advgp_status load(const char *path, gp_tensorfile *file, advgp_status st, gp_model **out, advgp_error *err)
+static advgp_status load(const char *path, gp_trust trust, gp_tensorfile *file, advgp_status st, gp_model **out,
+                         advgp_error *err)
 {
     json_t *o = NULL;
     gp_model *model = NULL;
     if (st == ADVGP_OK) st = read_metadata(file, &o, err);
     if (st == ADVGP_OK) st = check_sums(file, o, err);
-    if (st == ADVGP_OK) st = build(file, o, &model, err);
+    if (st == ADVGP_OK) st = build(file, o, trust, &model, err);
     json_decref(o);
     gp_tensorfile_free(file);
     if (st == ADVGP_OK)
@@ -261,6 +287,11 @@ static advgp_status load(const char *path, gp_tensorfile *file, advgp_status st,
 
 advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
 {
+    return gp_model_load_as(path, GP_BOUNDED, out, err);
+}
+
+advgp_status gp_model_load_as(const char *path, gp_trust trust, gp_model **out, advgp_error *err)
+{
     *out = NULL;
     if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
     gp_tensorfile *file = NULL;
@@ -268,7 +299,7 @@ advgp_status gp_model_load(const char *path, gp_model **out, advgp_error *err)
     if (st == ADVGP_EDATA) return st; // there is no file to blame
     if (st == ADVGP_EFILE && gp_guess_file(path) == GP_GUESS_TABLE)
         return gp_fail(err, st, "%.200s is a table, not a model", path);
-    return load(path, file, st, out, err);
+    return load(path, trust, file, st, out, err);
 }
 
 advgp_status gp_model_load_memory(const void *bytes, size_t n, gp_model **out, advgp_error *err)
@@ -278,5 +309,5 @@ advgp_status gp_model_load_memory(const void *bytes, size_t n, gp_model **out, a
     if (!bytes) return gp_fail(err, ADVGP_EINVAL, "model: no bytes to load");
     gp_tensorfile *file = NULL;
     const advgp_status st = gp_tensorfile_read_memory(bytes, n, name, &file, err);
-    return load(name, file, st, out, err);
+    return load(name, GP_BOUNDED, file, st, out, err);
 }
