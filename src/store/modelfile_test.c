@@ -9,6 +9,7 @@
 #include "store/scratch_test.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 // ---- models ---------------------------------------------------------------------------------------------------------
 
@@ -529,6 +530,59 @@ static void expect_edit_refused(sampler make, const edit *e, size_t i)
     unlink(path);
 }
 
+// The first component claims 19,000 inducing inputs, and sends them: a small file, since its rank stays.
+static void grow(const char *path, size_t m)
+{
+    enum { LARGE = 19000 };
+    gp_tensorfile *file = NULL;
+    advgp_error err = {0};
+    CHECK_OK(gp_tensorfile_read(path, &file, &err), path);
+    double *zeros = calloc(LARGE * 16, sizeof *zeros);
+    for (size_t i = 0; i < file->n; i++) {
+        gp_tensor *t = &file->tensors[i];
+        if (strcmp(t->name, "z.0") == 0 || strcmp(t->name, "t.0") == 0) t->shape[0] = LARGE, t->data = zeros;
+    }
+    char from[32], hex[32], tail[GP_TEXT_TAIL_BYTES + 1];
+    gp_buffer once = {0}, twice = {0};
+    snprintf(from, sizeof from, "\"m\":%zu", m);
+    replace_text(&once, file->metadata, strlen(file->metadata) - GP_TEXT_TAIL_BYTES, from, "\"m\":19000");
+    char *sum = strstr(once.p, "\"xxh3\":\"");
+    gp_buffer_bytes(&twice, once.p, (size_t)(sum - once.p));
+    snprintf(hex, sizeof hex, "\"xxh3\":\"%016llx\"", (unsigned long long)gp_tensors_xxh3(file->tensors, file->n));
+    gp_buffer_add(&twice, "%s%s", hex, sum + strlen(hex));
+    gp_model_text_tail(twice.p, twice.n, tail);
+    gp_buffer_add(&twice, "%s", tail);
+    CHECK_OK(gp_tensorfile_write(path, file->tensors, file->n, twice.p, &err), path);
+    gp_buffer_fini(&once);
+    gp_buffer_fini(&twice);
+    gp_tensorfile_free(file);
+    free(zeros);
+}
+
+static void a_small_file_does_not_take_the_memory(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    gp_model *model = sample_nystrom();
+    const size_t m = model->components[0].shape.m;
+    const char *path = scratch_path("bulky");
+    CHECK_OK(gp_model_save(model, path, &err), path);
+    gp_model_free(model);
+    grow(path, m);
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)4 << 30; // a quarter is less than the 2.9 GB of one K_mm, whatever machine this is
+    assert_int_equal(setrlimit(RLIMIT_DATA, &few), 0);
+    assert_int_equal(gp_model_load(path, &model, &err), ADVGP_EFILE);
+    if (!strstr(err.text, "{trust}")) fail_msg("%s", err.text);
+    CHECK_OK(gp_model_load_as(path, GP_SEEN, &model, &err), path);
+    assert_true(model->unproven);
+    gp_model_free(model);
+    assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+    unlink(path);
+}
+
 static void a_forged_file_of_any_form_is_refused(void **state)
 {
     (void)state;
@@ -872,6 +926,7 @@ int main(void)
         cmocka_unit_test(no_beginning_of_a_file_is_a_model),
         cmocka_unit_test(no_flipped_bit_goes_unnoticed),
         cmocka_unit_test(a_forged_file_is_refused),
+        cmocka_unit_test(a_small_file_does_not_take_the_memory),
         cmocka_unit_test(a_forged_file_of_any_form_is_refused),
         cmocka_unit_test(a_foreign_file_is_refused),
         cmocka_unit_test(a_model_without_a_place_is_written_to_another),
