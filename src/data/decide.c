@@ -175,7 +175,7 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
                    column_name(f, c));
 }
 
-static const char many_texts[] = "are left out: too many different texts ({encode} COL=target keeps one)";
+static const char many_texts[] = "are left out: too many different texts";
 
 static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp_error *err)
 {
@@ -187,9 +187,9 @@ static advgp_status leave_out_text(const gp_fit *f, const gp_candidate *c, advgp
         return gp_notes_add_column(f->notes, err, n, name, many_texts,
                                    "column '%s' is left out: more than %zu different texts in %zu rows", name, n,
                                    rows_of(f));
-    return gp_notes_add_column(f->notes, err, n, name, many_texts,
-                               "column '%s' is left out: %zu different texts in %zu rows ({encode} %s=target keeps it)",
-                               name, n, rows_of(f), name);
+    return gp_notes_add_column(
+        f->notes, err, n, name, many_texts,
+        "column '%s' is left out: %zu different texts in %zu rows, too few of each to learn from", name, n, rows_of(f));
 }
 
 // Sets *use to whether the text column becomes an input, and its encoding.
@@ -526,8 +526,9 @@ static advgp_status keep_gaps(const gp_fit *f, gp_schema *s, advgp_error *err)
 static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
 {
     const gp_schema_options *o = f->options;
-    s->target = gp_copy_text(o->target);
-    s->weights = o->weights ? gp_copy_text(o->weights) : NULL;
+    const gp_column *columns = f->source->columns;
+    s->target = gp_copy_text(columns[f->roles.target].name);
+    s->weights = o->weights ? gp_copy_text(columns[f->roles.weights].name) : NULL;
     s->inputs = gp_alloc(f->n_candidates, sizeof *s->inputs);
     if (!s->target || (o->weights && !s->weights) || !s->inputs)
         return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");

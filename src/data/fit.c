@@ -9,10 +9,11 @@
 #include <string.h>
 
 // ---- roles ----------------------------------------------------------------------------------------------------------
-static bool is_listed(const char *const *list, size_t n, const char *name)
+static bool is_listed(const gp_fit *f, const char *const *list, size_t n, const char *name)
 {
+    const long column = gp_source_find(f->source, name);
     for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i], name) == 0) return true;
+        if (gp_source_find(f->source, list[i]) == column) return true;
     return false;
 }
 
@@ -26,18 +27,18 @@ static advgp_status check_lists(const gp_fit *f, advgp_error *err)
     for (size_t i = 0; st == ADVGP_OK && i < o->n_exclude; i++)
         st = gp_source_require(f->source, o->exclude[i], "exclude", &index, err);
     if (st != ADVGP_OK) return st;
-    if (is_listed(o->features, o->n_features, o->target))
+    if (is_listed(f, o->features, o->n_features, o->target))
         return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be a feature; take it out of {features}",
                        o->target);
-    if (o->weights && is_listed(o->features, o->n_features, o->weights))
+    if (o->weights && is_listed(f, o->features, o->n_features, o->weights))
         return gp_fail(err, ADVGP_EINVAL, "'%s' holds the weights and cannot be a feature; take it out of {features}",
                        o->weights);
-    if (o->weights && strcmp(o->weights, o->target) == 0)
+    if (o->weights && gp_source_find(f->source, o->weights) == f->roles.target)
         return gp_fail(err, ADVGP_EINVAL, "'%s' cannot be both target and weights", o->target);
-    if (is_listed(o->exclude, o->n_exclude, o->target))
+    if (is_listed(f, o->exclude, o->n_exclude, o->target))
         return gp_fail(err, ADVGP_EINVAL, "'%s' is the target and cannot be excluded", o->target);
     for (size_t i = 0; i < o->n_features; i++)
-        if (is_listed(o->exclude, o->n_exclude, o->features[i]))
+        if (is_listed(f, o->exclude, o->n_exclude, o->features[i]))
             return gp_fail(err, ADVGP_EINVAL, "'%s' is in both {features} and {exclude}; take it out of one of them",
                            o->features[i]);
     return ADVGP_OK;
@@ -105,9 +106,10 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
     for (size_t i = 0; i < n; i++) {
         const gp_column *column = &f->source->columns[i];
         bool has_role = (long)i == f->roles.target || (long)i == f->roles.weights || (long)i == f->roles.group;
-        bool asked = is_listed(o->features, o->n_features, column->name); // a group may be a feature too, if asked for
+        bool asked = is_listed(f, o->features, o->n_features,
+                               column->name); // a group may be a feature too, if asked for
         bool feature = o->n_features ? asked : !has_role;
-        feature = feature && !is_listed(o->exclude, o->n_exclude, column->name);
+        feature = feature && !is_listed(f, o->exclude, o->n_exclude, column->name);
         f->source->wanted[i] = feature || has_role;
         if (!feature) continue;
         f->gaps[f->n_candidates] = i;

@@ -84,24 +84,34 @@ static size_t n_alike(const gp_notes *notes, size_t i)
     return n;
 }
 
+// What is left out is named, all of it.
+static bool is_left_out(const gp_note *note)
+{
+    return note->many && strncmp(note->many, "are left out", 12) == 0;
+}
+
 // "54 columns have missing values (a, b, c, ...)"
 static void tell_group(const gp_notes *notes, size_t i, size_t n, void (*tell)(void *ctx, const char *text), void *ctx)
 {
-    char text[512];
-    size_t at = (size_t)snprintf(text, sizeof text, "%zu columns %s (", n, notes->items[i].many), named = 0;
-    for (size_t k = i; k < notes->n && named < GP_NOTES_ALIKE; k++)
+    const size_t most = is_left_out(&notes->items[i]) ? notes->n : GP_NOTES_ALIKE;
+    gp_buffer text = {0};
+    size_t named = 0;
+    gp_buffer_add(&text, "%zu columns %s (", n, notes->items[i].many);
+    for (size_t k = i; k < notes->n && named < most; k++)
         if (is_alike(&notes->items[k], &notes->items[i]))
-            at += (size_t)snprintf(text + at, sizeof text - at, "%s%.60s", named++ ? ", " : "", notes->items[k].column);
-    snprintf(text + at, sizeof text - at, ", ...)");
-    tell(ctx, text);
+            gp_buffer_add(&text, "%s%.60s", named++ ? ", " : "", notes->items[k].column);
+    gp_buffer_add(&text, named < n ? ", ...)" : ")");
+    tell(ctx, text.failed ? notes->items[i].text : text.p);
+    gp_buffer_fini(&text);
 }
 
 void gp_notes_tell(const gp_notes *notes, void (*tell)(void *ctx, const char *text), void *ctx)
 {
     for (size_t i = 0; i < notes->n; i++) {
         const size_t n = n_alike(notes, i);
-        if (was_told(notes, i, n > GP_NOTES_ALIKE)) continue;
-        if (n > GP_NOTES_ALIKE)
+        const bool grouped = n > (is_left_out(&notes->items[i]) ? GP_NOTES_LEFT_OUT : GP_NOTES_ALIKE);
+        if (was_told(notes, i, grouped)) continue;
+        if (grouped)
             tell_group(notes, i, n, tell, ctx);
         else
             tell(ctx, notes->items[i].text);

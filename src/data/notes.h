@@ -28,6 +28,6 @@ void gp_notes_cut(gp_notes *notes, size_t n); // all but the first n go
 void gp_notes_fini(gp_notes *notes);
 
 // How they are told: each once, and where more than GP_NOTES_ALIKE columns have the same to say, in one sentence that
-// names the first of them.
-enum { GP_NOTES_ALIKE = 3 };
+// names the first of them; of columns that are left out more than GP_NOTES_LEFT_OUT, and all are named.
+enum { GP_NOTES_ALIKE = 3, GP_NOTES_LEFT_OUT = 10 };
 void gp_notes_tell(const gp_notes *notes, void (*tell)(void *ctx, const char *text), void *ctx);

@@ -312,7 +312,8 @@ static advgp_status tell(const gp_fit *f, const reading *r, gp_writing as, bool 
     if (as == GP_WRITING_CLOCK)
         return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as times of day",
                                    "column '%s' is read as times of day, as in '%s'", name, r->example);
-    if (!gp_writing_is_date(as) && !r->dressed) return ADVGP_OK; // but for slips, of which tell_slips tells
+    if (!gp_writing_is_date(as) && !r->dressed && r->fits[as] - r->ranges[as] < r->n)
+        return ADVGP_OK; // tell_slips does
     if (!gp_writing_is_date(as))
         return gp_notes_add_column(f->notes, err, 1, name, "are texts that are read as numbers",
                                    "column '%s' is read as numbers, as in '%s'", name, r->example);
@@ -354,6 +355,16 @@ static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)
 }
 
 // ---- formats that were asked for ------------------------------------------------------------------------------------
+// Is it the name before '=', but for blanks around it?
+static bool is_before(const char *spec, const char *equals, const char *name)
+{
+    while (isspace((unsigned char)*spec)) spec++;
+    while (equals > spec && isspace((unsigned char)equals[-1])) equals--;
+    while (isspace((unsigned char)*name)) name++;
+    const size_t n = (size_t)(equals - spec);
+    return strncmp(spec, name, n) == 0 && gp_same_name(name + n, "");
+}
+
 // "COLUMN=FORMAT" or "FORMAT", which is then of every column that it fits. A format begins with what a column's name
 // seldom holds before '=': a percent sign.
 static const char *format_of(const gp_schema_options *o, const char *name, bool *named)
@@ -364,7 +375,7 @@ static const char *format_of(const gp_schema_options *o, const char *name, bool 
         const char *spec = o->date_formats[i], *equals = strchr(spec, '='), *percent = strchr(spec, '%');
         if (!equals || (percent && percent < equals)) {
             any = spec;
-        } else if (strlen(name) == (size_t)(equals - spec) && strncmp(spec, name, strlen(name)) == 0) {
+        } else if (is_before(spec, equals, name)) {
             *named = true;
             return equals + 1;
         }

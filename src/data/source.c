@@ -5,6 +5,7 @@
 #include "data/strings.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_error *err)
@@ -62,10 +63,27 @@ void gp_source_fini(gp_source *source)
     source->n_columns = 0;
 }
 
+static gp_text trimmed(const char *name)
+{
+    while (isspace((unsigned char)*name)) name++;
+    size_t n = strlen(name);
+    while (n && isspace((unsigned char)name[n - 1])) n--;
+    return (gp_text){.p = name, .n = n};
+}
+
+bool gp_same_name(const char *one, const char *other)
+{
+    const gp_text a = trimmed(one), b = trimmed(other);
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+// The name as it stands comes first: a table may have both.
 long gp_source_find(const gp_source *source, const char *name)
 {
     for (size_t i = 0; i < source->n_columns; i++)
         if (strcmp(source->columns[i].name, name) == 0) return (long)i;
+    for (size_t i = 0; i < source->n_columns; i++)
+        if (gp_same_name(source->columns[i].name, name)) return (long)i;
     return GP_NO_COLUMN;
 }
 

@@ -51,6 +51,8 @@ typedef struct gp_source_ops {
     void (*free)(gp_source *source);
 } gp_source_ops;
 
+bool gp_same_name(const char *one, const char *other); // but for blanks around them
+
 enum { GP_NO_COLUMN = -1 };
 struct gp_source {
     const gp_source_ops *ops;
@@ -69,6 +71,7 @@ advgp_status gp_source_next(gp_source *source, const gp_chunk **chunk, advgp_err
 advgp_status gp_source_rewind(gp_source *source, advgp_error *err);
 void gp_source_free(gp_source *source); // NULL is fine
 
+// Blanks around a name do not count, where no other column has the name as it stands.
 long gp_source_find(const gp_source *source, const char *name); // index, or GP_NO_COLUMN
 // The same, where absence is the user's slip: EDATA that names the column, its nearest neighbour or the columns there
 // are.

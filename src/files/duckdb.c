@@ -251,7 +251,7 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_c
 static size_t find_exact(const file_source *s, const char *name)
 {
     size_t i = 0;
-    while (i < s->n_exact && strcmp(s->exact[i], name) != 0) i++;
+    while (i < s->n_exact && !gp_same_name(s->exact[i], name)) i++;
     return i;
 }
 
@@ -260,7 +260,7 @@ static bool is_text(const file_source *s, const char *name)
 {
     if (s->sql) return false;
     for (size_t i = 0; i < s->n_texts_named; i++)
-        if (strcmp(s->texts_named[i], name) == 0) return true;
+        if (gp_same_name(s->texts_named[i], name)) return true;
     const long i = s->stumbled ? gp_source_find(&s->base, name) : GP_NO_COLUMN;
     return i != GP_NO_COLUMN && s->stumbled[i];
 }

@@ -164,7 +164,7 @@ good 'some of the answers' -- predict out/m.safetensors in/some.csv -o out/p.csv
 ! grep -q 'not seen\|outside' said.err || tell "some of the answers: $(cat said.err)"
 columns digits.csv '{ $4 = NR == 1 ? "day" : 20200100 + NR % 28 + 1 } 1'
 good 'digits that are dates' "--date-format 'day=%Y%m%d'" -- train in/digits.csv "${quick[@]}"
-good 'too many texts' "'who' is left out" '--encode who=target' -- train in/many.csv "${quick[@]}"
+good 'too many texts' "'who' is left out" 'too few of each' -- train in/many.csv "${quick[@]}"
 good 'too many texts, wanted' -- train in/many.csv "${quick[@]}" --encode who=target
 good 'features' -- train in/good.csv "${quick[@]}" --features x1
 good 'exclude' -- train in/good.csv "${quick[@]}" --exclude x1
@@ -313,7 +313,14 @@ good 'too few to hold out' 'training rows, each left out in turn' -- train in/go
 awk -F, -v OFS=, 'NR == 1 { $4 = "flag" } NR > 1 { $4 = NR % 2 ? "yes" : "no" } 1' in/600.csv >in/flags.csv
 good 'yes and no' -- train in/flags.csv "${said[@]}" -q
 printf 'x1,x2,flag\n0.1,0.2,no\n0.3,0.4,maybe\n' >in/maybe.csv
-bad 'neither yes nor no' 3 'in/maybe.csv, row 2' "'flag' holds 'maybe'" -- predict out/said.safetensors in/maybe.csv
+good 'neither yes nor no' "'flag' holds 1 values that are no numbers, as in 'maybe'" -- predict out/said.safetensors in/maybe.csv
+good 'a name with blanks around it' -- train in/600.csv --target ' y' --features 'x1 , x2' -m 5 --epochs 1 -q -o out/blanks.safetensors
+awk -F, -v OFS=, 'NR == 1 { $4 = "late" } NR > 1 { $4 = NR == 30000 ? "a word" : NR % 7 + NR / 1000 } 1' <(head -1 in/600.csv; for i in {1..60}; do tail -n +2 in/600.csv; done) >in/late.csv
+good 'a word after the first rows' "'late' holds 1 values that are no numbers, as in 'a word' (row 29999)" -- \
+  train in/late.csv --target y -m 5 --components 1 --epochs 0.1 -o out/late.safetensors
+awk -F, -v OFS=, 'NR == 1 { $4 = "when" } NR > 1 { $4 = sprintf("%02d/%02d/%02d", NR % 28 + 1, NR % 12 + 1, 10 + NR % 3) } 1' in/600.csv >in/short.csv
+good 'years of two digits' "'when' has years of two digits" -- train in/short.csv --target y -m 5 --components 1 --epochs 1 -o out/x.safetensors
+good 'the format of short years' -- train in/short.csv --target y -m 5 --components 1 --epochs 1 -q --date-format when=%d/%m/%y -o out/x.safetensors
 # With a delay a version may see more rows than it must; the end is not before the present.
 good 'epochs of a delay' -- train in/600.csv --target y -m 5 --components 1 --epochs 40 --batch 100 --workers 4 --max-delay 20 --patience inf -o out/said.safetensors
 awk '/ epoch [0-9.]+ of / { n++; for (i = 1; i < NF; i++) if ($i == "of" && $(i + 1) < $(i - 1)) exit 1 } END { if (!n) exit 1 }' said.err || tell "epochs: $(cat said.err)"
