@@ -317,7 +317,7 @@ good 'neither yes nor no' "'flag' holds 1 values that are no numbers, as in 'may
 good 'a name with blanks around it' -- train in/600.csv --target ' y' --features 'x1 , x2' -m 5 --epochs 1 -q -o out/blanks.safetensors
 awk -F, -v OFS=, 'NR == 1 { $4 = "late" } NR > 1 { $4 = NR == 30000 ? "a word" : NR % 7 + NR / 1000 } 1' <(head -1 in/600.csv; for i in {1..60}; do tail -n +2 in/600.csv; done) >in/late.csv
 good 'a word after the first rows' "'late' holds 1 values that are no numbers, as in 'a word' (row 29999)" -- \
-  train in/late.csv --target y -m 5 --components 1 --epochs 0.1 -o out/late.safetensors
+  train in/late.csv --target y -m 5 --components 1 --epochs 1 -o out/late.safetensors
 awk -F, -v OFS=, 'NR == 1 { $4 = "when" } NR > 1 { $4 = sprintf("%02d/%02d/%02d", NR % 28 + 1, NR % 12 + 1, 10 + NR % 3) } 1' in/600.csv >in/short.csv
 good 'years of two digits' "'when' has years of two digits" -- train in/short.csv --target y -m 5 --components 1 --epochs 1 -o out/x.safetensors
 good 'the format of short years' -- train in/short.csv --target y -m 5 --components 1 --epochs 1 -q --date-format when=%d/%m/%y -o out/x.safetensors
