@@ -92,6 +92,13 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
     return st;
 }
 
+static bool is_unknown(const gp_schema *known, const char *name)
+{
+    for (size_t i = 0; known && i < known->n_inputs; i++)
+        if (gp_same_name(known->inputs[i].name, name)) return false;
+    return known != NULL;
+}
+
 static advgp_status find_candidates(gp_fit *f, advgp_error *err)
 {
     static const gp_encoding suggested[] = {[GP_NUMBER] = GP_ENCODING_NUMBER,
@@ -110,6 +117,13 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
                                column->name); // a group may be a feature too, if asked for
         bool feature = o->n_features ? asked : !has_role;
         feature = feature && !is_listed(f, o->exclude, o->n_exclude, column->name);
+        if (feature && !asked && is_unknown(o->known, column->name)) {
+            feature = false;
+            const advgp_status st = gp_notes_add_column(
+                f->notes, err, 1, column->name, "are left out: the model of {start} does not know them",
+                "column '%s' is left out: the model of {start} does not know it", column->name);
+            if (st != ADVGP_OK) return st;
+        }
         f->source->wanted[i] = feature || has_role;
         if (!feature) continue;
         f->gaps[f->n_candidates] = i;

@@ -101,6 +101,7 @@ typedef struct gp_schema_options {
     const char *const *features;                // NULL: all columns but target, weights and group
     const char *const *exclude, *const *encode; // encode: "COLUMN=onehot|target|number"
     const char *const *date_formats;            // "FORMAT" or "COLUMN=FORMAT", as of strptime
+    const gp_schema *known; // of the model that a run goes on from: columns that it has not are left out; or NULL
     size_t n_features, n_exclude, n_encode, n_date_formats;
     gp_missing missing;
     gp_weights_are weights_are;

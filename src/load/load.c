@@ -11,6 +11,7 @@
 #include "method/method.h"
 #include "shards/packed.h"
 #include "shards/synthetic.h"
+#include "store/modelfile.h"
 #include "store/place.h"
 
 #include <math.h>
@@ -115,6 +116,10 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
     const size_t n_notes = notes->n;
     gp_schema_options chosen = *options;
     gp_encoding_choice choice = {0};
+    const char *path = strcmp(o->verb->name, "train") == 0 ? gp_request_start(o) : NULL;
+    gp_model *start = NULL;
+    if (path) (void)gp_model_load(path, &start, NULL); // who starts from it says what is wrong with it
+    options->known = chosen.known = start ? start->schema : NULL;
     advgp_status st = gp_schema_fit(x->source, options, &x->split, notes, tell, &host, &x->schema, err);
     if (st == ADVGP_OK) st = gp_choose_encoding(o, x->source, x->schema, &x->split, host, &chosen, &choice, err);
     if (st == ADVGP_OK && (chosen.log_target != options->log_target || chosen.ranks != options->ranks)) {
@@ -125,6 +130,8 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
     }
     if (st == ADVGP_OK) st = gp_encoding_settle(&choice, x->schema, notes, err);
     gp_encoding_choice_fini(&choice);
+    gp_model_free(start);
+    options->known = NULL;
     return st;
 }
 
