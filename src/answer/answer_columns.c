@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/whole.h"
 #include "score/score.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ const gp_answer_column *gp_answer_columns_beyond(const gp_answer_columns *c)
 static double uniform_of(const gp_answer_columns *c, size_t row, double draw)
 {
     const uint64_t stream = gp_hash_u64(c->seed, (uint64_t)row);
-    return fmax(gp_hash_uniform(stream, (uint64_t)draw), 1e-12);
+    return fmax(gp_hash_uniform(stream, (uint64_t)gp_index(draw, SIZE_MAX)), 1e-12);
 }
 
 void gp_answer_row(const gp_answer_columns *c, size_t row, double mean, double var_f, double var_y, double *values)

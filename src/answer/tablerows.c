@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/decimal.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -156,8 +157,8 @@ static void civil(double days, double *year, int *month, int *day)
     const double yoe = floor((doe - floor(doe / 1460) + floor(doe / 36524) - floor(doe / 146096)) / 365);
     const double doy = doe - (365 * yoe + floor(yoe / 4) - floor(yoe / 100));
     const double mp = floor((5 * doy + 2) / 153);
-    *day = (int)(doy - floor((153 * mp + 2) / 5)) + 1;
-    *month = (int)(mp < 10 ? mp + 3 : mp - 9);
+    *day = (int)gp_whole(doy - floor((153 * mp + 2) / 5), 0, 30) + 1;
+    *month = (int)gp_whole(mp < 10 ? mp + 3 : mp - 9, 1, 12);
     *year = yoe + 400 * era + (*month <= 2 ? 1 : 0);
 }
 

@@ -3,6 +3,7 @@
 #include "api/record.h"
 #include "api/written.h"
 #include "base/alloc.h"
+#include "base/whole.h"
 #include "cells/inducing.h"
 #include "linalg/blas.h"
 #include "load/load.h"
@@ -206,11 +207,11 @@ static advgp_status fit_schedule(gp_comparison *c, gp_train_options *options, ad
     if (st == ADVGP_OK) st = try_versions(c, options, TRIAL_VERSIONS, TRIAL_VERSIONS, &evaluated, err);
     if (st != ADVGP_OK) return st;
     const double n = fmin(longer(cpu, brief.cpu), longer(wall, brief.wall));
-    st = try_versions(c, options, (size_t)fmin(fmax(2 * TRIAL_VERSIONS, n), 1e6), 1, &other, err);
+    st = try_versions(c, options, gp_index(fmax(2 * TRIAL_VERSIONS, n), 1000000), 1, &other, err);
     if (st != ADVGP_OK) return st;
     const double steps = fmin(versions_in(cpu, brief.cpu, other.cpu, evaluation(brief.cpu, evaluated.cpu)),
                               versions_in(wall, brief.wall, other.wall, evaluation(brief.wall, evaluated.wall)));
-    options->steps = (size_t)fmin(fmax(TRIAL_VERSIONS, steps), 1e9);
+    options->steps = gp_index(fmax(TRIAL_VERSIONS, steps), 1000000000);
     options->patience = SIZE_MAX;
     return ADVGP_OK;
 }

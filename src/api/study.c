@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/whole.h"
 #include "linalg/blas.h"
 #include "store/runlog.h"
 #include "train/train.h"
@@ -23,7 +24,7 @@ static size_t *whole_numbers(const gp_options *o, const char *key, size_t *n)
     *n = gp_options_list(o, key, &items);
     size_t *numbers = gp_alloc(*n ? *n : 1, sizeof *numbers);
     for (size_t i = 0; numbers && i < *n; i++)
-        numbers[i] = strcmp(items[i], "inf") == 0 ? GP_DELAY_ANY : (size_t)strtod(items[i], NULL);
+        numbers[i] = strcmp(items[i], "inf") == 0 ? GP_DELAY_ANY : gp_index(strtod(items[i], NULL), SIZE_MAX);
     return numbers;
 }
 
@@ -98,7 +99,7 @@ static advgp_status load_rows(gp_study *s, advgp_error *err)
         return gp_load_training(o, NULL, s->host, &s->data, err);
     }
     const double rows = gp_options_real(o, "rows");
-    const size_t n = s->gradients ? (size_t)rows : CALIBRATION_ROWS;
+    const size_t n = s->gradients ? gp_index(rows, SIZE_MAX) : CALIBRATION_ROWS;
     gp_source *source = NULL;
     const uint64_t seed = (uint64_t)gp_options_int(o, "seed");
     if (s->gradients && rows > 1e8)
@@ -175,7 +176,7 @@ static int stop_asked(void *ctx)
 static size_t rows_of(const gp_study *s, size_t workers)
 {
     if (s->gradients) return gp_shards_rows(s->data.shards, GP_TRAIN);
-    return (size_t)gp_options_real(s->o, "rows") * (gp_options_flag(s->o, "weak") ? workers : 1);
+    return gp_index(gp_options_real(s->o, "rows"), SIZE_MAX) * (gp_options_flag(s->o, "weak") ? workers : 1);
 }
 
 static gp_sim_options options_of(gp_study *s, size_t workers, size_t delay)

@@ -1,5 +1,6 @@
 // sort.c: by the C library.
 #include "base/sort.h"
+#include "base/whole.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ void gp_sort(double *values, size_t n)
 double gp_sorted_quantile(const double *sorted, size_t n, double p)
 {
     const double at = p * (double)(n - 1);
-    const size_t i = (size_t)at;
+    const size_t i = gp_index(at, n - 1);
     const double next = sorted[i + 1 < n ? i + 1 : i];
     return sorted[i] + (at - (double)i) * (next - sorted[i]);
 }

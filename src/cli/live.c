@@ -3,6 +3,7 @@
 // Threads that train ask whether to stop, and with that the line is kept fresh.
 #define _DEFAULT_SOURCE // struct winsize
 #include "base/clock.h"
+#include "base/whole.h"
 #include "base/width.h"
 #include "cli/cli.h"
 
@@ -128,16 +129,17 @@ static void time_text(double seconds, char *text, size_t n)
     if (s < 100)
         snprintf(text, n, "%.0f s", s);
     else if (s < 6000)
-        snprintf(text, n, "%d:%02d min", (int)(s / 60), (int)s % 60);
+        snprintf(text, n, "%d:%02d min", (int)gp_whole(s / 60, 0, 99), (int)gp_whole(s, 0, 6000) % 60);
     else
-        snprintf(text, n, "%d:%02d h", (int)(s / 3600), (int)(s / 60) % 60);
+        snprintf(text, n, "%d:%02d h", (int)gp_whole(s / 3600, 0, INT32_MAX),
+                 (int)(gp_whole(s / 60, 0, INT64_MAX) % 60));
 }
 
 static void add_bar(line *l)
 {
     char bar[3 * BAR_WIDE + 1] = "", share[16];
     const size_t cells = l->room >= 76 ? BAR_WIDE : l->room >= 50 ? BAR_NARROW : 0;
-    const size_t full = (size_t)(live.share * (double)cells + 1e-9);
+    const size_t full = gp_index(live.share * (double)cells + 1e-9, cells);
     size_t at = 0;
     for (size_t i = 0; i < cells; i++)
         at += (size_t)snprintf(bar + at, sizeof bar - at, "%s",

@@ -1,5 +1,6 @@
 // encode_row.c: see encode_row.h.
 #include "data/encode_row.h"
+#include "base/whole.h"
 #include "data/encode_value.h"
 
 void gp_encode_row(const gp_schema *s, const double *inverse_scale, const double *values, double *x, size_t *missing)
@@ -20,7 +21,7 @@ void gp_encode_row(const gp_schema *s, const double *inverse_scale, const double
         case GP_ENCODING_ONEHOT:
         case GP_ENCODING_TARGET: {
             const bool seen = v >= 0 && v < (double)input->categories.n;
-            gp_encode_category(input, scale, seen ? (long)v : GP_NO_CATEGORY, gone, to);
+            gp_encode_category(input, scale, seen ? (long)gp_index(v, input->categories.n) : GP_NO_CATEGORY, gone, to);
             break;
         }
         case GP_ENCODING_TIME:

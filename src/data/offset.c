@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ double gp_log_offset(double *y, size_t n)
     for (size_t i = 0; i < n; i++)
         if (isfinite(y[i]) && y[i] > 0) y[m++] = y[i];
     gp_sort(y, m);
-    return m ? 0.5 * y[(size_t)(share * (double)(m - 1))] : 0;
+    return m ? 0.5 * y[gp_index(share * (double)(m - 1), m - 1)] : 0;
 }
 
 static double offset_of(targets *t, size_t n)

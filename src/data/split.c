@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static bool held_out(const gp_split *split, size_t row, double group_hash)
     case GP_SPLIT_GROUP:
         return group_hash < split->threshold;
     case GP_SPLIT_LAST:
-        return row >= split->n_rows - (size_t)(split->fraction * (double)split->n_rows);
+        return row >= split->n_rows - gp_index(split->fraction * (double)split->n_rows, split->n_rows);
     case GP_SPLIT_NONE:
     case GP_SPLIT_FILE:
         break;

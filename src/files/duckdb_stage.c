@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "data/strings.h"
 #include "files/duckdb_connect.h"
 
@@ -74,7 +75,7 @@ advgp_status gp_stage_open(const gp_stage_type *types, size_t n, gp_stage **out,
     gp_buffer_add(&sql, ")");
     advgp_status st = s->types ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     if (st == ADVGP_OK)
-        st = gp_duckdb_connect((size_t)fmin(MEMORY_BYTES, 0.25 * gp_memory_bytes()), 0, NULL, false, &s->duckdb, err);
+        st = gp_duckdb_connect(gp_index(0.25 * gp_memory_bytes(), MEMORY_BYTES), 0, NULL, false, &s->duckdb, err);
     if (st == ADVGP_OK) st = run(s, &sql, err);
     if (st == ADVGP_OK && duckdb_appender_create(s->duckdb.connection, NULL, "staged", &s->appender) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_ENOMEM, "DuckDB takes no rows");

@@ -3,6 +3,7 @@
 // the copy has a limit, leaves room on its disk, and ends when the program is asked to.
 #define _GNU_SOURCE // O_TMPFILE
 #include "base/temporary.h"
+#include "base/whole.h"
 #include "files/inputs.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ static advgp_status check_room(spooling *s, size_t n, advgp_error *err)
                        s->from->shown, limit / 1e9);
     if (s->taken < s->look_at) return ADVGP_OK;
     const double spare = free_bytes(s->copy) - s->reserve - (double)n;
-    s->look_at = s->taken + (spare / 2 < LOOK_BYTES ? (uint64_t)(spare > 0 ? spare / 2 : 0) : LOOK_BYTES);
+    s->look_at = s->taken + gp_index(spare / 2, LOOK_BYTES);
     if (spare >= 0) return ADVGP_OK;
     return gp_fail(
         err, ADVGP_EIO,

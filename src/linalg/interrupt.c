@@ -1,6 +1,7 @@
 // interrupt.c: the scope of a thread, and what is long.
 #include "linalg/interrupt.h"
 #include "base/status.h"
+#include "base/whole.h"
 
 static _Thread_local gp_interrupt *current;
 
@@ -39,6 +40,6 @@ advgp_status gp_interrupt_status(advgp_status st, const char *what, advgp_error 
 size_t gp_panel(size_t units, double flops)
 {
     if (flops <= long_flops) return units;
-    const size_t n = (size_t)((double)units * panel_flops / flops);
+    const size_t n = gp_index((double)units * panel_flops / flops, units);
     return n < PANEL_LEAST ? PANEL_LEAST : n;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/whole.h"
 #include "data/encode.h"
 #include "data/schema.h"
 #include "files/files.h"
@@ -87,7 +88,7 @@ gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const ch
                              .delimiter = delimiter_of(gp_options_text(o, "delimiter")),
                              .na = na,
                              .n_na = n_na,
-                             .memory_bytes = (size_t)fmin(1 << 30, 0.25 * gp_memory_bytes()),
+                             .memory_bytes = gp_index(0.25 * gp_memory_bytes(), 1 << 30),
                              .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
                              .stop = host ? host->stop : NULL,
                              .stop_ctx = host ? host->ctx : NULL};

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "learn/lengths.h"
 #include "linalg/interrupt.h"
 #include "method/method.h"
@@ -190,7 +191,7 @@ static bool is_over(const exact_run *r)
 static size_t last_iterations(const exact_run *r)
 {
     const double n = (double)r->n, flops = n * n * (n + 4 * (double)r->spec.d);
-    return (size_t)fmin(ITERATIONS, fmax(ITERATIONS_MIN, budget / flops));
+    return gp_index(fmax(ITERATIONS_MIN, budget / flops), ITERATIONS);
 }
 
 // From x on the first n rows (they come shuffled), which all are at last.

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/whole.h"
 #include "options/option_set.h"
 
 #include <assert.h>
@@ -198,7 +199,7 @@ static bool read_whole(const char *text, int64_t *out)
     if (gp_text_integer(text, out)) return true;
     double value;
     if (!gp_text_real(text, &value) || value != floor(value) || fabs(value) > 0x1p53) return false;
-    *out = (int64_t)value;
+    *out = gp_whole(value, INT64_MIN, INT64_MAX);
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "store/modelfile.h"
 #include "transport/transport.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,7 +267,7 @@ static bool is_worker_delay(const char *item)
     if (n < 1 || n >= sizeof head) return false;
     memcpy(head, item, n);
     head[n] = 0;
-    return gp_text_real(head, &worker) && worker >= 0 && worker < GP_WORKERS_MAX && worker == (double)(long)worker &&
+    return gp_text_real(head, &worker) && worker >= 0 && worker < GP_WORKERS_MAX && worker == floor(worker) &&
            gp_text_real(colon + 1, &seconds) && seconds >= 0 && seconds <= 60;
 }
 

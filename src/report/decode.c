@@ -1,8 +1,11 @@
 // decode.c: see decode.h.
 #include "report/decode.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <time.h>
+
+static const int64_t times_max = INT64_C(1) << 56; // seconds; gmtime knows no more years
 
 // The category whose one-hot column stands out, or whose target mean is nearest.
 static double category_of(const gp_schema *s, const gp_input *input, const double *x)
@@ -36,7 +39,7 @@ bool gp_input_is_discrete(const gp_input *input)
 
 const char *gp_time_text(double seconds, char out[GP_TIME_TEXT_BYTES])
 {
-    const time_t since_1970 = (time_t)seconds + 946684800;
+    const time_t since_1970 = (time_t)gp_whole(seconds, -times_max, times_max) + 946684800;
     const char *format = fmod(seconds, 86400) == 0 ? "%Y-%m-%d" : "%Y-%m-%d %H:%M";
     struct tm parts;
     *out = 0;
@@ -49,7 +52,7 @@ void gp_decode_text(const gp_input *input, double value, gp_buffer *out)
     if (!isfinite(value)) {
         gp_buffer_add(out, "\u2013");
     } else if (input->encoding == GP_ENCODING_ONEHOT || input->encoding == GP_ENCODING_TARGET) {
-        const gp_category *c = &input->categories.items[(size_t)value];
+        const gp_category *c = &input->categories.items[gp_index(value, input->categories.n - 1)];
         gp_buffer_bytes(out, c->text, c->n);
     } else if (input->encoding == GP_ENCODING_TIME) {
         char text[GP_TIME_TEXT_BYTES];

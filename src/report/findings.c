@@ -1,6 +1,7 @@
 // findings.c: sums and samples over rows. See findings.h.
 #include "report/findings.h"
 #include "base/alloc.h"
+#include "base/whole.h"
 #include "report/decode.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ void gp_findings_add(gp_findings *f, size_t number, double w, const double *x, d
     const gp_distribution d = {.scores = &t->scores, .schema = s, .mean = mean, .sd = sd};
     const double u = 1 - gp_distribution_exceeds(&d, gp_schema_target(s, y));
     f->weight += w;
-    f->pit[u >= 1 ? GP_PIT_BINS - 1 : u > 0 ? (size_t)(u * GP_PIT_BINS) : 0] += w;
+    f->pit[gp_index(u * GP_PIT_BINS, GP_PIT_BINS - 1)] += w;
     add_beside(f, &f->mean, w, y, 0, 1, figures.error);
     if (t->line)
         add_beside(f, &f->linear, w, y, t->left_out ? t->line->left_out[n] : gp_linear_predict(t->line, x),

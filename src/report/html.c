@@ -1,5 +1,6 @@
 // html.c: see html.h.
 #include "report/html.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ gp_number_text gp_number_of(double value)
         snprintf(out.p, sizeof out.p, "%s", plain);
         return out;
     }
-    const int before = size > 0 ? (int)floor(log10(size)) + 1 : 1;
+    const int before = size > 0 ? (int)gp_whole(floor(log10(size)), -4, 9) + 1 : 1;
     const int decimals = before >= 4 ? 0 : 4 - before;
     snprintf(plain, sizeof plain, "%.*f", decimals, value);
     if (strchr(plain, '.')) { // 12.50 is 12.5, 3.000 is 3

@@ -1,5 +1,5 @@
 // report_test.c: text that stays text, numbers as people write them, figures that are those of evaluate, samples in
-// which every row has the same chance, and a page that says when memory ends.
+// which every row has the same chance, a page that says when memory ends, and pages of any number there is.
 #include "answer/answer.h"
 #include "answer/evaluate.h"
 #include "api/make_report.h"
@@ -281,9 +281,90 @@ static void without_memory_there_is_no_page_and_nothing_is_lost(void **state)
     gp_options_free(o);
 }
 
+// Numbers that a table may hold, or that a forged model may answer.
+static const double hostile[] = {9e307,
+                                 -9e307,
+                                 1.7976931348623157e308,
+                                 -1.7976931348623157e308,
+                                 1e200,
+                                 5e-324,
+                                 -0.0,
+                                 1e19,
+                                 -1e19,
+                                 2147483648.0,
+                                 INFINITY,
+                                 -INFINITY,
+                                 NAN};
+enum { N_HOSTILE = sizeof hostile / sizeof *hostile, N_WRITTEN = N_HOSTILE - 3 }; // a file has no infinity
+
+static double one_of(gp_rng *rng, size_t n, double otherwise)
+{
+    return gp_rng_uniform(rng) < 0.1 ? hostile[gp_rng_below(rng, n)] : otherwise;
+}
+
+static void sections_survive_any_number(void **state)
+{
+    (void)state;
+    double *x = gp_alloc(model->schema->d, sizeof *x);
+    gp_input_relevance relevance;
+    ASSERT_OK(gp_input_relevance_init(&relevance, model, err));
+    for (size_t seed = 0; seed < 60; seed++) {
+        gp_rng rng = gp_rng_seeded(seed, 0);
+        gp_findings f;
+        ASSERT_OK(gp_findings_init(&f, model, NULL, false, (size_t[]){0, 1}, seed, err));
+        for (size_t i = 0; i < 5 + 10 * seed; i++) {
+            for (size_t k = 0; k < model->schema->d; k++) x[k] = one_of(&rng, N_HOSTILE, gp_rng_normal(&rng));
+            gp_findings_add(&f, i, 1, x, one_of(&rng, seed % 2 ? N_HOSTILE : N_WRITTEN, gp_rng_normal(&rng)),
+                            one_of(&rng, N_HOSTILE, 0), fabs(one_of(&rng, N_HOSTILE, 1)));
+        }
+        gp_findings_end(&f, GP_SCORED_TEST);
+        gp_buffer page = {0};
+        const gp_report r = {.model = model,
+                             .relevance = &relevance,
+                             .findings = &f,
+                             .assessment = &f.all,
+                             .rows = "rows",
+                             .n_rows = f.n_sample};
+        ASSERT_OK(gp_section_quality(&r, &page, err));
+        ASSERT_OK(gp_section_intervals(&r, &page, err));
+        ASSERT_OK(gp_section_errors(&r, &page, err));
+        assert_false(page.failed);
+        gp_buffer_fini(&page);
+        gp_findings_fini(&f);
+    }
+    gp_input_relevance_fini(&relevance);
+    gp_free(x);
+}
+
+// The same from a file: whole pages of tables whose targets are at the ends of what a double can say.
+static void tables_at_the_ends_of_numbers_have_a_page(void **state)
+{
+    (void)state;
+    const char *const operands[] = {model_path};
+    const char *const with[][2] = {{"data", "hostile.csv"}, {NULL, NULL}};
+    gp_options *o = options_of("report", operands, 1, with);
+    for (size_t seed = 0; seed < 4; seed++) {
+        gp_rng rng = gp_rng_seeded(seed, 1);
+        gp_buffer text = {0}, page = {0};
+        gp_report_made made;
+        gp_buffer_add(&text, "x,kind,day,on,y\n");
+        for (size_t i = 0; i < 600; i++)
+            gp_buffer_add(&text, "%.17g,k%zu,%04zu-01-01,true,%.17g\n", gp_rng_uniform(&rng), i % 4, (size_t)2021,
+                          seed < 2 && i % 30 == 0 ? (i % 60 ? 9e307 : -9e307) : one_of(&rng, N_WRITTEN, 1));
+        write_file("hostile.csv", text.p, text.n);
+        ASSERT_OK(gp_make_report(o, NULL, &page, &made, err));
+        assert_non_null(strstr(page.p, "</html>"));
+        gp_buffer_fini(&text);
+        gp_buffer_fini(&page);
+    }
+    gp_options_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_survive_any_number),
+        cmocka_unit_test(tables_at_the_ends_of_numbers_have_a_page),
         cmocka_unit_test(text_cannot_become_an_element),
         cmocka_unit_test(json_cannot_end_its_script),
         cmocka_unit_test(numbers_are_written_for_people),

@@ -1,5 +1,6 @@
 // section_columns.c: what matters? Columns by relevance, the effect of the first ones, and the first two together.
 #include "base/alloc.h"
+#include "base/whole.h"
 #include "report/axis_json.h"
 #include "report/decode.h"
 #include "report/html.h"
@@ -201,7 +202,7 @@ static size_t step_of(const gp_axis *axis, double value)
 {
     if (axis->step > 0) {
         const double at = floor((value - axis->value[0]) / axis->step + 0.5);
-        return at >= 0 && at < (double)axis->n ? (size_t)at : SIZE_MAX;
+        return at >= 0 && at < (double)axis->n ? gp_index(at, axis->n - 1) : SIZE_MAX;
     }
     for (size_t i = 0; i < axis->n; i++)
         if (axis->value[i] == value) return i;

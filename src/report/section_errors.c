@@ -2,6 +2,7 @@
 // most relevant columns, and the rows with the largest errors.
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "base/whole.h"
 #include "report/decode.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -142,7 +143,7 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
     size_t n = 0;
     for (size_t i = 0; i < f->n_sample; i++) {
         const double at = floor((sorted[i] - from) / step);
-        const size_t bin = at < 0 ? 0 : at >= RESIDUAL_BINS ? RESIDUAL_BINS - 1 : (size_t)at;
+        const size_t bin = gp_index(at, RESIDUAL_BINS - 1);
         share[bin] += 1 / (double)f->n_sample;
         if (bin + 1 > n) n = bin + 1;
     }
@@ -163,7 +164,8 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
                          .title = "How large the errors are",
                          .label = label,
                          .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "from", lo, "to", hi, "share", shares),
-                         .parameters = json_pack("{s:s, s:f}", "title", "observed \u2212 predicted", "step", step)});
+                         .parameters = json_pack("{s:s, s:o}", "title", "observed \u2212 predicted", "step",
+                                                 gp_json_real(step))});
     gp_html_table(out, "Shares of the rows by error", "quantile|#observed \u2212 predicted");
     static const double at[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
@@ -171,7 +173,7 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
         snprintf(name, sizeof name, "%g\u00a0%%", 100 * at[i]);
         gp_html_row(out, NULL);
         gp_html_head(out, name);
-        gp_html_cell_number(out, sorted[(size_t)(at[i] * (double)(f->n_sample - 1))]);
+        gp_html_cell_number(out, sorted[gp_index(at[i] * (double)last, last)]);
         gp_html_row_end(out);
     }
     gp_html_table_end(out);

@@ -1,5 +1,6 @@
 // assess_json.c: see assess_json.h.
 #include "score/assess_json.h"
+#include "base/whole.h"
 #include "store/runlog.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ static size_t read_tenths(const json_t *list, gp_tenth *out)
         const double rows = gp_json_real_of(t, "rows");
         out[k] = (gp_tenth){.from = gp_json_real_of(t, "from"),
                             .to = gp_json_real_of(t, "to"),
-                            .rows = rows > 0 && rows < 1e15 ? (size_t)rows : 0,
+                            .rows = rows < 1e15 ? gp_index(rows, SIZE_MAX) : 0,
                             .coverage = gp_json_real_of(t, "coverage"),
                             .width = gp_json_real_of(t, "width")};
     }
@@ -115,6 +116,6 @@ bool gp_assessment_read(const json_t *o, gp_assessment *out)
     const size_t n = read_tenths(json_object_get(o, "coverage_by_prediction"), out->by_prediction);
     out->n_tenths = n == read_tenths(json_object_get(o, "coverage_by_sd"), out->by_sd) ? n : 0;
     if (!(rows >= 1 && rows < 1e15)) return false;
-    out->n_scored = (size_t)rows;
+    out->n_scored = gp_index(rows, SIZE_MAX);
     return true;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/constants.h"
 #include "base/sort.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -192,7 +193,7 @@ bool gp_scores_reach(const gp_scores *s, double u)
 static double between(const double *table, double at)
 {
     const double low = fabs(at - round(at)) < 1e-9 ? round(at) : floor(at);
-    const size_t i = (size_t)low;
+    const size_t i = gp_index(low, LAST - 1);
     const double share = fmax(0, at - low);
     return share > 1e-9 ? table[i] + share * (table[i + 1] - table[i]) : table[i];
 }

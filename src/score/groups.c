@@ -3,6 +3,7 @@
 #include "score/groups.h"
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static double score_at(const shape *s, double share)
     const double n = (double)s->n, at = share * n - 0.5;
     if (at < 0) return s->sorted[0] + s->tail[0] * log(fmax(share, 1e-12) * 2 * n);
     if (at > n - 1) return s->sorted[s->n - 1] - s->tail[1] * log(fmax(1 - share, 1e-12) * 2 * n);
-    const size_t j = (size_t)at;
+    const size_t j = gp_index(at, s->n - 1);
     const double next = s->sorted[j + 1 < s->n ? j + 1 : j];
     return s->sorted[j] + (at - (double)j) * (next - s->sorted[j]);
 }

@@ -3,6 +3,7 @@
 #include "base/constants.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/whole.h"
 #include "shards/synthetic.h"
 
 #include <math.h>
@@ -134,7 +135,7 @@ static void deal(synthetic_shards *t, size_t rows)
 {
     gp_shards *s = &t->base;
     const double share = held_out_share * (double)rows;
-    const size_t held = share < GP_HELD_OUT_MAX ? (size_t)share : GP_HELD_OUT_MAX, train = rows - held;
+    const size_t held = gp_index(share, GP_HELD_OUT_MAX), train = rows - held;
     t->each = train / s->n_train;
     for (size_t k = 0; k < s->n_train; k++) s->rows[k] = t->each;
     s->rows[s->n_train - 1] += train % s->n_train;
@@ -158,21 +159,22 @@ advgp_status gp_synthetic_open(const char *text, gp_shards **shards, gp_schema *
     *shards = NULL;
     advgp_status st = parse(text, &rows, &seed, err);
     if (st != ADVGP_OK) return st;
+    const size_t n = gp_index(rows, SIZE_MAX);
     synthetic_shards *t = gp_alloc(1, sizeof *t);
     if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
-    st = gp_shards_init(&t->base, &synthetic_ops, INPUTS, gp_shards_suggest((size_t)rows), false, (uint64_t)seed, err);
+    st = gp_shards_init(&t->base, &synthetic_ops, INPUTS, gp_shards_suggest(n), false, gp_index(seed, SIZE_MAX), err);
     if (st != ADVGP_OK) {
         gp_free(t);
         return st;
     }
-    t->seed = (uint64_t)seed;
+    t->seed = gp_index(seed, SIZE_MAX);
     t->fingerprint = XXH3_64bits(text, strlen(text));
     t->text = gp_text_copy(text, strlen(text));
     if (!t->text) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
-    if (st == ADVGP_OK) st = fit_schema(t->seed, rows < FIT_ROWS ? (size_t)rows : FIT_ROWS, &t->schema, err);
+    if (st == ADVGP_OK) st = fit_schema(t->seed, n < FIT_ROWS ? n : FIT_ROWS, &t->schema, err);
     if (st == ADVGP_OK) {
-        t->schema->n_rows = (size_t)rows;
-        deal(t, (size_t)rows);
+        t->schema->n_rows = n;
+        deal(t, n);
         if (schema) st = give_schema(t, schema, err);
     }
     if (st == ADVGP_OK)

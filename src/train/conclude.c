@@ -1,6 +1,7 @@
 // conclude.c: assessment, times, and the record of the training in the model.
 #include "train/conclude.h"
 #include "base/clock.h"
+#include "base/whole.h"
 #include "score/assess_json.h"
 #include "score/calibrate.h"
 #include "store/form.h"
@@ -17,9 +18,9 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
     const gp_assessment *a = &r->assessment;
     json_t *record = json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:f, s:f}", "rmse", gp_json_real(a->rmse), "mnlp",
                                gp_json_real(a->mnlp), "neg_elbo", gp_json_real(r->neg_elbo), "stopped",
-                               gp_stop_reason_words(r->stopped), "rows", (json_int_t)r->n_train, "versions",
-                               (json_int_t)r->versions, "held_out", a->scored == GP_SCORED_HELD_OUT, "wall_seconds",
-                               r->wall, "cpu_seconds", r->cpu);
+                               gp_stop_reason_words(r->stopped), "rows", (json_int_t)gp_index(r->n_train, SIZE_MAX),
+                               "versions", (json_int_t)r->versions, "held_out", a->scored == GP_SCORED_HELD_OUT,
+                               "wall_seconds", r->wall, "cpu_seconds", r->cpu);
     if (record) json_object_set_new(record, "assessment", gp_assessment_whole_json(a));
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);

@@ -1,5 +1,6 @@
 // conductor_live.c: a training as it happens: the clock and people decide.
 #include "base/clock.h"
+#include "base/whole.h"
 #include "cluster/cluster.h"
 #include "train/conductor.h"
 
@@ -134,7 +135,7 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
 {
     const double speed = t->result->rows / fmax(gp_clock_wall() - t->wall_start, 1e-3);
     const double fewest = fmin((double)t->n_train, FINISH_ROWS_MIN); // a second or two, whatever the pilots took
-    const size_t few = (size_t)fmax(fewest, speed * interrupted_finish_seconds);
+    const size_t few = gp_index(fmax(fewest, speed * interrupted_finish_seconds), SIZE_MAX);
     const bool before = t->result->interrupted; // during the steps: nobody asks again
     if (!before || (few >= t->n_train && !t->options->cluster)) {
         *rows = t->n_train;
@@ -142,7 +143,7 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
                                                       &t->result->neg_elbo, err);
         if (st != ADVGP_ESTOPPED) return st;
     }
-    return finish_soon(t, few, (size_t)fewest, rows, err);
+    return finish_soon(t, few, gp_index(fewest, t->n_train), rows, err);
 }
 
 static bool fits_cells(const gp_training *t)

@@ -1,6 +1,7 @@
 // defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "cells/inducing.h"
 #include "cluster/cluster.h"
 #include "linalg/blas.h"
@@ -155,7 +156,7 @@ static void resolve_schedule(gp_training *t)
     const double epochs = gp_training_wants_cells(t) ? epochs_beside_cells : EPOCHS;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch
                                        : fmin(STEPS_MAX, fmax(least_steps(t, batch), epochs * per_epoch));
-    t->steps = o->steps ? o->steps : (size_t)fmax(1, ceil(steps));
+    t->steps = o->steps ? o->steps : gp_index(fmax(1, ceil(steps)), SIZE_MAX);
 }
 
 static advgp_status resolve_inducing(gp_training *t, advgp_error *err)

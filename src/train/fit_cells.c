@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "cells/cells_join.h"
 #include "cells/inducing.h"
 #include "cells/local_task.h"
@@ -118,7 +119,7 @@ static size_t sample_rows(const gp_training *t, size_t n_cells)
 {
     const double each = (double)plan_of(t, n_cells)->fit_rows;
     const double wanted = fmax(SAMPLE_MIN, sample_surplus * each * (double)n_cells);
-    return (size_t)fmin((double)t->n_train, wanted);
+    return gp_index(wanted, t->n_train);
 }
 
 static double sample_bytes(const gp_training *t, size_t n_cells)

@@ -2,6 +2,7 @@
 #include "train/noise.h"
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "base/whole.h"
 #include "learn/reweigh.h"
 #include "score/calibrate.h"
 #include "score/left_out.h"
@@ -56,7 +57,7 @@ static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *rea
     const size_t d = model->spec.d + GP_SCALE_INPUTS, rows = gp_shards_rows(reader->shards, GP_TRAIN);
     const double bytes = (2 * (double)d + 14) * sizeof(double); // of a row, here and in the shards of its training
     const double room = fmin((double)NUMBERS_MAX / (double)d, memory_share * gp_memory_bytes() / bytes);
-    const size_t n = (size_t)fmin(fmin((double)rows, ROWS_MAX), fmax(room, ROWS_MIN));
+    const size_t n = gp_index(fmin(fmax(room, ROWS_MIN), ROWS_MAX), rows);
     advgp_status st = gp_scale_rows_init(&s->scale, n, d, err);
     if (st == ADVGP_OK) st = gp_scored_rows_init(&s->rows, n, err);
     return st == ADVGP_OK ? ask_rows(s, model, reader, err) : st;

@@ -1,6 +1,7 @@
 // address.c: reading addresses, with the resolver and the list of interfaces.
 #define _GNU_SOURCE // getifaddrs
 #include "transport/address.h"
+#include "base/whole.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -316,7 +317,7 @@ bool gp_address_answers(const char *text, double seconds)
     int why = 0;
     socklen_t n = sizeof why;
     const bool answers = connect(p.fd, a->ai_addr, a->ai_addrlen) == 0 ||
-                         (errno == EINPROGRESS && poll(&p, 1, (int)(1000 * seconds)) == 1 &&
+                         (errno == EINPROGRESS && poll(&p, 1, (int)gp_whole(1000 * seconds, 0, INT32_MAX)) == 1 &&
                           getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && !why);
     if (p.fd >= 0) close(p.fd);
     freeaddrinfo(a);

@@ -2,6 +2,7 @@
 #include "transport/courier.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/whole.h"
 
 #include <errno.h>
 #include <math.h>
@@ -293,8 +294,8 @@ static struct timespec moment_in(double seconds)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     const double whole = floor(fmin(seconds, 366 * 86400.0));
-    t.tv_sec += (time_t)whole;
-    t.tv_nsec += (long)((fmin(seconds, 366 * 86400.0) - whole) * 1e9);
+    t.tv_sec += (time_t)gp_whole(whole, 0, INT32_MAX);
+    t.tv_nsec += (long)gp_whole((fmin(seconds, 366 * 86400.0) - whole) * 1e9, 0, 999999999);
     if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
     return t;
 }

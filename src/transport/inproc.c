@@ -3,6 +3,7 @@
 // sleeps on the bell of its endpoint, a semaphore.
 #define _GNU_SOURCE // sem_clockwait: a wait that does not depend on what people do to the time of day
 #include "base/alloc.h"
+#include "base/whole.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -107,8 +108,9 @@ static struct timespec moment_in(double seconds)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     if (!(seconds < year)) seconds = year;
-    t.tv_sec += (time_t)seconds;
-    t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+    const int64_t whole = gp_whole(seconds, 0, INT32_MAX);
+    t.tv_sec += (time_t)whole;
+    t.tv_nsec += (long)gp_whole((seconds - (double)whole) * 1e9, 0, 999999999);
     if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
     return t;
 }

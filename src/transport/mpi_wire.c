@@ -8,6 +8,7 @@
 #define _GNU_SOURCE // sem_clockwait
 #include "transport/mpi_wire.h"
 #include "base/clock.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -429,11 +430,11 @@ static mpi_buffer *hand_out(mpi_wire *w, size_t *peer)
 static void pause_at_most(mpi_wire *w, double seconds)
 {
     if (w->idle++ < SPINS) return;
-    const double step = fmin(w->o.sleep_max, ldexp(first_sleep, (int)fmin(30, w->idle - SPINS)));
+    const double step = fmin(w->o.sleep_max, ldexp(first_sleep, (int)gp_whole(w->idle - SPINS, 0, 30)));
     const double sleep = fmin(step, seconds);
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(sleep * 1e9);
+    until.tv_nsec += (long)gp_whole(sleep * 1e9, 0, INT64_C(1000000000) << 20);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     sem_clockwait(&w->bell, CLOCK_MONOTONIC, &until);

@@ -1,6 +1,7 @@
 // zmq_wire.c: the parts of a wire that lead and worker have in common.
 #define _GNU_SOURCE // F_DUPFD_CLOEXEC
 #include "transport/zmq_wire.h"
+#include "base/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,7 +181,7 @@ bool gp_zmq_set_common(void *socket, size_t receive_max, bool ipv6)
 
 int gp_zmq_milliseconds(double seconds)
 {
-    return (int)ceil(1000 * fmin(fmax(seconds, 0), 86400));
+    return (int)gp_whole(ceil(1000 * seconds), 0, 86400000);
 }
 
 // ---- monitors -------------------------------------------------------------------------------------------------------
