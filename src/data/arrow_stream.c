@@ -1,7 +1,10 @@
 // arrow_stream.c: Arrow's arrays as columns of batches: numbers of every width, truths, texts, dates, dictionaries.
+// What a stream says of itself is checked once, before a value is read: counts, lengths, places of texts, codes. How
+// large a buffer is the interface does not say; that alone has to be believed.
 #include "data/arrow_stream.h"
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,7 +116,7 @@ static void read_dictionary_numbers(const gp_piece_column *c, size_t first, size
 {
     c->indices->numbers(c->indices, first, n, out);
     for (size_t i = 0; i < n; i++)
-        if (!isnan(out[i])) c->dictionary->numbers(c->dictionary, (size_t)out[i], 1, &out[i]);
+        if (!isnan(out[i])) c->dictionary->numbers(c->dictionary, gp_index(out[i], SIZE_MAX), 1, &out[i]);
 }
 
 static void read_dictionary_texts(const gp_piece_column *c, size_t first, size_t n, gp_text *out)
@@ -122,7 +125,7 @@ static void read_dictionary_texts(const gp_piece_column *c, size_t first, size_t
         double index;
         c->indices->numbers(c->indices, first + i, 1, &index);
         out[i] = (gp_text){0};
-        if (!isnan(index)) c->dictionary->texts(c->dictionary, (size_t)index, 1, &out[i]);
+        if (!isnan(index)) c->dictionary->texts(c->dictionary, gp_index(index, SIZE_MAX), 1, &out[i]);
     }
 }
 
@@ -195,7 +198,7 @@ static bool decimal_scale(const char *format, gp_piece_column *c)
 // The part of a column that its format decides; the buffers come with each batch.
 static bool column_of(const struct ArrowSchema *schema, gp_piece_column *c, gp_column_type *type, int *n_buffers)
 {
-    const size_t i = kind_of(schema->format);
+    const size_t i = schema->format ? kind_of(schema->format) : N_KINDS;
     if (i == N_KINDS) return false;
     *c = (gp_piece_column){
         .numbers = kinds[i].numbers, .texts = kinds[i].texts, .factor = kinds[i].factor, .divisor = kinds[i].divisor};
@@ -207,35 +210,110 @@ static bool column_of(const struct ArrowSchema *schema, gp_piece_column *c, gp_c
 
 // ---- batches --------------------------------------------------------------------------------------------------------
 
-static advgp_status damaged(const char *name, advgp_error *err)
+static advgp_status damaged(const char *name, const char *what, advgp_error *err)
 {
-    return gp_fail(err, ADVGP_EDATA, "column '%s' of the Arrow stream is not as its schema says", name);
+    return gp_fail(err, ADVGP_EDATA, "column '%.200s' of the Arrow stream is not as its schema says: %s",
+                   name ? name : "", what);
+}
+
+// Places of texts from row `first` to row `end`: none before the buffer's beginning, none before the one before it.
+#define PLACES(name, type)                                                              \
+    static bool name##_are_in_order(const gp_piece_column *c, size_t first, size_t end) \
+    {                                                                                   \
+        const type *at = c->values;                                                     \
+        bool good = at[first] >= 0;                                                     \
+        for (size_t k = first; k < end; k++) good = good && at[k] <= at[k + 1];         \
+        return good && (c->bytes[0] || at[first] == at[end]);                           \
+    }
+PLACES(utf8, int32_t)
+PLACES(large_utf8, int64_t)
+#undef PLACES
+
+// A view that does not hold its text itself: buffers 2 to n - 2 hold texts, the last one how long each of them is.
+static bool view_is_inside(const struct ArrowArray *array, const int32_t view[4])
+{
+    const int64_t *sizes = array->buffers[array->n_buffers - 1];
+    const int64_t length = view[0], buffer = view[2], place = view[3];
+    if (length < 0) return false;
+    if (length <= 12) return true;
+    return buffer >= 0 && buffer < array->n_buffers - 3 && place >= 0 && sizes && array->buffers[2 + buffer] &&
+           place + length <= sizes[buffer];
+}
+
+static bool views_are_inside(const struct ArrowArray *array, const gp_piece_column *c, size_t n)
+{
+    for (size_t k = c->offset; k < c->offset + n; k++) {
+        int32_t view[4]; // length, prefix, buffer, place
+        memcpy(view, (const char *)c->values + 16 * k, sizeof view);
+        if (is_there(c, k) && !view_is_inside(array, view)) return false;
+    }
+    return true;
+}
+
+static bool texts_are_good(const struct ArrowArray *array, const gp_piece_column *c, size_t n)
+{
+    if (c->texts == read_utf8) return utf8_are_in_order(c, c->offset, c->offset + n);
+    if (c->texts == read_large_utf8) return large_utf8_are_in_order(c, c->offset, c->offset + n);
+    return c->texts != read_views || views_are_inside(array, c, n);
+}
+
+// What is wrong with an array of which n rows from `offset` on are to be read; NULL: nothing that can be seen.
+static const char *fault_of(const struct ArrowArray *array, size_t offset, size_t n, int n_buffers)
+{
+    enum { BITS = 56 }; // sums and bytes of what is shorter overflow nothing
+    if (!array) return "it has no array";
+    if (!array->release) return "its array was released";
+    if (array->length < 0 || array->length >> BITS) return "its length is none";
+    if (array->offset < 0 || array->offset >> BITS) return "its offset is none";
+    if (array->null_count < -1 || array->null_count > array->length) return "its count of missing values is none";
+    if (offset + n > (size_t)array->length) return "it is shorter than its batch";
+    if (array->n_buffers < n_buffers) return "it has too few buffers";
+    if (n_buffers && !array->buffers) return "it has no buffers";
+    if (array->null_count > 0 && n_buffers && !array->buffers[0]) return "it counts missing values and marks none";
+    return n && n_buffers && !array->buffers[1] ? "it has no values" : NULL;
 }
 
 static advgp_status bind_values(const struct ArrowSchema *schema, const struct ArrowArray *array, size_t offset,
-                                gp_piece_column *c, advgp_error *err)
+                                size_t n, const char *name, gp_piece_column *c, advgp_error *err)
 {
     gp_column_type type;
     int n_buffers;
-    if (!column_of(schema, c, &type, &n_buffers) || array->n_buffers < n_buffers) return damaged(schema->name, err);
+    if (!column_of(schema, c, &type, &n_buffers)) return damaged(name, "its type is none of ours", err);
+    const char *fault = fault_of(array, offset, n, n_buffers);
+    if (fault) return damaged(name, fault, err);
     c->offset = offset + (size_t)array->offset;
     if (n_buffers) c->valid = array->null_count ? array->buffers[0] : NULL, c->values = array->buffers[1];
     if (type == GP_TEXT) c->bytes = (const char *const *)(array->buffers + 2);
-    const bool empty = array->length == 0;
-    if (n_buffers && !c->values && !empty) return damaged(schema->name, err);
-    return ADVGP_OK;
+    return n && !texts_are_good(array, c, n) ? damaged(name, "a text lies where none can", err) : ADVGP_OK;
+}
+
+// Every code that is there names a member of the dictionary.
+static bool codes_are_inside(const gp_piece_column *codes, size_t n, size_t n_members)
+{
+    double code;
+    for (size_t i = 0; i < n; i++) {
+        codes->numbers(codes, i, 1, &code);
+        if (!isnan(code) && !(code >= 0 && code < (double)n_members)) return false;
+    }
+    return true;
+}
+
+static bool are_codes(const char *format) // whole numbers of any width
+{
+    return *format && !format[1] && strchr("cCsSiIlL", *format);
 }
 
 // A dictionary's column needs two more: its indices and the dictionary.
-static advgp_status bind(const struct ArrowSchema *schema, const struct ArrowArray *array, size_t offset,
+static advgp_status bind(const struct ArrowSchema *schema, const struct ArrowArray *array, size_t offset, size_t n,
                          gp_piece_column c[3], advgp_error *err)
 {
-    if (!schema->dictionary) return bind_values(schema, array, offset, c, err);
-    if (!array->dictionary) return damaged(schema->name, err);
-    advgp_status st = bind_values(schema, array, offset, &c[1], err);
-    if (st == ADVGP_OK) st = bind_values(schema->dictionary, array->dictionary, 0, &c[2], err);
+    if (!schema->dictionary) return bind_values(schema, array, offset, n, schema->name, c, err);
+    if (!array || !array->dictionary) return damaged(schema->name, "it has no dictionary", err);
+    const size_t members = array->dictionary->length > 0 ? (size_t)array->dictionary->length : 0;
+    advgp_status st = bind_values(schema, array, offset, n, schema->name, &c[1], err);
+    if (st == ADVGP_OK) st = bind_values(schema->dictionary, array->dictionary, 0, members, schema->name, &c[2], err);
     if (st != ADVGP_OK) return st;
-    if (!c[1].numbers) return damaged(schema->name, err);
+    if (!codes_are_inside(&c[1], n, members)) return damaged(schema->name, "a code is beyond its dictionary", err);
     c[0] = (gp_piece_column){.numbers = c[2].numbers ? read_dictionary_numbers : NULL,
                              .texts = c[2].texts ? read_dictionary_texts : NULL,
                              .indices = &c[1],
@@ -243,22 +321,25 @@ static advgp_status bind(const struct ArrowSchema *schema, const struct ArrowArr
     return ADVGP_OK;
 }
 
-enum { PER_COLUMN = 3 };
+enum { PER_COLUMN = 3, COLUMNS_MAX = 1 << 24 };
 
 // The columns of one batch: n_columns, then what their dictionaries need.
 static advgp_status bind_batch(const gp_arrow_table *t, const struct ArrowArray *array, gp_piece *batch,
                                advgp_error *err)
 {
     const size_t n = t->n_columns;
+    const char *fault = fault_of(array, 0, 0, 0);
+    if (fault) return gp_fail(err, ADVGP_EDATA, "a batch of the Arrow stream cannot be used: %s", fault);
+    if (array->n_children < 0 || (size_t)array->n_children != n || (n && !array->children))
+        return gp_fail(err, ADVGP_EDATA, "a batch of the Arrow stream has %lld columns, its schema %zu",
+                       (long long)(array->children ? array->n_children : 0), n);
     gp_piece_column *columns = gp_alloc(n * (PER_COLUMN + 1), sizeof *columns);
     if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     *batch = (gp_piece){.n_rows = (size_t)array->length, .columns = columns};
-    if ((size_t)array->n_children != n)
-        return gp_fail(err, ADVGP_EDATA, "a batch of the Arrow stream has %lld columns, its schema %zu",
-                       (long long)array->n_children, n);
     for (size_t j = 0; j < n; j++) {
         gp_piece_column *c = columns + n + PER_COLUMN * j;
-        const advgp_status st = bind(t->schema.children[j], array->children[j], (size_t)array->offset, c, err);
+        const advgp_status st = bind(t->schema.children[j], array->children[j], (size_t)array->offset,
+                                     (size_t)array->length, c, err);
         if (st != ADVGP_OK) return st;
         columns[j] = c[0];
     }
@@ -278,23 +359,32 @@ static advgp_status read_schema(struct ArrowArrayStream *stream, gp_arrow_table 
         return stream_failed(stream, err);
     }
     const struct ArrowSchema *s = &t->schema;
+    if (!s->release || !s->format) return gp_fail(err, ADVGP_EDATA, "the Arrow stream has no schema");
     if (strcmp(s->format, "+s") != 0)
         return gp_fail(err, ADVGP_EDATA, "the Arrow stream holds single values of type '%.40s', not rows of a table",
                        s->format);
+    if (s->n_children < 0 || s->n_children > COLUMNS_MAX || (s->n_children && !s->children))
+        return gp_fail(err, ADVGP_EDATA, "the schema of the Arrow stream says that it has %lld columns, and lists none",
+                       (long long)s->n_children);
     const size_t n = (size_t)s->n_children;
     t->names = gp_alloc(n, sizeof *t->names);
     t->types = gp_alloc(n, sizeof *t->types);
     if (!t->names || !t->types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
     for (size_t j = 0; j < n; j++, t->n_columns++) {
-        const struct ArrowSchema *child = s->children[j], *values = child->dictionary ? child->dictionary : child;
+        const struct ArrowSchema *child = s->children[j];
+        if (!child || !child->release || !child->format)
+            return gp_fail(err, ADVGP_EDATA, "the Arrow stream does not say what its column %zu is", j + 1);
+        const struct ArrowSchema *values = child->dictionary ? child->dictionary : child;
         const char *name = child->name ? child->name : "";
         gp_piece_column unused;
         int n_buffers;
+        if (child->dictionary && !are_codes(child->format))
+            return damaged(name, "the codes of its dictionary are no whole numbers", err);
         if (!column_of(values, &unused, &t->types[j], &n_buffers))
             return gp_fail(err, ADVGP_EDATA,
                            "column '%.200s' is of the Arrow type '%.40s'; numbers, truths, texts, dates and "
                            "dictionaries of these can be read: convert it, or leave it out",
-                           name, values->format);
+                           name, values->format ? values->format : "");
         if (!(t->names[j] = gp_text_copy(name, strlen(name))))
             return gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
     }
@@ -323,7 +413,9 @@ advgp_status gp_arrow_table_read(struct ArrowArrayStream *stream, gp_arrow_table
 {
     *out = (gp_arrow_table){0};
     if (!stream->release) return gp_fail(err, ADVGP_EINVAL, "the Arrow stream was released already");
-    advgp_status st = read_schema(stream, out, err);
+    advgp_status st = stream->get_schema && stream->get_next
+                          ? read_schema(stream, out, err)
+                          : gp_fail(err, ADVGP_EDATA, "the Arrow stream lacks a function to read it by");
     if (st == ADVGP_OK) st = read_batches(stream, out, err);
     stream->release(stream);
     return st;

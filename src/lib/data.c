@@ -127,6 +127,7 @@ advgp_status advgp_data_add(advgp_data *d, const advgp_column *c, advgp_error *e
 advgp_status advgp_data_arrow(struct ArrowArrayStream *stream, advgp_data **out, advgp_error *err)
 {
     *out = NULL;
+    if (!stream) return gp_fail(err, ADVGP_EINVAL, "no Arrow stream is given: NULL");
     advgp_data *d;
     advgp_status st = new_data(&d, err);
     if (st != ADVGP_OK) {
@@ -281,6 +282,9 @@ static advgp_status append_all(advgp_data *d, gp_source *piece, size_t *at, advg
 
 advgp_status advgp_data_append(advgp_data *d, const advgp_data *piece, advgp_error *err)
 {
+    if (!d || !piece) return gp_fail(err, ADVGP_EINVAL, "no table is given: NULL");
+    if (d == piece) // it would grow under the hands that read it
+        return gp_fail(err, ADVGP_EINVAL, "a table cannot be appended to itself: append a second one of the same rows");
     if (piece->n_paths) return gp_fail(err, ADVGP_EINVAL, "files are read when they are needed, not appended");
     gp_source *source = NULL;
     advgp_status st = library_table_open(piece, &source, err);

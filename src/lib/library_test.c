@@ -182,7 +182,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     const int b = state->batch++;
     const void *const values[] = {x, level, bits, micros, codes, y};
     text[1] = ends;
-    words = (struct ArrowArray){.length = 3, .n_buffers = 3, .buffers = text};
+    words = (struct ArrowArray){.length = 3, .n_buffers = 3, .buffers = text, .release = release_array};
     for (size_t j = 0; j < N_COLUMNS; j++) {
         buffers[b][j][0] = j == 4 ? valid : NULL, buffers[b][j][1] = values[j];
         arrays[b][j] = (struct ArrowArray){.length = (int64_t)(cuts[b + 1] - cuts[b]),
@@ -190,7 +190,8 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
                                            .offset = (int64_t)cuts[b],
                                            .n_buffers = 2,
                                            .buffers = buffers[b][j],
-                                           .dictionary = j == 4 ? &words : NULL};
+                                           .dictionary = j == 4 ? &words : NULL,
+                                           .release = release_array};
         list[b][j] = &arrays[b][j];
     }
     state->live++;
