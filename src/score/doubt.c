@@ -1,5 +1,6 @@
 // doubt.c: see doubt.h.
 #include "score/doubt.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ gp_doubt_text gp_doubt_said(double error)
     const double size = error > 0 ? floor(log10(error)) : 0;
     const double decimals = fmax(0, DIGITS - 1 - size);
     if (decimals <= DECIMALS_MAX && size < WHOLE_MAX)
-        snprintf(text.p, sizeof text.p, " \u00b1 %.*f", (int)decimals, error);
+        snprintf(text.p, sizeof text.p, " \u00b1 %.*f", (int)gp_whole(decimals, 0, DECIMALS_MAX), error);
     else
         snprintf(text.p, sizeof text.p, " \u00b1 %.2g", error);
     return text;
