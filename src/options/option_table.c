@@ -473,8 +473,8 @@ const gp_option gp_option_table[] = {
      .kind = GP_OPTION_CHOICE,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,
      .group = GP_GROUP_DATA,
-     .fallback = "auto",
-     .words = "auto|error",
+     .fallback = "read",
+     .words = "read|error",
      .help = "a few texts among numbers or dates become missing values, and ranges such as 385 - 440 their middle; or "
              "they are an error"},
     {.name = "outliers",

@@ -313,7 +313,6 @@ t 'start from a mean'        2 'in/mean.safetensors' 'cholesky' -- train in/run.
 t 'start, other trend'       2 '--trend none' 'constant' -- train in/run.csv "${y[@]}" "${s[@]}" --trend none
 t 'start, other target'      3 'in/start.safetensors' "'y'" "'x2'" -- train in/run.csv --target x2 "${s[@]}"
 t 'start, a column less'     3 'in/start.safetensors' "'x1'" '--features' -- train in/narrow.csv "${y[@]}" "${s[@]}"
-t 'start, a column more'     3 'in/start.safetensors' "'w'" -- train in/wider.csv "${y[@]}" "${s[@]}"
 t 'start, logarithm'         3 'in/start.safetensors' '--log-target' -- train in/run.csv "${y[@]}" "${s[@]}" --log-target
 t 'start, other encoding'    3 'in/start.safetensors' "'x1' as onehot" '--encode' -- train in/colour.csv "${y[@]}" "${s[@]}"
 t 'the log is the start'     2 '--log' 'in/start.safetensors' -- train in/run.csv "${y[@]}" --start in/start.safetensors --log in/start.safetensors
