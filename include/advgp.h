@@ -172,7 +172,7 @@ ADVGP_API advgp_status advgp_model_load_memory(const void *bytes, size_t n, advg
 ADVGP_API advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err);
 ADVGP_API void advgp_model_free(advgp_model *model);
 
-// What `advgp inspect` prints, as JSON and for people. For advgp_text_free.
+// What `advgp inspect` prints, as JSON with everything and in at most 60 lines for people. For advgp_text_free.
 ADVGP_API advgp_status advgp_model_inspect(const advgp_model *model, char **json, advgp_error *err);
 ADVGP_API advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_error *err);
 ADVGP_API void advgp_text_free(char *text);

@@ -28,6 +28,9 @@ write('later.csv', head, hostile(300))
 write('one.csv', ['x', 'y'], ([x, math.sin(x) + rng.gauss(0, 0.1)] for x in (rng.uniform(0, 6) for _ in range(60))))
 write('words.csv', ['colour', 'size', 'y'], ([c, s, len(c) + 2 * len(s) + rng.gauss(0, 0.2)]
       for c, s in ((rng.choice(['red', 'green', 'violet']), rng.choice(['s', 'mm', 'lll'])) for _ in range(300))))
+write('years.csv', ['latitude', 'longitude', 'built', 'y'], ([51 + a / 1e4, -122.2 + b / 1e4, built,
+      1900 + 60 * math.sin(a) + 30 * math.sin(2 * b) + (built - 1950) / 5]
+      for a, b, built in ((rng.uniform(-3, 3), rng.uniform(-2, 2), rng.randrange(1900, 2000)) for _ in range(400))))
 write('wide.csv', [f'x{i}' for i in range(1000)] + ['y'], ([*v, v[0] + 0.5 * v[7] + rng.gauss(0, 0.1)]
       for v in ([round(rng.gauss(0, 1), 3) for _ in range(1000)] for _ in range(120))))
 PY
@@ -40,6 +43,7 @@ quiet=(-q --force)
 if [[ $pictures != unseen ]]; then # a sanitizer has seen all of these functions by now
   "$advgp" train one.csv --target y -o one.safetensors --report one.html "${quiet[@]}" >/dev/null
   "$advgp" train words.csv --target y --log-target --method exact -o words.safetensors --report words.html "${quiet[@]}" >/dev/null
+  "$advgp" train years.csv --target y -o years.safetensors --report years.html "${quiet[@]}" >/dev/null
   "$advgp" train wide.csv --target y --method linear -o wide.safetensors --report wide.html "${quiet[@]}" >/dev/null
   "$advgp" train hostile.csv --target '<i>y</i>' --method mean -o mean.safetensors --report mean.html "${quiet[@]}" >/dev/null
   "$advgp" compare hostile.csv --target '<i>y</i>' --methods svigp,distgp-gd,linear --inducing 10 --time 1 --log compared.jsonl "${quiet[@]}" >/dev/null

@@ -137,7 +137,7 @@ class Model:
         return json.loads(text_made_by("model_inspect", self._handle))
 
     def describe(self) -> str:
-        """What `advgp inspect` prints, for people."""
+        """What the model is, in at most 60 lines for people; `inspect()` has everything."""
         return text_made_by("model_describe", self._handle)
 
     def __repr__(self) -> str:

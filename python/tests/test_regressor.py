@@ -220,6 +220,14 @@ class Travels(unittest.TestCase):
         self.assertEqual(plain.inspect()["method"], "exact")
         self.assertIn("city", plain.describe())
 
+    def test_a_description_fits_a_screen(self):
+        rng = np.random.default_rng(5)
+        X = rng.normal(size=(6000, 70))
+        y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=6000)
+        model = ADVGPRegressor(method="advgp", inducing=20, components=1, max_iter=20).fit(X, y).model_
+        self.assertLessEqual(len(model.describe().splitlines()), 60)
+        self.assertIn("less relevant", model.describe())
+
     def test_a_file_of_a_matrix_has_no_names(self):
         X, y = wave(40)
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

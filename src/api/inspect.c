@@ -368,11 +368,13 @@ static void add_components(const view *v, gp_buffer *out)
         gp_buffer_add(out, "\ncomponents, and a %s trend:\n", gp_trend_name(trend));
     else
         gp_buffer_add(out, "\nno kernel: %s\n", trend == GP_TREND_LINEAR ? "a line" : "a constant");
-    for (size_t b = 0; b < v->n_kernels; b++) {
+    const size_t shown = shown_of(v, v->n_kernels);
+    for (size_t b = 0; b < shown; b++) {
         const gp_kernel_view c = kernel_of(v, b);
         gp_buffer_add(out, "  %zu: %s, %s, %zu inducing inputs, %zu features, amplitude %.4g, jitter %g\n", b + 1,
                       c.kernel, c.map, c.m, c.M, sqrt(c.a0sq) * v->model->schema->y_scale, c.jitter);
     }
+    if (shown < v->n_kernels) gp_buffer_add(out, "  and %zu more\n", v->n_kernels - shown);
 }
 
 enum { NONE = -1 };
@@ -400,14 +402,14 @@ static void add_cells(const view *v, gp_buffer *out)
                   "\n%zu cells beside them: %s, %zu inducing inputs in all, %.0f to %.0f training rows each (median "
                   "%.0f)\n",
                   c->shape.n, c->shape.kernel->name, c->n_z, rows.least, rows.most, rows.median);
-    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g; the largest:\n", amplitudes.least, amplitudes.most,
-                  amplitudes.median);
+    gp_buffer_add(out, "  amplitudes from %.4g to %.4g, median %.4g%s\n", amplitudes.least, amplitudes.most,
+                  amplitudes.median, shown ? "; the largest:" : "");
     long i = NONE;
     for (size_t n = 0; n < shown && (i = next_cell(v, i)) != NONE; n++) {
         gp_buffer_add(out, "  %8.4g in cell %ld, %.0f rows\n", cell_amplitude(v, (size_t)i), i + 1, c->rows[i]);
         gp_cell_place_text(v->model, (size_t)i, v->page.columns, out);
     }
-    if (shown < c->shape.n) gp_buffer_add(out, "  and %zu smaller ones\n", c->shape.n - shown);
+    if (shown && shown < c->shape.n) gp_buffer_add(out, "  and %zu smaller ones\n", c->shape.n - shown);
 }
 
 enum { COLUMN_NAME = 28, COLUMN_NAME_LEAST = 12, LENGTH = 10, OF_CELLS = 12, OF_CELLS_ALL = 32 };
@@ -494,18 +496,33 @@ static void add_tail(const view *v, gp_buffer *out)
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))
         gp_buffer_add(out, "RMSE of linear regression in training: %.5g\n", m->baseline_linear);
+}
+
+static void add_record(const view *v, gp_buffer *out)
+{
+    enum { NAME = 20, BRIEF_COLUMNS = 100 };
     const char *key;
     json_t *value;
-    if (json_object_size(m->record)) gp_buffer_add(out, "\ntraining record:\n");
-    json_object_foreach(m->record, key, value)
+    gp_buffer said = {0};
+    if (json_object_size(v->model->record)) gp_buffer_add(out, "\ntraining record:\n");
+    json_object_foreach(v->model->record, key, value)
     {
         if (json_is_object(value) || json_is_array(value)) continue; // for --json, and for report
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        gp_buffer_add(out, "  ");
-        add_name(out, key, 20);
-        gp_buffer_add(out, " %s\n", text ? text : "");
+        gp_buffer_add(&said, v->page.brief ? said.n ? ", " : "" : "  ");
+        add_name(&said, key, v->page.brief ? 0 : NAME);
+        gp_buffer_add(&said, v->page.brief ? " %s" : " %s\n", text ? text : "");
         free(text);
     }
+    if (v->page.brief) {
+        gp_buffer_add(out, "  ");
+        gp_buffer_wrapped(out, said.p ? said.p : "", 2, BRIEF_COLUMNS);
+        gp_buffer_add(out, "\n");
+    } else if (said.p) {
+        gp_buffer_bytes(out, said.p, said.n);
+    }
+    out->failed |= said.failed;
+    gp_buffer_fini(&said);
 }
 
 // ---- both -----------------------------------------------------------------------------------------------------------
@@ -559,6 +576,7 @@ advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect
     add_cells(&v, out);
     add_columns(&v, out);
     add_tail(&v, out);
+    add_record(&v, out);
     view_fini(&v);
     return ADVGP_OK;
 }

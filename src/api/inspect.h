@@ -11,6 +11,7 @@ advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **o
 // many cells, those with the largest process first.
 typedef struct gp_inspect_page {
     size_t columns, shown, cells;
+    bool brief; // the record in sentences rather than a line each
 } gp_inspect_page;
 advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect_page page, gp_buffer *out,
                              advgp_error *err);

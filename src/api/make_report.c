@@ -19,15 +19,6 @@ enum { READ_ROWS = 4096, EXPLAINED = 5 };
 
 // ---- both -----------------------------------------------------------------------------------------------------------
 
-// The two most relevant inputs: of those there are and that matter.
-static void choose_drawn(const gp_input_relevance *relevance, size_t drawn[2])
-{
-    for (size_t i = 0; i < 2; i++) {
-        const bool there = i < relevance->n_inputs && relevance->input[relevance->input_order[i]] > 0;
-        drawn[i] = there ? relevance->input_order[i] : GP_NO_ROW;
-    }
-}
-
 static const char *scored_rows(gp_scored scored)
 {
     static const char *const words[] = {[GP_SCORED_HELD_OUT] = "held-out rows",
@@ -176,7 +167,7 @@ advgp_status gp_make_report(const gp_options *o, const gp_host *host, gp_buffer 
     advgp_status st = gp_open_model(o, &model, err);
     for (size_t i = 1; st == ADVGP_OK && i < o->n_operands; i++) st = gp_courses_read(&courses, o->operands[i], err);
     if (st == ADVGP_OK) st = gp_input_relevance_init(&relevance, model, err);
-    if (st == ADVGP_OK) choose_drawn(&relevance, drawn);
+    if (st == ADVGP_OK) gp_input_relevance_two(&relevance, model->schema, drawn);
     if (st == ADVGP_OK && has_rows) st = find(o, host, model, drawn, &line, &in, &findings, err);
     if (st == ADVGP_OK && has_rows) st = explain_worst(model, &findings, &why, err);
     if (st == ADVGP_OK) {
@@ -259,7 +250,7 @@ advgp_status gp_report_training(const gp_trained *t, const char *path, advgp_err
     recall(t->model, &report);
     advgp_status st = gp_input_relevance_init(&relevance, t->model, err);
     if (st == ADVGP_OK) {
-        choose_drawn(&relevance, drawn);
+        gp_input_relevance_two(&relevance, t->model->schema, drawn);
         st = find_trained(t, drawn, &line, &findings, err);
     }
     if (st == ADVGP_OK) st = explain_worst(t->model, &findings, &why, err);

@@ -96,12 +96,31 @@ advgp_status advgp_model_inspect(const advgp_model *model, char **json, advgp_er
     return library_said(st == ADVGP_OK ? library_json_take(object, json, err) : st, err);
 }
 
+static size_t lines_of(const gp_buffer *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text->n; i++) n += text->p[i] == '\n';
+    return n;
+}
+
+// As many columns as there is room for.
+static advgp_status describe(const gp_model *model, gp_buffer *out, advgp_error *err)
+{
+    enum { LINES = 60 };
+    advgp_status st = ADVGP_OK;
+    for (size_t shown = LINES / 2; st == ADVGP_OK && shown; shown--) {
+        gp_buffer_fini(out);
+        st = gp_inspect_text(model, NULL, (gp_inspect_page){.shown = shown, .brief = true}, out, err);
+        if (lines_of(out) <= LINES) break;
+    }
+    return st;
+}
+
 advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_error *err)
 {
     gp_buffer b = {0};
     *text = NULL;
-    advgp_status st = gp_inspect_text(model->model, NULL, (gp_inspect_page){.shown = SIZE_MAX, .cells = SIZE_MAX}, &b,
-                                      err);
+    advgp_status st = describe(model->model, &b, err);
     if (st == ADVGP_OK && !b.failed) *text = gp_text_copy(b.p, b.n);
     gp_buffer_fini(&b);
     if (st == ADVGP_OK && !*text) st = gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");

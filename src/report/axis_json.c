@@ -4,6 +4,8 @@
 #include "report/html.h"
 #include "store/runlog.h"
 
+#include <math.h>
+
 json_t *gp_axis_value(const gp_input *input, double value)
 {
     if (input->encoding == GP_ENCODING_TIME) return gp_json_real((value + 946684800) * 1000); // milliseconds since 1970
@@ -25,4 +27,16 @@ json_t *gp_axis_scale(const gp_input *input)
     if (gp_input_is_discrete(input)) return NULL;
     if (input->encoding == GP_ENCODING_TIME) return json_pack("{s:s, s:b}", "type", "utc", "nice", 0);
     return json_pack("{s:b, s:b}", "zero", 0, "nice", 0);
+}
+
+json_t *gp_axis_format(double lo, double hi)
+{
+    const double size = fmax(fabs(lo), fabs(hi));
+    return size >= 1000 && size < 10000 ? json_string(".4~f") : NULL;
+}
+
+json_t *gp_axis_input_format(const gp_input *input)
+{
+    const bool number = !gp_input_is_discrete(input) && input->encoding != GP_ENCODING_TIME;
+    return number ? gp_axis_format(input->range.lo, input->range.hi) : NULL;
 }

@@ -87,14 +87,14 @@ void gp_html_json(gp_buffer *out, const json_t *value)
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
-// Commas between thousands, in the whole part of a plain decimal number.
-static void group(const char *plain, gp_number_text *out)
+// Commas between thousands, in the whole part of a plain decimal number that has at least so many digits.
+static void group(const char *plain, size_t least, gp_number_text *out)
 {
     const size_t sign = *plain == '-', whole = strspn(plain + sign, "0123456789");
     size_t n = 0;
     if (sign) n = (size_t)snprintf(out->p, sizeof out->p, "\u2212");
     for (size_t i = 0; i < whole && n + 2 < sizeof out->p; i++) {
-        if (i && (whole - i) % 3 == 0) out->p[n++] = ',';
+        if (i && whole >= least && (whole - i) % 3 == 0) out->p[n++] = ',';
         out->p[n++] = plain[sign + i];
     }
     snprintf(out->p + n, sizeof out->p - n, "%s", plain + sign + whole);
@@ -119,7 +119,7 @@ gp_number_text gp_number_of(double value)
         while (plain[n - 1] == '0') n--;
         plain[n - (plain[n - 1] == '.')] = 0;
     }
-    group(strcmp(plain, "-0") == 0 ? "0" : plain, &out);
+    group(strcmp(plain, "-0") == 0 ? "0" : plain, 5, &out);
     return out;
 }
 
@@ -128,7 +128,7 @@ gp_number_text gp_count_of(size_t n)
     gp_number_text out;
     char plain[24];
     snprintf(plain, sizeof plain, "%zu", n);
-    group(plain, &out);
+    group(plain, 4, &out);
     return out;
 }
 

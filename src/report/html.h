@@ -17,7 +17,8 @@ void gp_html_json(gp_buffer *out, const json_t *value);
 // or a backslash would end a string: a blank and a slash stand for them.
 json_t *gp_chart_text(const char *text);
 
-// A number for people, with about four digits: 0.08214, 12.35, 18,452; a dash where it is not finite.
+// A number for people, with about four digits: 0.08214, 12.35, 18,452; a dash where it is not finite. Four digits
+// stand without a comma, since a year may be among them: 1920.
 void gp_html_number(gp_buffer *out, double value);
 void gp_html_count(gp_buffer *out, size_t n);       // 1,234,567
 void gp_html_percent(gp_buffer *out, double share); // 0.897 is 89.7 %

@@ -1,9 +1,15 @@
 // input_relevance.c: see input_relevance.h.
 #include "report/input_relevance.h"
 #include "base/alloc.h"
+#include "report/decode.h"
+#include "report/findings.h"
 #include "score/relevance.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
 
 // By insertion, so that equals stay in their order.
 static void sort(size_t n, const double *value, size_t *order)
@@ -53,4 +59,27 @@ void gp_input_relevance_fini(gp_input_relevance *r)
     gp_free(r->input);
     gp_free(r->input_order);
     *r = (gp_input_relevance){0};
+}
+
+// "latitude", "pickup_lat", "Lat (deg)": the word by itself, or in full within another.
+static bool is_latitude(const gp_input *in)
+{
+    if (gp_input_is_discrete(in) || in->encoding == GP_ENCODING_TIME) return false;
+    for (const char *p = in->name; *p; p++) {
+        const bool begins = p == in->name || !isalpha((unsigned char)p[-1]);
+        if (strncasecmp(p, "latitude", 8) == 0) return true;
+        if (begins && strncasecmp(p, "lat", 3) == 0 && !isalpha((unsigned char)p[3])) return true;
+    }
+    return false;
+}
+
+void gp_input_relevance_two(const gp_input_relevance *r, const gp_schema *s, size_t two[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        const bool there = i < r->n_inputs && r->input[r->input_order[i]] > 0;
+        two[i] = there ? r->input_order[i] : GP_NO_ROW;
+    }
+    if (two[1] == GP_NO_ROW || !is_latitude(&s->inputs[two[0]])) return;
+    const size_t first = two[0];
+    two[0] = two[1], two[1] = first;
 }

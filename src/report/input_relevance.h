@@ -12,3 +12,6 @@ typedef struct gp_input_relevance {
 // On failure, too, fini is due.
 advgp_status gp_input_relevance_init(gp_input_relevance *relevance, const gp_model *model, advgp_error *err);
 void gp_input_relevance_fini(gp_input_relevance *relevance);
+// The two most relevant inputs, of those there are and that matter, else GP_NO_ROW: across and upward. A latitude goes
+// upward, as on a map.
+void gp_input_relevance_two(const gp_input_relevance *r, const gp_schema *schema, size_t two[2]);

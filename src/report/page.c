@@ -15,11 +15,11 @@ static const struct {
     advgp_status (*write)(const gp_report *report, gp_buffer *out, advgp_error *err);
 } sections[] = {
     {"good", "Is the model good?", "Good?", gp_section_quality},
+    {"inputs", "What went in?", "Data", gp_section_inputs},
     {"intervals", "Can I trust its intervals?", "Intervals", gp_section_intervals},
     {"columns", "What matters?", "What matters", gp_section_columns},
     {"errors", "Where is it wrong?", "Errors", gp_section_errors},
     {"course", "How did it get there?", "Training", gp_section_course},
-    {"inputs", "What went in?", "Data", gp_section_inputs},
     {"repeat", "How to repeat it", "Repeat", gp_section_repeat},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections };
@@ -39,7 +39,8 @@ json_t *gp_section_ramp(const char *title, double lo, double hi)
     return json_pack("{s:s, s:s, s:o, s:{s:s, s:[o, o], s:s}, s:{s:s, s:i, s:i, s:s}}", "field", "value", "type",
                      "quantitative", "title", gp_chart_text(title), "scale", "type", "quantize", "domain",
                      gp_json_real(lo), gp_json_real(hi), "range", "ramp", "legend", "type", "gradient",
-                     "gradientLength", 260, "gradientThickness", 10, "format", ".3~s");
+                     "gradientLength", 280, "gradientThickness", 10, "format",
+                     fmax(fabs(lo), fabs(hi)) < 1e4 ? ".3~r" : ".3~s");
 }
 
 static void write_head(const gp_report *r, gp_buffer *out)

@@ -41,6 +41,9 @@ advgp_status gp_section_inputs(const gp_report *report, gp_buffer *out, advgp_er
 advgp_status gp_section_repeat(const gp_report *report, gp_buffer *out, advgp_error *err);
 
 void gp_section_worst(const gp_report *report, gp_buffer *out); // a part of gp_section_errors
+// Which columns and rows of the table the model has not seen, and where it says how the others were read: a part of
+// gp_section_quality, beside the verdict.
+void gp_section_left_out(const gp_report *report, gp_buffer *out);
 
 // Where a section needs rows and there are none: one sentence that says so, and how to get it.
 void gp_section_needs_rows(gp_buffer *out, const char *what);

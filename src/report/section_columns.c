@@ -138,11 +138,12 @@ static void write_effect(const gp_report *r, const gp_effect *e, size_t rank, co
                          .words = words,
                          .label = label.p ? label.p : "",
                          .data = json_pack("{s:{s:o, s:o, s:o, s:o}}", "main", "x", x, "y", y, "lo", lo, "hi", hi),
-                         .parameters = json_pack("{s:o, s:o, s:s, s:o*, s:[o, o]}", "name",
+                         .parameters = json_pack("{s:o, s:o, s:s, s:o*, s:o*, s:o*, s:[o, o]}", "name",
                                                  levels ? json_string("") : gp_chart_text(in->name), "target",
                                                  gp_chart_text(s->target), "type", gp_axis_type(in), "scale",
-                                                 gp_axis_scale(in), "domain", gp_json_real(domain[0]),
-                                                 gp_json_real(domain[1]))});
+                                                 gp_axis_scale(in), "xformat", gp_axis_input_format(in), "yformat",
+                                                 gp_axis_format(domain[0], domain[1]), "domain",
+                                                 gp_json_real(domain[0]), gp_json_real(domain[1]))});
     gp_buffer_fini(&label);
     gp_buffer caption = {0};
     gp_buffer_add(&caption, "Average prediction as %s changes", in->name);
@@ -295,12 +296,13 @@ static void write_surface(const gp_report *r, const gp_surface *s, gp_buffer *ou
                  .label = label.p ? label.p : "",
                  .data = data,
                  .parameters = json_pack(
-                     "{s:o, s:o, s:s, s:s, s:o, s:o, s:o*, s:o*, s:o, s:o, s:i, s:i, s:o}", "xname",
+                     "{s:o, s:o, s:s, s:s, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o, s:o, s:i, s:i, s:b, s:o}", "xname",
                      gp_chart_text(in[0]->name), "yname", gp_chart_text(in[1]->name), "xtype", gp_axis_type(in[0]),
                      "ytype", gp_axis_type(in[1]), "xscale", scale_of(in[0], &s->axis[0]), "yscale",
-                     scale_of(in[1], &s->axis[1]), "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : NULL, "y2",
+                     scale_of(in[1], &s->axis[1]), "xformat", gp_axis_input_format(in[0]), "yformat",
+                     gp_axis_input_format(in[1]), "x2", steps[0] ? json_pack("{s:s}", "field", "x2") : NULL, "y2",
                      steps[1] ? json_pack("{s:s}", "field", "y2") : NULL, "fill", fill, "stroke", stroke, "height", 320,
-                     "xangle", steps[0] || are_short(in[0], &s->axis[0]) ? 0 : -40, "tooltip",
+                     "xangle", steps[0] || are_short(in[0], &s->axis[0]) ? 0 : -40, "xoverlap", steps[0], "tooltip",
                      json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:o, s:s}]", "field", "x", "title",
                                gp_chart_text(in[0]->name), "field", "y", "title", gp_chart_text(in[1]->name), "field",
                                "value", "title", gp_chart_text(r->model->schema->target), "format", ".4~g"))});
@@ -348,10 +350,11 @@ advgp_status gp_section_columns(const gp_report *r, gp_buffer *out, advgp_error 
         return gp_fail(err, ADVGP_ENOMEM, "no memory for typical rows");
     advgp_status st = gp_model_predictor(r->model, &predictor, err);
     if (st == ADVGP_OK) st = write_effects(r, predictor, rows, out, err);
-    const bool two = v->n_inputs > 1 && v->input[v->input_order[1]] > 0;
-    if (st == ADVGP_OK && two) {
+    size_t two[2];
+    gp_input_relevance_two(v, r->model->schema, two);
+    if (st == ADVGP_OK && two[1] != GP_NO_ROW) {
         gp_surface *surface = gp_alloc(1, sizeof *surface);
-        st = surface ? gp_surface_of(r->model, predictor, rows, v->input_order, surface, err)
+        st = surface ? gp_surface_of(r->model, predictor, rows, two, surface, err)
                      : gp_fail(err, ADVGP_ENOMEM, "no memory for a surface");
         if (st == ADVGP_OK && surface->axis[0].n > 1 && surface->axis[1].n > 1) write_surface(r, surface, out);
         if (surface) gp_free(surface->inducing);

@@ -1,5 +1,5 @@
-// section_course.c: how did the model get there? Bound, error and likelihood against time and rows, several runs over
-// each other, and what the workers did.
+// section_course.c: how did the model get there? Bound, error and likelihood against time, several runs over each
+// other, and what the workers did.
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "report/html.h"
@@ -55,10 +55,21 @@ static json_t *domain_of(const double *values, size_t n)
     return json_pack("[o, o]", gp_json_real(lo - 0.05 * (hi - lo)), gp_json_real(hi + 0.4 * (hi - lo)));
 }
 
-// False: no run has a point of it.
-static bool write_metric(const gp_courses *courses, const metric *m, bool by_rows, gp_buffer *out)
+// What stands beside a point: its run, where it is, and the rows that had been seen, if they are told.
+static json_t *tooltip_of(const char *ytitle, bool rows)
 {
-    json_t *x = json_array(), *y = json_array(), *run = json_array();
+    json_t *list = json_pack("[{s:s}, {s:s, s:s, s:s}, {s:s, s:s, s:s}]", "field", "run", "field", "x", "title",
+                             "seconds", "format", ".4~g", "field", "y", "title", ytitle, "format", ".5~g");
+    if (rows)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s}", "field", "rows", "title", "rows seen", "format", ".4~s"));
+    return list;
+}
+
+// Nothing where no run has two points of it.
+static void write_metric(const gp_courses *courses, const metric *m, gp_buffer *out)
+{
+    json_t *x = json_array(), *y = json_array(), *run = json_array(), *rows = json_array();
     size_t n = 0, room = 0, runs = 0;
     for (size_t i = 0; i < courses->n; i++) room += courses->list[i].n;
     double *values = gp_alloc(room + 1, sizeof *values), first = NAN, last = NAN;
@@ -66,11 +77,12 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
         const gp_course *c = &courses->list[i];
         const size_t before = n;
         for (size_t k = 0; k < c->n; k++) {
-            const double value = value_at(m, c, k), at = by_rows ? c->points[k].rows : c->points[k].seconds;
+            const double value = value_at(m, c, k), at = c->points[k].seconds;
             if (!isfinite(value) || !isfinite(at)) continue;
             json_array_append_new(x, gp_json_real(at));
             json_array_append_new(y, gp_json_real(value));
             json_array_append_new(run, gp_chart_text(c->name));
+            json_array_append_new(rows, gp_json_real(c->points[k].rows));
             if (n == before && !runs) first = value;
             if (!runs) last = value;
             values[n++] = value;
@@ -79,30 +91,29 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
     }
     if (n < 2) {
         gp_free(values);
-        json_decref(x), json_decref(y), json_decref(run);
-        return false;
+        json_decref(x), json_decref(y), json_decref(run), json_decref(rows);
+        return;
     }
     gp_sort(values, n);
     char id[32], title[64], label[256];
-    snprintf(id, sizeof id, "fig-%s-%s", m->id, by_rows ? "rows" : "time");
-    snprintf(title, sizeof title, "%s against %s", m->title, by_rows ? "rows" : "time");
-    snprintf(label, sizeof label, "%s against %s%s: from %s at first to %s in the end.", m->name,
-             by_rows ? "rows seen" : "seconds", runs > 1 ? " of several runs, the first of them" : "",
-             gp_number_of(first).p, gp_number_of(last).p);
+    snprintf(id, sizeof id, "fig-%s-time", m->id);
+    snprintf(title, sizeof title, "%s against time", m->title);
+    snprintf(label, sizeof label, "%s against seconds%s: from %s at first to %s in the end.", m->name,
+             runs > 1 ? " of several runs, the first of them" : "", gp_number_of(first).p, gp_number_of(last).p);
     gp_html_figure_take(
-        out, (gp_figure){.id = id,
-                         .chart = "course",
-                         .title = title,
-                         .words = m->words,
-                         .label = label,
-                         .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
-                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:o*, s:o, s:b}", "xtitle",
-                                                 by_rows ? "rows seen" : "seconds", "ytitle", m->name, "xformat",
-                                                 by_rows ? "~s" : "~g", "zero", 0, "domain", domain_of(values, n),
-                                                 "legend", runs > 1 ? json_pack("{s:i}", "columns", 2) : json_null(),
-                                                 "point", n < 60)});
+        out,
+        (gp_figure){.id = id,
+                    .chart = "course",
+                    .title = title,
+                    .words = m->words,
+                    .label = label,
+                    .data = json_pack("{s:{s:o, s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run, "rows", rows),
+                    .parameters = json_pack("{s:s, s:s, s:b, s:o*, s:o, s:b, s:o}", "xtitle", "seconds", "ytitle",
+                                            m->name, "zero", 0, "domain", domain_of(values, n), "legend",
+                                            runs > 1 ? json_pack("{s:i}", "columns", 2) : json_null(), "point", n < 60,
+                                            "tooltip", tooltip_of(m->name, true))});
     gp_free(values);
-    gp_html_table(out, title, by_rows ? "run|#rows seen|#value" : "run|#seconds|#value");
+    gp_html_table(out, title, "run|#seconds|#rows seen|#value");
     for (size_t i = 0; i < courses->n; i++) {
         const gp_course *c = &courses->list[i];
         const size_t step = c->n > 12 ? c->n / 12 : 1; // enough to see the way; a log has all
@@ -110,14 +121,14 @@ static bool write_metric(const gp_courses *courses, const metric *m, bool by_row
             if (!isfinite(value_at(m, c, k))) continue;
             gp_html_row(out, NULL);
             gp_html_head(out, c->name);
-            gp_html_cell_number(out, by_rows ? c->points[k].rows : c->points[k].seconds);
+            gp_html_cell_number(out, c->points[k].seconds);
+            gp_html_cell_number(out, c->points[k].rows);
             gp_html_cell_number(out, value_at(m, c, k));
             gp_html_row_end(out);
         }
     }
     gp_html_table_end(out);
     gp_html_figure_end(out);
-    return true;
 }
 
 // ---- workers --------------------------------------------------------------------------------------------------------
@@ -146,14 +157,15 @@ static void write_worker_chart(const gp_course *c, const char *id, const char *t
         }
     char label[256];
     snprintf(label, sizeof label, "%s, of each worker against time; at most %s.", words, gp_number_of(most).p);
-    gp_html_figure_take(out, (gp_figure){.id = id,
-                                         .chart = "course",
-                                         .title = title,
-                                         .label = label,
-                                         .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
-                                         .parameters = json_pack("{s:s, s:s, s:s, s:b, s:{s:i}, s:b}", "xtitle",
-                                                                 "seconds", "ytitle", axis, "xformat", "~g", "zero", 1,
-                                                                 "legend", "columns", 4, "point", 0)});
+    gp_html_figure_take(out,
+                        (gp_figure){.id = id,
+                                    .chart = "course",
+                                    .title = title,
+                                    .label = label,
+                                    .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "x", x, "y", y, "run", run),
+                                    .parameters = json_pack("{s:s, s:s, s:b, s:{s:i}, s:b, s:o}", "xtitle", "seconds",
+                                                            "ytitle", axis, "zero", 1, "legend", "columns", 4, "point",
+                                                            0, "tooltip", tooltip_of(axis, false))});
     const gp_course_point *last = &c->points[c->n - 1];
     char caption[96];
     snprintf(caption, sizeof caption, "%s: workers at the end", title);
@@ -243,8 +255,7 @@ advgp_status gp_section_course(const gp_report *r, gp_buffer *out, advgp_error *
         return ADVGP_OK;
     }
     gp_buffer_add(out, "<div class=\"pair\">\n");
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-        for (int by_rows = 0; by_rows < 2; by_rows++) (void)write_metric(r->courses, &metrics[i], by_rows, out);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) write_metric(r->courses, &metrics[i], out);
     gp_buffer_add(out, "</div>\n");
     write_workers(r->courses, out);
     return ADVGP_OK;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/whole.h"
+#include "report/axis_json.h"
 #include "report/decode.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -115,16 +116,18 @@ static void write_scatter(const gp_report *r, bool residuals, const double acros
     gp_buffer xtitle = {0}, ytitle = {0};
     gp_buffer_add(&xtitle, "predicted %s", target);
     gp_buffer_add(&ytitle, residuals ? "observed \u2212 predicted" : "observed %s", target);
-    gp_html_figure_take(out, (gp_figure){.id = residuals ? "fig-residuals" : "fig-scatter",
-                                         .chart = "scatter",
-                                         .title = residuals ? "Residuals" : "Observed against predicted",
-                                         .label = label,
-                                         .data = json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "main", "x", x, "y", y,
-                                                           "line", "x", pair(across), "y", pair(line)),
-                                         .parameters = json_pack("{s:o, s:o, s:o, s:o}", "xtitle",
-                                                                 gp_chart_text(xtitle.p ? xtitle.p : ""), "ytitle",
-                                                                 gp_chart_text(ytitle.p ? ytitle.p : ""), "xdomain",
-                                                                 pair(across), "ydomain", pair(up))});
+    gp_html_figure_take(
+        out, (gp_figure){.id = residuals ? "fig-residuals" : "fig-scatter",
+                         .chart = "scatter",
+                         .title = residuals ? "Residuals" : "Observed against predicted",
+                         .label = label,
+                         .data = json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "main", "x", x, "y", y, "line", "x",
+                                           pair(across), "y", pair(line)),
+                         .parameters = json_pack("{s:o, s:o, s:o, s:o, s:o*, s:o*}", "xtitle",
+                                                 gp_chart_text(xtitle.p ? xtitle.p : ""), "ytitle",
+                                                 gp_chart_text(ytitle.p ? ytitle.p : ""), "xdomain", pair(across),
+                                                 "ydomain", pair(up), "xformat", gp_axis_format(across[0], across[1]),
+                                                 "yformat", gp_axis_format(up[0], up[1]))});
     gp_buffer_fini(&xtitle);
     gp_buffer_fini(&ytitle);
     write_groups(f, residuals ? "Errors by prediction" : "Observed and predicted values, by prediction", room, out);
@@ -147,7 +150,11 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
         share[bin] += 1 / (double)f->n_sample;
         if (bin + 1 > n) n = bin + 1;
     }
-    json_t *lo = json_array(), *hi = json_array(), *shares = json_array();
+    json_t *lo = json_array(), *hi = json_array(), *shares = json_array(), *ticks = json_array();
+    const double apart = step * fmax(ceil((double)n / 7), 1); // about seven labels, 0 among them
+    for (double at = ceil(from / apart) * apart;
+         at <= from + (double)n * step && json_array_size(ticks) < RESIDUAL_BINS; at += apart)
+        json_array_append_new(ticks, gp_json_real(round(at / step) * step));
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(lo, gp_json_real(from + (double)i * step));
         json_array_append_new(hi, gp_json_real(from + (double)(i + 1) * step));
@@ -164,8 +171,8 @@ static void write_histogram(const gp_findings *f, const double *sorted, gp_buffe
                          .title = "How large the errors are",
                          .label = label,
                          .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "from", lo, "to", hi, "share", shares),
-                         .parameters = json_pack("{s:s, s:o}", "title", "observed \u2212 predicted", "step",
-                                                 gp_json_real(step))});
+                         .parameters = json_pack("{s:s, s:o, s:o}", "title", "observed \u2212 predicted", "step",
+                                                 gp_json_real(step), "ticks", ticks)});
     gp_html_table(out, "Shares of the rows by error", "quantile|#observed \u2212 predicted");
     static const double at[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
@@ -189,7 +196,29 @@ typedef struct side {
     size_t n;
     double edge[CELLS + 1]; // of values
     double category[CELLS]; // of categories
+    bool whole;             // all values are integers
+    int digits;             // enough for neighbouring edges to differ
 } side;
+
+static bool are_whole(const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] != round(values[i]) || fabs(values[i]) > 1e9) return false;
+    return true;
+}
+
+// As few digits as tell every edge from the next, and four at least.
+static int digits_of(const double *edge, size_t n)
+{
+    int digits = 4;
+    for (size_t k = 0; k < n; k++)
+        for (char a[40], b[40]; digits < 12; digits++) {
+            snprintf(a, sizeof a, "%.*g", digits, edge[k]);
+            snprintf(b, sizeof b, "%.*g", digits, edge[k + 1]);
+            if (strcmp(a, b) != 0) break;
+        }
+    return digits;
+}
 
 static side side_of(const gp_schema *s, const gp_findings *f, size_t which, double *room)
 {
@@ -206,6 +235,8 @@ static side side_of(const gp_schema *s, const gp_findings *f, size_t which, doub
             const double at = room[k == CELLS ? n - 1 : n * k / CELLS];
             if (at > out.edge[out.n]) out.edge[++out.n] = at;
         }
+        out.whole = are_whole(room, n);
+        out.digits = digits_of(out.edge, out.n);
         return out;
     }
     size_t rows[CELLS] = {0};
@@ -240,7 +271,10 @@ static json_t *name_of_cell(const side *s, size_t k)
         gp_buffer_add(&text, "from ");
         gp_decode_text(s->input, s->edge[k], &text);
     } else {
-        gp_buffer_add(&text, "%.4g to %.4g", s->edge[k], s->edge[k + 1]);
+        // Of integers a cell begins behind the end of the one before.
+        const double from = s->edge[k] + (s->whole && k), to = s->edge[k + 1];
+        gp_buffer_add(&text, "%.*g", s->whole ? 10 : s->digits, from);
+        if (to > from) gp_buffer_add(&text, " to %.*g", s->whole ? 10 : s->digits, to);
     }
     json_t *name = gp_chart_text(text.p ? text.p : "");
     gp_buffer_fini(&text);
@@ -305,22 +339,22 @@ static void write_cells(const gp_report *r, double *room, gp_buffer *out)
     json_t *fill = gp_section_ramp("RMSE", lo, hi), *stroke = json_deep_copy(fill);
     json_object_set_new(stroke, "legend", json_null());
     gp_html_figure_take(
-        out,
-        (gp_figure){.id = "fig-cells",
-                    .chart = "surface",
-                    .title = "Errors by the two most relevant columns",
-                    .label = label.p ? label.p : "",
-                    .data = json_pack("{s:{s:o, s:o, s:o, s:o, s:o}, s:{s:[], s:[]}}", "main", "x", xs, "y", ys,
-                                      "value", value, "bias", bias, "rows", rows, "points", "x", "y"),
-                    .parameters = json_pack(
-                        "{s:o, s:o, s:s, s:s, s:{s:o}, s:{s:o}, s:o, s:o, s:i, s:i, s:o}", "xname",
-                        gp_chart_text(a.input->name), "yname", gp_chart_text(b.input->name), "xtype", "nominal",
-                        "ytype", "nominal", "xscale", "domain", names_of(&a, false), "yscale", "domain",
-                        names_of(&b, true), "fill", fill, "stroke", stroke, "height", 240, "xangle", -30, "tooltip",
-                        json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s}]", "field", "x",
-                                  "title", gp_chart_text(a.input->name), "field", "y", "title",
-                                  gp_chart_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
-                                  "field", "bias", "title", "mean error", "format", ".4~g", "field", "rows"))});
+        out, (gp_figure){
+                 .id = "fig-cells",
+                 .chart = "surface",
+                 .title = "Errors by the two most relevant columns",
+                 .label = label.p ? label.p : "",
+                 .data = json_pack("{s:{s:o, s:o, s:o, s:o, s:o}, s:{s:[], s:[]}}", "main", "x", xs, "y", ys, "value",
+                                   value, "bias", bias, "rows", rows, "points", "x", "y"),
+                 .parameters = json_pack(
+                     "{s:o, s:o, s:s, s:s, s:{s:o}, s:{s:o}, s:o, s:o, s:i, s:i, s:b, s:o}", "xname",
+                     gp_chart_text(a.input->name), "yname", gp_chart_text(b.input->name), "xtype", "nominal", "ytype",
+                     "nominal", "xscale", "domain", names_of(&a, false), "yscale", "domain", names_of(&b, true), "fill",
+                     fill, "stroke", stroke, "height", 240, "xangle", -30, "xoverlap", 0, "tooltip",
+                     json_pack("[{s:s, s:o}, {s:s, s:o}, {s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s}]", "field", "x",
+                               "title", gp_chart_text(a.input->name), "field", "y", "title",
+                               gp_chart_text(b.input->name), "field", "value", "title", "RMSE", "format", ".4~g",
+                               "field", "bias", "title", "mean error", "format", ".4~g", "field", "rows"))});
     gp_buffer columns = {0};
     for (const char *p = a.input->name; *p; p++) gp_buffer_bytes(&columns, *p == '|' ? "/" : p, 1);
     gp_buffer_add(&columns, "|");

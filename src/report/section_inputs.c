@@ -6,8 +6,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { LISTED = 200, NOTES_LISTED = 100, CATEGORIES_LISTED = 8 };
+enum { LISTED = 200, OPEN = 40, NOTES_LISTED = 100, LEFT_OUT_LISTED = 12, CATEGORIES_LISTED = 8 };
 
 static void fact(gp_buffer *out, const char *name, const char *text)
 {
@@ -78,6 +79,33 @@ static void write_notes(const gp_report *r, gp_buffer *out)
     if (!trained && !read) gp_buffer_add(out, "<p class=\"note\">Nothing had to be said about them.</p>\n");
 }
 
+void gp_section_left_out(const gp_report *r, gp_buffer *out)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < json_array_size(r->training_notes); i++) {
+        const char *sentence = json_string_value(json_array_get(r->training_notes, i));
+        if (!sentence || !strstr(sentence, "left out")) continue;
+        if (!left++) gp_buffer_add(out, "<ul class=\"notes\">\n");
+        if (left <= LEFT_OUT_LISTED) write_sentence(sentence, out);
+    }
+    if (left) gp_buffer_add(out, "</ul>\n");
+    gp_buffer_add(out, "<p class=\"note\">");
+    if (left > LEFT_OUT_LISTED) gp_buffer_add(out, "And %s more are left out. ", gp_count_of(left - LEFT_OUT_LISTED).p);
+    gp_buffer_add(out, "The model uses %s column%s: <a href=\"#inputs\">how each was read</a>.</p>\n",
+                  gp_count_of(r->model->schema->n_inputs).p, r->model->schema->n_inputs == 1 ? "" : "s");
+}
+
+// "number, by its ranks": what the model makes of a column.
+static void read_as(const gp_input *in, gp_buffer *text)
+{
+    static const char *const words[] = {[GP_ENCODING_ONEHOT] = "category, a number each",
+                                        [GP_ENCODING_TARGET] = "category, by its mean target",
+                                        [GP_ENCODING_TIME] = "date"};
+    const char *word = in->encoding < sizeof words / sizeof *words ? words[in->encoding] : NULL;
+    gp_buffer_add(text, "%s", word ? word : in->type == GP_BOOLEAN ? "true or false" : "number");
+    if (in->warp.n) gp_buffer_add(text, ", by its ranks");
+}
+
 static void describe(const gp_input *in, gp_buffer *text)
 {
     const double unit = in->encoding == GP_ENCODING_TIME ? 86400 : 1;
@@ -101,20 +129,21 @@ static void write_columns(const gp_report *r, gp_buffer *out)
 {
     const gp_schema *s = r->model->schema;
     const size_t n = s->n_inputs < LISTED ? s->n_inputs : LISTED;
-    gp_buffer_add(out, "<details><summary>All columns</summary>\n");
-    gp_html_table(out, "Columns of the table that the model uses", "column|kind|encoding|#numbers|values|missing");
+    gp_buffer_add(out, "<details%s><summary>How each column was read</summary>\n", s->n_inputs <= OPEN ? " open" : "");
+    gp_html_table(out, "Columns of the table that the model uses", "column|read as|#numbers|values|missing");
     for (size_t i = 0; i < n; i++) {
         const gp_input *in = &s->inputs[i];
-        gp_buffer text = {0};
+        gp_buffer text = {0}, kind = {0};
         describe(in, &text);
+        read_as(in, &kind);
         gp_html_row(out, NULL);
         gp_html_head(out, in->name);
-        gp_html_cell(out, gp_column_type_name(in->type));
-        gp_html_cell(out, gp_encoding_name(in->encoding));
+        gp_html_cell(out, kind.p);
         gp_html_cell_count(out, in->n_encoded);
         gp_html_cell(out, text.p);
         gp_html_cell(out, in->indicator ? "some, marked" : "none");
         gp_html_row_end(out);
+        gp_buffer_fini(&kind);
         gp_buffer_fini(&text);
     }
     gp_html_table_end(out);
@@ -143,7 +172,7 @@ advgp_status gp_section_inputs(const gp_report *r, gp_buffer *out, advgp_error *
                       gp_count_of((size_t)json_integer_value(rows)).p);
     gp_buffer_add(out, "</p>\n");
     write_facts(r, out);
-    write_notes(r, out);
     write_columns(r, out);
+    write_notes(r, out);
     return ADVGP_OK;
 }

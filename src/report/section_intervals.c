@@ -18,6 +18,21 @@ static double least_of(size_t rows)
     return gp_judged_level - 0.02 - 1.25 * two_errors(gp_judged_level, rows);
 }
 
+// What the least and the largest share of tenths say: no more than they can.
+static void write_scatter(const gp_tenth *least, const gp_tenth *most, gp_buffer *out)
+{
+    const double near = 0.05;
+    if (least->coverage < least_of(least->rows))
+        gp_buffer_add(out, ": some of these intervals promise too much.");
+    else if (least->coverage >= gp_judged_level - near && most->coverage <= gp_judged_level + near)
+        gp_buffer_add(out, ", about what was promised.");
+    else if (most->coverage > gp_judged_level + fmax(near, 1.25 * two_errors(gp_judged_level, most->rows)))
+        gp_buffer_add(out, ": some of these intervals are wider than they need to be.");
+    else
+        gp_buffer_add(out, ", which is no further apart than chance puts shares of %s rows.",
+                      gp_count_of(least->rows).p);
+}
+
 static void write_answer(const gp_assessment *a, gp_buffer *out)
 {
     const double off = a->coverage[2] - gp_judged_level;
@@ -38,13 +53,10 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
             if (a->by_prediction[k].coverage < a->by_prediction[least].coverage) least = k;
             if (a->by_prediction[k].coverage > a->by_prediction[most].coverage) most = k;
         }
-        const bool chance = a->by_prediction[least].coverage >= least_of(a->by_prediction[least].rows);
-        gp_buffer_add(out, " In a tenth of the rows, by the size of the prediction, it is between %s and %s%s.",
+        gp_buffer_add(out, " In a tenth of the rows, by the size of the prediction, it is between %s and %s",
                       gp_percent_of(a->by_prediction[least].coverage).p,
-                      gp_percent_of(a->by_prediction[most].coverage).p,
-                      !chance ? ": some of these intervals promise too much"
-                      : good  ? ", about what was promised"
-                              : "");
+                      gp_percent_of(a->by_prediction[most].coverage).p);
+        write_scatter(&a->by_prediction[least], &a->by_prediction[most], out);
     }
     if (gp_scored_of_training(a->scored))
         gp_buffer_add(out,

@@ -32,11 +32,30 @@ static void compare(gp_buffer *out, double ours, double theirs, const char *who)
                       gp_number_of(theirs).p);
 }
 
+// What share of the target's variance deserves which word.
+static const struct {
+    double least;
+    grade g;
+    const char *said;
+} by_share[] = {
+    {0.8, GOOD, "<strong>Yes.</strong> "},
+    {0.5, GOOD, "<strong>Fairly.</strong> "},
+    {0.2, FAIR, "<strong>A little.</strong> Most of what moves the target it has not found in these columns. "},
+    {-INFINITY, FAIR, "<strong>Hardly.</strong> It has found little about the target in these columns. "},
+};
+
+static grade judge_share(const gp_assessment *a, gp_buffer *out)
+{
+    const double of_mean = a->rmse / a->baseline_mean, share = isfinite(a->r2) ? a->r2 : 1 - of_mean * of_mean;
+    size_t i = 0;
+    while (share < by_share[i].least) i++;
+    gp_buffer_add(out, "%s", by_share[i].said);
+    return by_share[i].g;
+}
+
 static grade judge(const gp_report *r, const gp_assessment *a, gp_buffer *out)
 {
     const double of_mean = a->rmse / a->baseline_mean, of_line = a->rmse / a->baseline_linear;
-    const bool has_line = isfinite(of_line);
-    const bool linear = has_line && a->rmse >= 0.98 * a->baseline_linear;
     const bool chance = r->findings && r->findings->has_linear &&
                         may_be_chance(&r->findings->linear, r->findings->all.n_scored);
     if (isfinite(of_mean) && of_mean > 0.98) {
@@ -44,27 +63,19 @@ static grade judge(const gp_report *r, const gp_assessment *a, gp_buffer *out)
                            "could find: always answering the mean is as good. ");
         return POOR;
     }
-    if (linear && of_line > 1.02) {
+    if (of_line > 1.02 && !chance) {
         gp_buffer_add(out, "<strong>Not as it is.</strong> Linear regression does better. ");
         return POOR;
     }
-    if (linear) {
+    const grade g = judge_share(a, out);
+    if (of_line >= 0.98 && of_line <= 1.02)
+        gp_buffer_add(out, "Linear regression is as good: beyond a straight line it has found nothing. ");
+    else if (isfinite(of_line) && chance)
         gp_buffer_add(out,
-                      "<strong>It is as good as a straight line.</strong> Beyond the mean it has found what linear "
-                      "regression finds, and no more. ");
-        return FAIR;
-    }
-    if (has_line && chance) {
-        gp_buffer_add(out, "<strong>Perhaps.</strong> It does better than linear regression, but on these rows the "
-                           "difference may be chance. ");
-        return FAIR;
-    }
-    if (!has_line) {
-        gp_buffer_add(out, "<strong>Better than the mean.</strong> ");
-        return of_mean < 0.8 ? GOOD : FAIR;
-    }
-    gp_buffer_add(out, of_line < 0.9 ? "<strong>Yes.</strong> " : "<strong>Yes, by a little.</strong> ");
-    return of_line < 0.9 ? GOOD : FAIR;
+                      "Whether it is %s than linear regression these rows cannot tell: the difference may be "
+                      "chance. ",
+                      of_line < 1 ? "better" : "worse");
+    return g;
 }
 
 static void write_verdict(const gp_report *r, const gp_assessment *a, gp_buffer *out)
@@ -186,9 +197,11 @@ advgp_status gp_section_quality(const gp_report *r, gp_buffer *out, advgp_error 
     const gp_assessment *a = r->assessment;
     if (!a) {
         gp_section_needs_rows(out, "A verdict");
+        gp_section_left_out(r, out);
         return ADVGP_OK;
     }
     write_verdict(r, a, out);
+    gp_section_left_out(r, out);
     write_tiles(a, out);
     write_baselines(r, a, out);
     gp_buffer_add(out, "<p class=\"note\">CRPS is in the units of the target and compares the whole predicted "

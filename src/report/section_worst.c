@@ -128,6 +128,7 @@ void gp_section_worst(const gp_report *r, gp_buffer *out)
             gp_buffer_bytes(&columns, *p == '|' || *p == '#' ? "/" : p, 1);
     }
     gp_buffer_add(out, "<h3>The %zu rows with the largest errors</h3>\n", f->n_worst);
+    gp_buffer_add(out, "<div class=\"worst\">\n"); // as wide as the page, whatever its columns are called
     gp_html_table(out, n < s->n_inputs ? "With their values of the most relevant columns" : "With their values",
                   columns.p ? columns.p : "");
     for (size_t i = 0; i < f->n_worst; i++) {
@@ -151,6 +152,7 @@ void gp_section_worst(const gp_report *r, gp_buffer *out)
         gp_html_row_end(out);
     }
     gp_html_table_end(out);
+    gp_buffer_add(out, "</div>\n");
     gp_buffer_fini(&columns);
     if (numbered) gp_buffer_add(out, "<p class=\"note\">Rows are counted from 1, without a header line.</p>\n");
     if (json_array_size(r->explanations)) write_why(r, numbered, out);
