@@ -378,8 +378,12 @@ static advgp_status read_schema(struct ArrowArrayStream *stream, gp_arrow_table 
         const char *name = child->name ? child->name : "";
         gp_piece_column unused;
         int n_buffers;
+        if (!values->release)
+            return gp_fail(err, ADVGP_EDATA, "the Arrow stream does not say what its column %zu is", j + 1);
         if (child->dictionary && !are_codes(child->format))
             return damaged(name, "the codes of its dictionary are no whole numbers", err);
+        if (child->dictionary && values->dictionary)
+            return damaged(name, "its dictionary has a dictionary of its own", err);
         if (!column_of(values, &unused, &t->types[j], &n_buffers))
             return gp_fail(err, ADVGP_EDATA,
                            "column '%.200s' is of the Arrow type '%.40s'; numbers, truths, texts, dates and "
@@ -399,6 +403,7 @@ static advgp_status read_batches(struct ArrowArrayStream *stream, gp_arrow_table
             !gp_grow(&t->batches, &batches, n, n + 1, sizeof *t->batches))
             return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu batches", n + 1);
         struct ArrowArray *array = &t->arrays[n];
+        *array = (struct ArrowArray){0}; // who gives nothing has ended
         if (stream->get_next(stream, array) != 0) return stream_failed(stream, err);
         if (!array->release) return ADVGP_OK; // the end
         t->batches[n] = (gp_piece){0};
