@@ -37,7 +37,7 @@ echo 'colour = red' > unknown.conf
 echo 'PAR1 and no more' > broken.parquet
 echo '{"a": 1' > broken.jsonl
 few=few.csv
-"$advgp" train t.csv --target y --method linear --dirty error -o strict.safetensors -q > tmp/out.txt 2>&1 || miss "a strict model: $(cat tmp/out.txt)"
+"$advgp" train t.csv --target y --method linear --dirty error -o picky.safetensors -q > tmp/out.txt 2>&1 || miss "a picky model: $(cat tmp/out.txt)"
 rm -f tmp/out.txt
 before=$(find . -mindepth 1 -not -path ./tmp | sort | xargs -d '\n' stat -c '%n %s %Y')
 
@@ -114,9 +114,9 @@ for verb in predict evaluate; do
   try 3 "the folder folder.csv holds no data file" $verb m.safetensors folder.csv
   try 3 "no file matches" $verb m.safetensors 'nothing*.csv'
   try 3 "no column 'a' (an input of the model)" $verb m.safetensors without_a.csv
-  try 3 "'much'" $verb strict.safetensors word.csv
-  try 3 "column 'b' holds" $verb strict.safetensors words.csv
-  try 3 "column 'when'" $verb strict.safetensors no_dates.csv
+  try 3 "'much'" $verb picky.safetensors word.csv
+  try 3 "column 'b' holds" $verb picky.safetensors words.csv
+  try 3 "column 'when'" $verb picky.safetensors no_dates.csv
   try 3 "ragged.csv, line" $verb m.safetensors ragged.csv
   try 3 "twice.csv" $verb m.safetensors twice.csv
   try 3 "junk.csv" $verb m.safetensors junk.csv
@@ -158,7 +158,7 @@ try 1 "cannot write kept.csv/out.jsonl" predict m.safetensors t.csv -o kept.csv/
 try 1 "it is a folder" predict m.safetensors t.csv -o no_data
 try 1 "it is a folder" predict m.safetensors t.csv -o folder.csv
 try 1 "cannot write /dev/full" predict m.safetensors t.csv -o /dev/full
-try 3 "'much'" predict strict.safetensors word.csv -o kept.csv
+try 3 "'much'" predict picky.safetensors word.csv -o kept.csv
 try 4 "newer" predict newer.safetensors t.csv -o kept.csv
 try 5 "too large" predict m.safetensors huge.csv -o kept.csv
 try 2 "already" predict m.safetensors t.csv --keep mean -o kept.csv

@@ -67,9 +67,9 @@ for asked in '' '--workers 1' '--workers 2' '--method exact' '--method exact --w
   rm -f in/log
 done
 good 'the kernel is told' 'exact with the kernel ' ' training rows' -- train in/good.csv "${y[@]}" -o out/m.safetensors
-printf 'a,b\n1e6,0.5\n0.5,\n' >in/strange.csv
+printf 'x1,x2\n1e6,0.5\n0.5,\n' >in/strange.csv
 good 'counts by column' -- predict out/m.safetensors in/strange.csv -o out/p.csv --json
-grep -q '"columns": \[{"name": "a", "outside_range": 1, "unseen": 0, "missing": 0}, {"name": "b", "outside_range": 0, "unseen": 0, "missing": 1}\]' said.out || tell "counts by column: $(cat said.out)"
+grep -q '"columns": \[{"name": "x1", "outside_range": 1, "unseen": 0, "missing": 0}, {"name": "x2", "outside_range": 0, "unseen": 0, "missing": 1}\]' said.out || tell "counts by column: $(cat said.out)"
 good 'a plan without held-out rows' 'none held out: each row is judged by a model without it' -- train in/good.csv "${y[@]}" --dry-run
 bad 'a cluster of exact' 2 '--transport' 'exact' -- train in/good.csv "${y[@]}" --method exact --transport zmq "${o[@]}"
 for method in svigp distgp-gd distgp-lbfgs; do
