@@ -154,7 +154,7 @@ advgp_status gp_yours_open(size_t n_workers, size_t message_max, gp_endpoint **e
         endpoints[k] = NULL;
         if (!w) {
             gp_transport_inproc.close(rings);
-            if (st == ADVGP_OK) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a wire");
+            if (st == ADVGP_OK) st = gp_no_memory(err);
             continue;
         }
         w->base.ops = &ops, w->under = rings;

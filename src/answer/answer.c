@@ -53,8 +53,7 @@ advgp_status gp_model_data_of(const gp_options *options, const gp_host *host, co
     *out = (gp_model_data){.paths = gp_alloc(n_files + n_tables, sizeof *out->paths),
                            .names = gp_alloc(n_files + n_tables, sizeof *out->names),
                            .block = gp_alloc(bytes, 1)};
-    if (!out->paths || !out->names || !out->block)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n_files + n_tables);
+    if (!out->paths || !out->names || !out->block) return gp_no_memory(err);
     for (size_t i = 0; i < n_files; i++) out->paths[i] = files[i];
     for (size_t i = 0; i < n_tables; i++) {
         const size_t length = strcspn(items[i], "=");
@@ -102,7 +101,7 @@ static advgp_status check_encoding(const gp_answers *a, const char *dir, advgp_e
     if (st != ADVGP_OK) return st;
     json_t *packed = inputs_of(schema), *ours = inputs_of(a->model->schema);
     if (!packed || !ours)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
+        st = gp_no_memory(err);
     else if (!json_equal(packed, ours) || schema->log_target != a->model->schema->log_target)
         st = gp_fail(err, ADVGP_EDATA,
                      "%s was packed with other columns or categories than the model was trained on; give the files it "
@@ -125,8 +124,7 @@ static advgp_status open_packed(gp_answers *a, const char *dir, advgp_error *err
     p->columns = gp_alloc(s->d, sizeof *p->columns);
     p->n_outside = gp_alloc(s->n_inputs, sizeof *p->n_outside);
     p->n_clipped = gp_alloc(s->n_inputs, sizeof *p->n_clipped);
-    if (!p->columns || !p->n_outside || !p->n_clipped)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->d);
+    if (!p->columns || !p->n_outside || !p->n_clipped) return gp_no_memory(err);
     for (size_t j = 0; st == ADVGP_OK && j < gp_schema_plain(s); j++)
         st = gp_source_require(a->source, s->x_names[j], "an input of the model", &p->columns[j], err);
     if (st == ADVGP_OK) st = gp_source_require(a->source, s->target, "the target", &p->target, err);
@@ -159,7 +157,7 @@ static advgp_status packed_chunk(gp_answers *a, const gp_chunk *chunk, gp_rows *
         p->X = gp_alloc(chunk->n_rows, s->d * sizeof *p->X);
         p->y = gp_alloc(chunk->n_rows, sizeof *p->y);
         p->w = gp_alloc(chunk->n_rows, sizeof *p->w);
-        if (!p->X || !p->y || !p->w) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", chunk->n_rows);
+        if (!p->X || !p->y || !p->w) return gp_no_memory(err);
         p->capacity = chunk->n_rows;
     }
     for (size_t i = 0; i < chunk->n_rows; i++) {
@@ -229,8 +227,7 @@ static advgp_status open_data(gp_answers *a, const gp_file_options *data, gp_enc
         files.in_order = true;
         a->tell_dropped = a->model->sql != NULL;
     }
-    advgp_status st = needed && na ? gp_source_files_open(&files, &a->notes, &a->source, err)
-                                   : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", schema->n_inputs);
+    advgp_status st = needed && na ? gp_source_files_open(&files, &a->notes, &a->source, err) : gp_no_memory(err);
     gp_free(needed);
     gp_free(na);
     if (st == ADVGP_EINVAL && a->model->sql) { // the query was good once: these files are not what it expects
@@ -257,7 +254,7 @@ advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_en
 {
     *out = NULL;
     gp_answers *a = gp_alloc(1, sizeof *a);
-    if (!a) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
+    if (!a) return gp_no_memory(err);
     a->model = model;
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
     advgp_status st = input.table ? open_table(a, input.table, mode, err) : open_data(a, input.files, mode, err);

@@ -65,7 +65,7 @@ advgp_status gp_answer_columns_init(gp_answer_columns *c, const gp_options *o, c
                        "and {draws}");
     gp_scores_init(&c->scores, model);
     c->list = gp_alloc(3 + 2 * n_levels + n_quantiles + n_thresholds + n_draws, sizeof *c->list);
-    if (!c->list) return gp_fail(err, ADVGP_ENOMEM, "no memory for the columns of a prediction");
+    if (!c->list) return gp_no_memory(err);
     add(c, GP_ANSWER_MEAN, 0, "mean", "");
     if (c->mean_only) return ADVGP_OK;
     add(c, GP_ANSWER_SD_F, 0, "sd_f", "");

@@ -28,12 +28,11 @@ advgp_status gp_answer_lane_new(const gp_predictor *predictor, bool with_varianc
 {
     *out = NULL;
     gp_answer_lane *l = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
+    if (!l) return gp_no_memory(err);
     *l = (gp_answer_lane){.predictor = predictor, .with_variance = with_variance, .source = source, .n_kept = n_kept};
     l->kept = gp_alloc(n_kept, sizeof *l->kept);
     l->values = gp_alloc(source->n_columns, sizeof *l->values);
-    advgp_status st = l->kept && l->values ? gp_predict_work_new(predictor, 0, &l->work, err)
-                                           : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n_kept);
+    advgp_status st = l->kept && l->values ? gp_predict_work_new(predictor, 0, &l->work, err) : gp_no_memory(err);
     if (st != ADVGP_OK) {
         gp_answer_lane_free(l);
         return st;
@@ -79,7 +78,7 @@ static advgp_status make_room(gp_answer_lane *l, size_t n, advgp_error *err)
     l->texts = gp_alloc(n, l->n_kept * sizeof *l->texts);
     const bool ok = l->X && l->mean && l->var_f && l->var_y && l->numbers && l->texts;
     l->capacity = ok ? n : 0;
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n);
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 // Lengths first: the bytes may move while they grow.
@@ -108,7 +107,7 @@ static advgp_status keep_columns(gp_answer_lane *l, const gp_chunk *chunk, advgp
         if (from->text) to->text = l->texts + k * n;
         if (from->text) copy_texts(l, from->text, n, l->texts + k * n);
     }
-    if (l->bytes.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for the texts of %zu rows", n);
+    if (l->bytes.failed) return gp_no_memory(err);
     const char *at = l->bytes.p ? l->bytes.p : "";
     for (size_t k = 0; k < l->n_kept; k++)
         if (l->values[l->kept[k]].text) place_texts(n, l->texts + k * n, &at);

@@ -23,8 +23,7 @@ static advgp_status begin_cells(counting *c, const gp_cells *cells, advgp_error 
     c->out->cells = gp_alloc(cells->shape.n, sizeof *c->out->cells);
     c->out->judged = gp_alloc(cells->shape.n, sizeof *c->out->judged);
     c->distances = gp_alloc(cells->shape.n, sizeof *c->distances);
-    if (!c->out->cells || !c->out->judged || !c->distances)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows by cell");
+    if (!c->out->cells || !c->out->judged || !c->distances) return gp_no_memory(err);
     return gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &c->finder, err);
 }
 

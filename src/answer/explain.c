@@ -32,7 +32,7 @@ static advgp_status fill(gp_explainer *e, size_t near, advgp_error *err)
     if (e->own) e->predictor = e->own;
     e->relevance = gp_alloc(d, sizeof *e->relevance);
     e->order = gp_alloc(d, sizeof *e->order);
-    if (!e->relevance || !e->order) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
+    if (!e->relevance || !e->order) return gp_no_memory(err);
     gp_relevance(e->model, e->relevance, e->order);
     gp_scores_init(&e->scores, e->model);
     st = gp_predict_work_new(e->predictor, 1, &e->work, err);
@@ -44,7 +44,7 @@ advgp_status gp_explainer_new(const gp_model *model, const gp_predictor *predict
 {
     *out = NULL;
     gp_explainer *e = gp_alloc(1, sizeof *e);
-    if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory to explain predictions");
+    if (!e) return gp_no_memory(err);
     e->model = model, e->predictor = predictor;
     const advgp_status st = fill(e, near, err);
     if (st == ADVGP_OK)
@@ -246,5 +246,5 @@ advgp_status gp_explainer_row(gp_explainer *e, const double *x, double y, json_t
     if (st == ADVGP_OK) st = gp_explain(e->predictor, e->work, x, e->explanation, err);
     if (st != ADVGP_OK) return st;
     *out = row_json(e, x, y, answer, spread + residual);
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to explain a prediction");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }

@@ -31,7 +31,7 @@ static advgp_status wanted(const gp_options *o, range **out, size_t *n, advgp_er
     char *const *items;
     *n = gp_options_list(o, "rows", &items);
     *out = gp_alloc(*n, sizeof **out);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for the numbers of %zu rows", *n);
+    if (!*out) return gp_no_memory(err);
     for (size_t i = 0; i < *n; i++) (*out)[i] = range_of(items[i]);
     qsort(*out, *n, sizeof **out, by_first);
     return ADVGP_OK;
@@ -57,7 +57,7 @@ static advgp_status explain_row(search *s, const gp_answer_block *b, size_t i, c
     json_decref(row);
     if (good) return s->each(s->ctx, numbered, err);
     json_decref(numbered);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory to explain a prediction");
+    return gp_no_memory(err);
 }
 
 static advgp_status explain_block(search *s, const gp_answer_block *b, const char *label, advgp_error *err)

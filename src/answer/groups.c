@@ -23,7 +23,7 @@ advgp_status gp_groups_init(gp_groups *g, gp_source *source, const char *column,
     g->column = gp_text_copy(column, strlen(column));
     g->list = gp_alloc(GP_GROUPS_MAX, sizeof *g->list);
     g->slots = gp_alloc(SLOTS, sizeof *g->slots);
-    return g->column && g->list && g->slots ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the rows by column");
+    return g->column && g->list && g->slots ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_groups_fini(gp_groups *g)
@@ -51,7 +51,7 @@ static advgp_status find(gp_groups *g, gp_text value, gp_group **out, advgp_erro
     *out = &g->others;
     if (g->n == GP_GROUPS_MAX) return ADVGP_OK;
     char *copy = gp_text_copy(value.p, value.n);
-    if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for a value of '%.80s'", g->column);
+    if (!copy) return gp_no_memory(err);
     *out = &g->list[g->n++];
     (*out)->value = copy;
     g->slots[slot] = (uint32_t)g->n;

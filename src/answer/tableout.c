@@ -53,7 +53,7 @@ advgp_status gp_tableout_check(const char *path, advgp_error *err)
 static advgp_status open_stage(gp_tableout *t, const bool *exact, advgp_error *err)
 {
     gp_stage_type *types = gp_alloc(t->n_columns, sizeof *types);
-    if (!types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", t->n_columns);
+    if (!types) return gp_no_memory(err);
     for (size_t i = 0; i < t->n_columns; i++)
         types[i] = t->types[i] == GP_BOOLEAN                          ? GP_STAGE_BOOLEAN
                    : t->types[i] == GP_NUMBER && !(exact && exact[i]) ? GP_STAGE_NUMBER
@@ -77,12 +77,12 @@ static advgp_status copy_columns(gp_tableout *t, const char *path, const char *c
         t->n_columns = i + 1;
         ok = t->names[i] != NULL;
     }
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 static advgp_status write_text(gp_tableout *t, gp_buffer *text, advgp_error *err)
 {
-    if (text->failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %.300s", t->path);
+    if (text->failed) return gp_no_memory(err);
     const size_t n = text->n;
     text->n = 0;
     if (!n) return ADVGP_OK;
@@ -109,7 +109,7 @@ advgp_status gp_tableout_open(const char *path, const char *const *names, const 
     advgp_status st = find_format(path, &kind, err);
     if (st != ADVGP_OK) return st;
     gp_tableout *t = gp_alloc(1, sizeof *t);
-    if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    if (!t) return gp_no_memory(err);
     t->format = kind;
     st = copy_columns(t, path, names, types, n, err);
     if (st == ADVGP_OK) st = open_sink(t, exact, err);
@@ -144,7 +144,7 @@ static advgp_status export_parquet(gp_tableout *t, advgp_error *err)
     static const char *const digit_types[] = {
         [GP_DIGITS_LONG] = "BIGINT", [GP_DIGITS_WIDE] = "DECIMAL(38, 0)", [GP_DIGITS_MIXED] = "DOUBLE"};
     const char **types = gp_alloc(t->n_columns, sizeof *types);
-    if (!types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", t->n_columns);
+    if (!types) return gp_no_memory(err);
     for (size_t i = 0; i < t->n_columns; i++)
         types[i] = t->digits[i] ? digit_types[t->digits[i]] : sql_types[t->types[i]];
     advgp_status st = gp_stage_export(t->stage, (const char *const *)t->names, types, gp_atomicfile_temporary(t->file),

@@ -16,7 +16,7 @@ advgp_status gp_tablerows_init(gp_tablerows *r, gp_table_format format, const ch
 {
     *r = (gp_tablerows){.format = format, .names = names, .n_columns = n_columns};
     r->digits = gp_alloc(n_columns, sizeof *r->digits); // zeroed: GP_NO_DIGITS
-    if (!r->digits) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n_columns);
+    if (!r->digits) return gp_no_memory(err);
     return stage ? gp_stage_rows_new(stage, &r->staged, err) : ADVGP_OK;
 }
 

@@ -100,7 +100,7 @@ static int on_stop(void *ctx)
 static advgp_status copy_schema(const gp_schema *schema, gp_schema **out, advgp_error *err)
 {
     char *json = gp_schema_to_json(schema);
-    if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
+    if (!json) return gp_no_memory(err);
     const advgp_status st = gp_schema_from_json(json, strlen(json), out, err);
     gp_free(json);
     return st;
@@ -279,7 +279,7 @@ static advgp_status add_row(gp_comparison *c, const char *event, json_t *row, ad
 {
     if (!row || json_array_append(c->rows, row) != 0) {
         json_decref(row);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+        return gp_no_memory(err);
     }
     log_take(c, event, row);
     return ADVGP_OK;
@@ -423,7 +423,7 @@ static advgp_status share_options(gp_comparison *c, advgp_error *err)
     }
     if (st != ADVGP_OK) return st;
     c->train->operands = gp_alloc(c->o->n_operands, sizeof *c->train->operands); // freed with the options
-    if (!c->train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of the inputs");
+    if (!c->train->operands) return gp_no_memory(err);
     c->train->n_operands = c->o->n_operands;
     memcpy(c->train->operands, c->o->operands, c->o->n_operands * sizeof *c->train->operands);
     return ADVGP_OK;
@@ -446,7 +446,7 @@ static advgp_status open_log(gp_comparison *c, advgp_error *err)
     const char *path = gp_options_text(c->o, "log");
     if (!path) return ADVGP_OK;
     json_t *manifest = gp_record_manifest(c->o, "compare");
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    if (!manifest) return gp_no_memory(err);
     const advgp_status st = gp_runlog_create(path, manifest, &c->log, err);
     json_decref(manifest);
     return st;
@@ -459,9 +459,9 @@ advgp_status gp_comparison_new(const gp_options *compare, const gp_host *host, c
 {
     const char *log = gp_options_text(compare, "log");
     gp_comparison *c = gp_alloc(1, sizeof *c);
-    if (!c) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    if (!c) return gp_no_memory(err);
     *c = (gp_comparison){.o = compare, .host = host, .events = *events, .rows = json_array()};
-    advgp_status st = c->rows ? share_options(c, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    advgp_status st = c->rows ? share_options(c, err) : gp_no_memory(err);
     if (st == ADVGP_OK) st = check_methods(compare, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK && log) st = gp_check_written(compare, "log", log, GP_WRITTEN_LOG, err);

@@ -545,7 +545,7 @@ static advgp_status view_init(view *v, const gp_model *model, const char *path, 
     v->of_cells = gp_alloc(model->cells ? model->cells->shape.n : 0, sizeof *v->of_cells);
     if (!v->slope || !v->relevance || !v->order || !v->of_cells) {
         view_fini(v);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", d);
+        return gp_no_memory(err);
     }
     fill(v);
     return ADVGP_OK;
@@ -559,7 +559,7 @@ advgp_status gp_inspect_json(const gp_model *model, const char *path, json_t **o
     if (st != ADVGP_OK) return st;
     *out = view_json(&v);
     view_fini(&v);
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status gp_inspect_text(const gp_model *model, const char *path, gp_inspect_page page, gp_buffer *out,

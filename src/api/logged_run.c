@@ -89,7 +89,7 @@ static advgp_status note_begin(gp_logged_run *s, const json_t *places, json_t *e
 {
     if (s->n_stretches >= STRETCHES_MAX ||
         !gp_grow(&s->stretches, &s->room, s->n_stretches, s->n_stretches + 1, sizeof *s->stretches))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a run that began %zu times", s->n_stretches + 1);
+        return gp_no_memory(err);
     const char *id = json_string_value(json_object_get(event, "checkpoint"));
     const json_t *place = id ? json_object_get(places, id) : NULL;
     const json_int_t version = json_integer_value(json_object_get(event, "version"));
@@ -109,8 +109,7 @@ static advgp_status note_begin(gp_logged_run *s, const json_t *places, json_t *e
 static advgp_status read_once(gp_logged_run *s, const char *path, size_t *evaluated, advgp_error *err)
 {
     json_t *places = json_object();
-    advgp_status st = places ? gp_runlog_open(path, &s->reader, err)
-                             : gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %s", path);
+    advgp_status st = places ? gp_runlog_open(path, &s->reader, err) : gp_no_memory(err);
     if (st == ADVGP_OK) s->manifest = json_deep_copy(gp_runlog_manifest(s->reader));
     for (s->line = 0; st == ADVGP_OK; s->line++) {
         json_t *event = NULL;
@@ -144,7 +143,7 @@ static advgp_status find_route(gp_logged_run *s, const char *path, advgp_error *
                        path);
     s->route = gp_alloc(s->n_route, sizeof *s->route);
     s->parts = gp_alloc(s->n_route, sizeof *s->parts);
-    if (!s->route || !s->parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parts of a log", s->n_route);
+    if (!s->route || !s->parts) return gp_no_memory(err);
     k = s->n_stretches - 1;
     for (size_t i = s->n_route; i-- > 0; k = s->stretches[k].from) {
         s->route[i] = k;
@@ -198,7 +197,7 @@ advgp_status gp_logged_run_feed(gp_logged_run *s, const char *output, const gp_r
     if (fd < 0)
         st = gp_fail(err, ADVGP_EIO, "cannot write beside %s: %s", output, strerror(errno));
     else if (!s->checkpoint)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name"), (void)unlink(name.p);
+        st = gp_no_memory(err), (void)unlink(name.p);
     if (fd >= 0) close(fd);
     gp_buffer_fini(&name);
     s->feed.checkpoint = s->checkpoint;
@@ -259,8 +258,7 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
         if (!is_of_the_run(key)) continue;
         gp_buffer text = {0};
         write_value(value, &text);
-        st = text.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
-                         : gp_options_set(train, key, text.p ? text.p : "", err);
+        st = text.failed ? gp_no_memory(err) : gp_options_set(train, key, text.p ? text.p : "", err);
         gp_buffer_fini(&text);
     }
     const json_t *options = json_object_get(s->manifest, "options");
@@ -310,7 +308,7 @@ static advgp_status set_inputs(gp_options *train, const gp_logged_run *s, advgp_
     const json_t *inputs = json_object_get(s->manifest, "inputs"), *read = json_object_get(s->manifest, "read");
     const size_t n = json_array_size(inputs);
     train->operands = gp_alloc(n ? n : 1, sizeof *train->operands); // freed with the options
-    if (!train->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu inputs", n);
+    if (!train->operands) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const json_t *input = json_array_get(inputs, i);
         const advgp_status st = check_input(input, err);
@@ -344,7 +342,7 @@ static advgp_status set_cache(gp_options *train, const gp_options *o, advgp_erro
 advgp_status gp_logged_run_open(const char *path, const gp_host *host, gp_logged_run **out, advgp_error *err)
 {
     gp_logged_run *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %s", path);
+    if (!s) return gp_no_memory(err);
     s->host = host;
     const advgp_status st = look_ahead(s, path, err);
     if (st == ADVGP_OK)

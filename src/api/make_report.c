@@ -288,5 +288,5 @@ advgp_status gp_keep_origin(gp_model *model, const gp_options *train, const gp_n
     if (origin && json_object_set_new(origin, "notes", notes) == 0 &&
         json_object_set_new(model->record, "origin", origin) == 0)
         return ADVGP_OK;
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+    return gp_no_memory(err);
 }

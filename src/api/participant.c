@@ -152,7 +152,7 @@ static advgp_status enter_zmq(gp_participant *p, advgp_error *err)
 static advgp_status participant_new(const gp_options *o, const gp_host *host, gp_participant **out, advgp_error *err)
 {
     gp_participant *p = *out = gp_alloc(1, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
+    if (!p) return gp_no_memory(err);
     p->o = o;
     p->host = host;
     read_launch(p);

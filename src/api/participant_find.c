@@ -151,7 +151,7 @@ advgp_status gp_participant_reach_server(void *ctx, const char *address, const c
         return ADVGP_OK;
     }
     way *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
+    if (!w) return gp_no_memory(err);
     w->self = p;
     snprintf(w->target.address, sizeof w->target.address, "%s", address);
     snprintf(w->target.lead_key, sizeof w->target.lead_key, "%.40s", key);

@@ -63,7 +63,7 @@ static advgp_status find_keys(const gp_participant *p, const gp_address *at, gp_
     if (dir) return gp_keys_read_lead(dir, keys, err);
     if (!at->loopback && !p->rendezvous[0]) return ADVGP_OK; // plain, which is refused
     keys->allowed = gp_alloc(1, sizeof *keys->allowed);
-    if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
+    if (!keys->allowed) return gp_no_memory(err);
     keys->n_allowed = 1;
     *worker = p->former;
     advgp_status st = gp_zmq_keypair(&keys->keys, err);

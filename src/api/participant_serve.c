@@ -34,7 +34,7 @@ static advgp_status find_keys(gp_participant *p, gp_lead_keys *keys, advgp_error
     const advgp_status st = wait_for_lead(p, &lead, err);
     if (st != ADVGP_OK || !lead.keys.public_key[0]) return st;
     keys->allowed = gp_alloc(1, sizeof *keys->allowed);
-    if (!keys->allowed) return gp_fail(err, ADVGP_ENOMEM, "no memory for keys");
+    if (!keys->allowed) return gp_no_memory(err);
     keys->n_allowed = 1;
     memcpy(keys->allowed[0], lead.keys.public_key, sizeof keys->allowed[0]);
     return gp_zmq_keypair(&keys->keys, err);

@@ -326,14 +326,13 @@ static advgp_status prepare(gp_study *s, advgp_error *err)
 {
     s->workers = whole_numbers(s->o, "workers", &s->n_workers);
     s->delays = whole_numbers(s->o, "max-delay", &s->n_delays);
-    if (!s->workers || !s->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for a study");
+    if (!s->workers || !s->delays) return gp_no_memory(err);
     advgp_status st = check_options(s, err);
     if (st != ADVGP_OK) return st;
     s->slowness = gp_alloc(most_workers(s), sizeof *s->slowness);
     s->sleep = gp_alloc(most_workers(s), sizeof *s->sleep);
     s->results = gp_alloc(s->n_workers * s->n_delays, sizeof *s->results);
-    if (!s->slowness || !s->sleep || !s->results)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", most_workers(s));
+    if (!s->slowness || !s->sleep || !s->results) return gp_no_memory(err);
     set_speeds(s);
     st = load_rows(s, err);
     if (st == ADVGP_OK) gp_host_notes(s->host, &s->data.notes);

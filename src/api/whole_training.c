@@ -54,7 +54,7 @@ static advgp_status open_log(training *r, advgp_error *err)
     const char *path = gp_options_text(r->o, "log");
     if (!path) return ADVGP_OK;
     json_t *manifest = gp_record_manifest(r->o, "train");
-    if (!manifest) return gp_fail(err, ADVGP_ENOMEM, "no memory for the log");
+    if (!manifest) return gp_no_memory(err);
     const advgp_status st = r->resume[0] ? gp_runlog_append(path, &r->log, err)
                                          : gp_runlog_create(path, manifest, &r->log, err);
     json_decref(manifest);

@@ -41,7 +41,7 @@ advgp_status gp_check_written(const gp_options *o, const char *option, const cha
     for (size_t i = 0; i < o->n_values; i++)
         if (is_table(&o->values[i]) || is_data(&o->values[i])) n_tables += o->values[i].n_items;
     const char **paths = gp_alloc(o->n_operands + o->n_values + n_tables, sizeof *paths);
-    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of what is read");
+    if (!paths) return gp_no_memory(err);
     size_t n = 0;
     for (size_t i = 0; i < o->n_operands; i++) paths[n++] = o->operands[i];
     for (size_t i = 0; i < o->n_values; i++)

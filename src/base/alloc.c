@@ -11,6 +11,7 @@ enum { ALIGNMENT = 64 }; // a cache line, and the widest vector of any CPU we ru
 static atomic_long calls, live, bytes_given, refused;
 static atomic_long passes_left = -1; // negative: unlimited
 static atomic_bool frozen;
+static _Thread_local double refused_bytes;
 
 static bool refuse_this_call(void)
 {
@@ -31,21 +32,34 @@ static bool too_large(size_t n, size_t size)
     return size && n > (SIZE_MAX / 2 - ALIGNMENT) / size;
 }
 
+static void *refuse(size_t n, size_t size)
+{
+    refused_bytes = (double)n * (double)size;
+    return NULL;
+}
+
 void *gp_alloc(size_t n, size_t size)
 {
     atomic_fetch_add(&calls, 1);
     if (refuse_this_call()) {
         atomic_fetch_add(&refused, 1);
-        return NULL;
+        return refuse(n, size);
     }
-    if (too_large(n, size)) return NULL;
+    if (too_large(n, size)) return refuse(n, size);
     size_t bytes = n * size;
     bytes = round_up(bytes > 0 ? bytes : 1);
     void *p = aligned_alloc(ALIGNMENT, bytes);
-    if (!p) return NULL;
+    if (!p) return refuse(n, size);
     atomic_fetch_add(&live, 1);
     atomic_fetch_add(&bytes_given, (long)bytes);
     return memset(p, 0, bytes);
+}
+
+double gp_alloc_refused(void)
+{
+    double bytes = refused_bytes;
+    refused_bytes = 0;
+    return bytes;
 }
 
 void gp_free(void *p)

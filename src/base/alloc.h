@@ -13,6 +13,10 @@ void gp_free(void *p); // NULL is fine
 // without memory: everything is as it was.
 bool gp_grow(void *array, size_t *room, size_t n, size_t wanted, size_t size);
 
+// The bytes that this thread was refused last, for the sentence that says so (gp_no_memory); 0 if none were since it
+// was asked before.
+double gp_alloc_refused(void);
+
 // Cutting: a plan function is run twice over the same arena, first with base = NULL, where it only adds up `used`, then
 // with the block of that size, where it hands out the pieces. So sizes are written once. Every piece starts on a cache
 // line.

@@ -1,5 +1,7 @@
-// status.c: names and texts of the status codes, and the two functions that write an advgp_error.
+// status.c: names and texts of the status codes, and the functions that write an advgp_error.
 #include "base/status.h"
+
+#include "base/alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,6 +43,20 @@ void gp_fail_text(advgp_error *err, advgp_status status, const char *format, ...
     err->status = status;
     vsnprintf(err->text, sizeof err->text, format, args); // a longer text is cut, never overrun
     va_end(args);
+}
+
+void gp_no_memory_text(advgp_error *err)
+{
+    double bytes = gp_alloc_refused();
+    const char *unit = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : "kB";
+    if (bytes > 0)
+        gp_fail_text(err, ADVGP_ENOMEM, "out of memory: %.3g %s could not be allocated",
+                     bytes / (bytes >= 1e9   ? 1e9
+                              : bytes >= 1e6 ? 1e6
+                                             : 1e3),
+                     unit);
+    else
+        gp_fail_text(err, ADVGP_ENOMEM, "out of memory");
 }
 
 void gp_wrap_text(advgp_error *err, advgp_status status, const char *format, ...)

@@ -10,5 +10,10 @@
 // Puts context in front of the text already in err ("component 2: ..."); returns status unchanged.
 #define gp_wrap(err, status, ...) (gp_wrap_text((err), (status), __VA_ARGS__), (status))
 
+// The failure of gp_alloc, gp_grow and gp_arena_take, in one sentence that names what this thread was refused:
+//     if (!rows) return gp_no_memory(err);
+#define gp_no_memory(err) (gp_no_memory_text(err), ADVGP_ENOMEM)
+
 __attribute__((format(printf, 3, 4))) void gp_fail_text(advgp_error *err, advgp_status status, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void gp_wrap_text(advgp_error *err, advgp_status status, const char *format, ...);
+void gp_no_memory_text(advgp_error *err);

@@ -1,4 +1,5 @@
 // status_test.c: names, texts and the record of a failure.
+#include "base/alloc.h"
 #include "fixture.h"
 
 static void every_status_has_a_name_and_a_text(void **state)
@@ -27,6 +28,21 @@ static void a_failure_keeps_status_and_text(void **state)
     assert_string_equal(err.text, "component 2: row 7 of table");
     assert_int_equal(gp_fail(NULL, ADVGP_EIO, "no record"), ADVGP_EIO);
     assert_int_equal(gp_wrap(NULL, ADVGP_EIO, "no record"), ADVGP_EIO);
+}
+
+static void memory_that_was_refused_is_named(void **state)
+{
+    (void)state;
+    advgp_error err = {0};
+    gp_alloc_fail_after(0);
+    assert_null(gp_alloc(3, 500000000));
+    gp_alloc_fail_after(-1);
+    assert_int_equal(gp_no_memory(&err), ADVGP_ENOMEM);
+    assert_int_equal(err.status, ADVGP_ENOMEM);
+    assert_string_equal(err.text, "out of memory: 1.5 GB could not be allocated");
+    assert_int_equal(gp_no_memory(&err), ADVGP_ENOMEM); // of another's heap: nothing is known
+    assert_string_equal(err.text, "out of memory");
+    assert_int_equal(gp_no_memory(NULL), ADVGP_ENOMEM);
 }
 
 // Text and context of every length: cut, never overrun, and the cause is kept where there is no room for context.
@@ -62,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_name_and_a_text),
         cmocka_unit_test(a_failure_keeps_status_and_text),
+        cmocka_unit_test(memory_that_was_refused_is_named),
         cmocka_unit_test(long_texts_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

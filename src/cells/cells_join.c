@@ -101,7 +101,7 @@ static advgp_status pass(joining *j, advgp_error *err)
     if (is_shared(j)) {
         gp_free(j->first_cells);
         tasks.n = cut(j, &tasks.result_max);
-        if (tasks.n == SIZE_MAX) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", j->cells->shape.n);
+        if (tasks.n == SIZE_MAX) return gp_no_memory(err);
     }
     if (!tasks.n) return gp_cells_sums_run(&j->sums, err);
     return gp_cluster_do(j->o->cluster, 1, &tasks, j->o->stop, j->o->stop_ctx, err);

@@ -129,7 +129,7 @@ static advgp_status sum_cell(void *ctx, size_t c, advgp_error *err)
     for (int turn = 0; turn < 2; turn++) {
         plan(&b, s->o->global, local, &arena);
         U = gp_arena_doubles(&arena, beyond ? M * M : 0);
-        if (!turn && !gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of a cell");
+        if (!turn && !gp_arena_take(&arena)) return gp_no_memory(err);
     }
     if (beyond && s->trust[c] < 0) learn_trust(s, c, order, n, gp_mat_of(U, M, M), &b);
     for (size_t at = 0; at < n && !gp_interrupted(); at += BLOCK_ROWS)
@@ -158,7 +158,7 @@ advgp_status gp_cells_sums_run(const gp_cells_sums *o, advgp_error *err)
     gp_reader reader = {0};
     s.distances = gp_alloc(n_all + n, sizeof *s.distances);
     s.which = gp_alloc(2 * piece + n_all + 1, sizeof *s.which);
-    advgp_status st = s.distances && s.which ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of cells");
+    advgp_status st = s.distances && s.which ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK) {
         s.order = s.which + piece, s.first = s.order + piece;
         s.trust = s.distances + n_all;

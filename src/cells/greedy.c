@@ -101,7 +101,7 @@ advgp_status gp_inducing_greedy(gp_cmat X, size_t m, const gp_kernel *kernel, do
     if (!L || !rest) {
         gp_free(L);
         gp_free(rest);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to choose %zu of %zu rows", m, n);
+        return gp_no_memory(err);
     }
     search s = {.X = X,
                 .kernel = kernel,

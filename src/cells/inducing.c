@@ -67,7 +67,7 @@ advgp_status gp_kmeans(gp_cmat X, size_t m, double *Z, advgp_error *err)
     if (!work || !nearest) {
         gp_free(work);
         gp_free(nearest);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for k-means of %zu rows", X.rows);
+        return gp_no_memory(err);
     }
     double *norms = work, *products = work + m, *sums = products + CHUNK * m, *counts = sums + m * d;
     memcpy(Z, X.p, m * d * sizeof *Z);
@@ -93,7 +93,7 @@ advgp_status gp_kmeans_scaled(gp_cmat X, const double *scale, size_t m, double *
 {
     const size_t d = X.cols;
     double *scaled = gp_alloc(X.rows * d, sizeof *scaled);
-    if (!scaled) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu centres", m);
+    if (!scaled) return gp_no_memory(err);
     for (size_t i = 0; i < X.rows; i++)
         for (size_t k = 0; k < d; k++) scaled[i * d + k] = scale[k] * X.p[i * X.ld + k];
     const advgp_status st = gp_kmeans(gp_cmat_of(scaled, X.rows, d), m, Z, err);
@@ -115,7 +115,7 @@ static advgp_status greedy(gp_cmat X, size_t m, const gp_kernel *kernel, double 
 {
     const size_t most = GREEDY_NUMBERS / m > m ? GREEDY_NUMBERS / m : m;
     size_t *rows = gp_alloc(m, sizeof *rows);
-    if (!rows) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", m);
+    if (!rows) return gp_no_memory(err);
     if (X.rows > most) X.rows = most;
     const advgp_status st = gp_inducing_greedy(X, m, kernel, length_scale, seed, rows, err);
     qsort(rows, m, sizeof *rows, by_place);
@@ -137,7 +137,7 @@ advgp_status gp_inducing_choose(const gp_shards *shards, size_t m, size_t sample
     double *Z = gp_alloc(m * d, sizeof *Z);
     advgp_status st = gp_reader_new(shards, sample, &reader, err);
     gp_batch rows;
-    if (st == ADVGP_OK && (!keys || !Z)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", m);
+    if (st == ADVGP_OK && (!keys || !Z)) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_reader_ring(&reader, (gp_ring){0}, 0, sample, &rows, err);
     if (st == ADVGP_OK) {
         const size_t distinct = keep_distinct(sample, d, reader.X, keys);

@@ -70,8 +70,7 @@ static advgp_status choose_inducing(const gp_kernel *kernel, gp_cmat X, size_t m
     const size_t d = X.cols;
     double *scaled = gp_alloc(X.rows * d, sizeof *scaled), *Z = theta + 2 + d;
     size_t *rows = gp_alloc(m, sizeof *rows);
-    advgp_status st = scaled && rows ? ADVGP_OK
-                                     : gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", X.rows);
+    advgp_status st = scaled && rows ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < X.rows; i++)
         for (size_t k = 0; k < d; k++) scaled[i * d + k] = exp(0.5 * theta[2 + k]) * X.p[i * X.ld + k];
     if (st == ADVGP_OK) st = gp_inducing_greedy(gp_cmat_of(scaled, X.rows, d), m, kernel, 1, seed, rows, err);

@@ -42,7 +42,7 @@ advgp_status gp_local_task_pack(const gp_local_task *t, gp_parcel *out, advgp_er
     out->values = gp_alloc(out->n_values, sizeof(double));
     if (!out->text || !out->values) {
         gp_parcel_fini(out);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", rows);
+        return gp_no_memory(err);
     }
     out->n_text = strlen(out->text);
     double *at = out->values;
@@ -131,6 +131,6 @@ advgp_status gp_local_task_do(const gp_parcel *parcel, double **theta, size_t *n
     if (st != ADVGP_OK) return st;
     *n = gp_local_task_parameters(&task);
     *theta = gp_alloc(*n, sizeof **theta);
-    if (!*theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for the %zu parameters of a cell", *n);
+    if (!*theta) return gp_no_memory(err);
     return gp_local_task_fit(&task, *theta, err);
 }

@@ -51,7 +51,7 @@ static advgp_status prepare(pool *p, advgp_error *err)
     advgp_status st = ADVGP_OK;
     p->exact = gp_alloc(p->n, sizeof(gp_exact *));
     p->hyper = gp_alloc(p->n * (2 * p->n_hyper + 1), sizeof *p->hyper);
-    if (!p->exact || !p->hyper) return gp_fail(err, ADVGP_ENOMEM, "no memory for the evidence of %zu cells", p->n);
+    if (!p->exact || !p->hyper) return gp_no_memory(err);
     p->gradient = p->hyper + p->n * p->n_hyper;
     p->value = p->gradient + p->n * p->n_hyper;
     for (size_t i = 0; st == ADVGP_OK && i < p->n; i++) {

@@ -14,7 +14,7 @@ advgp_status gp_rows_bound_init(gp_rows_bound *b, gp_features *f, gp_batch rows,
     if (st == ADVGP_OK) st = gp_qw_new(f->M, &b->qw, err);
     if (st != ADVGP_OK) return st;
     b->theta = gp_alloc(2 * b->layout.size, sizeof(double));
-    if (!b->theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for a bound of %zu parameters", b->layout.size);
+    if (!b->theta) return gp_no_memory(err);
     b->gradient = b->theta + b->layout.size;
     gp_theta_start_q(b->layout, b->theta);
     return ADVGP_OK;

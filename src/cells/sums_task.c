@@ -140,7 +140,7 @@ advgp_status gp_sums_task_pack(const gp_sums_task *t, gp_parcel *out, advgp_erro
     out->values = gp_alloc(out->n_values, sizeof(double));
     if (!out->text || !out->values) {
         gp_parcel_fini(out);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of %zu cells", t->n);
+        return gp_no_memory(err);
     }
     out->n_text = strlen(out->text);
     write_values(t, out->values);
@@ -193,7 +193,7 @@ static advgp_status read_shape(const json_t *o, received *r, advgp_error *err)
         !gp_metadata_size(json_object_get(o, "first"), r->n_all - n, &r->sums.first))
         return bad(err, "its cells");
     r->shape.m = r->m = gp_alloc(n, sizeof *r->m);
-    if (!r->m) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    if (!r->m) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (!gp_metadata_size(json_array_get(m, i), INDUCING_MAX, &r->m[i]) || !r->m[i]) return bad(err, "its cells");
     r->sums.nearness = json_is_true(beyond) ? GP_SECOND_NEAREST : GP_NEAREST;
@@ -276,7 +276,7 @@ advgp_status gp_sums_task_do(const gp_sums_rows *rows, const gp_parcel *parcel, 
     if (st == ADVGP_OK) {
         *n = all_sums(r.cells, 0, r.shape.n);
         *values = gp_alloc(*n, sizeof **values);
-        if (!*values) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the sums of %zu cells", r.shape.n);
+        if (!*values) st = gp_no_memory(err);
     }
     double *at = *values;
     for (size_t i = 0; st == ADVGP_OK && i < r.shape.n; i++) at = write_sums(r.cells, i, gp_arrow_cell(r.arrow, i), at);

@@ -16,9 +16,7 @@ typedef struct page {
 static advgp_status show(void *ctx, json_t *row_take, advgp_error *err)
 {
     page *p = ctx;
-    if (p->rows)
-        return json_array_append_new(p->rows, row_take) == 0 ? ADVGP_OK
-                                                             : gp_fail(err, ADVGP_ENOMEM, "no memory for the answer");
+    if (p->rows) return json_array_append_new(p->rows, row_take) == 0 ? ADVGP_OK : gp_no_memory(err);
     gp_buffer text = {0};
     if (p->begun) gp_buffer_add(&text, "\n");
     const size_t inputs = json_object_size(json_object_get(row_take, "inputs"));

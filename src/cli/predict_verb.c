@@ -52,7 +52,7 @@ static advgp_status find_kept(job *j, advgp_error *err)
     gp_source *source = gp_answers_source(j->in);
     j->columns = gp_alloc(j->n_keep, sizeof *j->columns);
     j->rounded = gp_alloc(j->n_keep, sizeof *j->rounded);
-    if (!j->columns || !j->rounded) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j->n_keep);
+    if (!j->columns || !j->rounded) return gp_no_memory(err);
     for (size_t i = 0; i < j->n_keep; i++) {
         if (gp_answer_columns_find(&j->answers, j->keep[i]))
             return gp_fail(err, ADVGP_EINVAL, "--keep %s: the output has a column of that name already", j->keep[i]);
@@ -80,7 +80,7 @@ static advgp_status open_output(job *j, advgp_error *err)
         types[i] = column->type, exact[i] = column->exact;
     }
     advgp_status st = ok ? gp_tableout_open(gp_options_text(j->options, "output"), names, types, exact, n, &j->out, err)
-                         : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+                         : gp_no_memory(err);
     gp_free(names);
     gp_free(types);
     gp_free(exact);
@@ -97,13 +97,13 @@ static advgp_status open_slots(job *j, advgp_error *err)
     if (!j->threads) return gp_blas_reserve(1, err);
     const size_t n = SLOTS_PER_THREAD * j->threads + 1;
     j->slots = gp_alloc(n, sizeof *j->slots);
-    if (!j->slots) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu threads", j->threads);
+    if (!j->slots) return gp_no_memory(err);
     advgp_status st = ADVGP_OK;
     for (; st == ADVGP_OK && j->n_slots < n; j->n_slots++) {
         slot *s = &j->slots[j->n_slots];
         s->values = gp_alloc(j->answers.n, sizeof *s->values);
         s->rounded = gp_alloc(j->n_keep, sizeof *s->rounded);
-        if (!s->values || !s->rounded) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", j->answers.n);
+        if (!s->values || !s->rounded) st = gp_no_memory(err);
         if (st == ADVGP_OK) st = gp_answers_lane(j->in, j->columns, j->n_keep, &s->lane, err);
         if (st == ADVGP_OK) st = gp_tableout_rows(j->out, &s->rows, err);
     }

@@ -113,9 +113,8 @@ advgp_status gp_cli_print_take(gp_buffer *text, advgp_error *err)
     gp_buffer page = {0}, folded = {0};
     gp_buffer_printable(&page, text->p, text->n, true);
     if (page.p) gp_buffer_folded(&folded, page.p, page.n, gp_cli_columns());
-    advgp_status st = text->failed || page.failed || folded.failed
-                          ? gp_fail(err, ADVGP_ENOMEM, "no memory for the answer")
-                          : print(folded.p ? folded.p : "", folded.n, err);
+    advgp_status st = text->failed || page.failed || folded.failed ? gp_no_memory(err)
+                                                                   : print(folded.p ? folded.p : "", folded.n, err);
     gp_buffer_fini(text);
     gp_buffer_fini(&page);
     gp_buffer_fini(&folded);
@@ -142,8 +141,7 @@ advgp_status gp_cli_print_json_take(json_t *object, advgp_error *err)
     json_decref(object);
     gp_buffer text = {0};
     if (line) gp_buffer_add(&text, "%s\n", line);
-    const advgp_status st = line && !text.failed ? print(text.p, text.n, err)
-                                                 : gp_fail(err, ADVGP_ENOMEM, "no memory for the answer");
+    const advgp_status st = line && !text.failed ? print(text.p, text.n, err) : gp_no_memory(err);
     free(line);
     gp_buffer_fini(&text);
     return st;

@@ -62,7 +62,7 @@ advgp_status gp_cluster_new(const gp_cluster_options *o, gp_cluster **out, advgp
     *out = NULL;
     gp_endpoint *e = o->endpoint;
     gp_cluster *c = gp_alloc(1, sizeof *c);
-    advgp_status st = c ? give_signs(e, o->lead.heartbeat, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a cluster");
+    advgp_status st = c ? give_signs(e, o->lead.heartbeat, err) : gp_no_memory(err);
     if (st == ADVGP_OK) {
         gp_lead_options lead = o->lead;
         lead.report = on_report, lead.lost = on_lost, lead.ctx = c;

@@ -32,7 +32,7 @@ static advgp_status do_alone(void *ctx, size_t task, advgp_error *err)
     const gp_tasks *t = a->tasks;
     size_t n = 0;
     double *result = gp_alloc(t->result_max, sizeof *result);
-    if (!result) return gp_fail(err, ADVGP_ENOMEM, "no memory for the result of %s", t->what);
+    if (!result) return gp_no_memory(err);
     advgp_status st = t->compute(t->ctx, task, result, &n, err);
     if (st == ADVGP_OK) {
         pthread_mutex_lock(&a->lock);
@@ -55,7 +55,7 @@ static advgp_status do_some(act *a, advgp_error *err)
     gp_endpoint *e = a->c->o.endpoint;
     advgp_status st = ADVGP_OK;
     double *result = gp_alloc(t->result_max, sizeof *result);
-    if (!result) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the result of %s", t->what);
+    if (!result) st = gp_no_memory(err);
     for (bool over = false; st == ADVGP_OK && !over && !gp_interrupted();) {
         size_t task, n = 0;
         pthread_mutex_lock(&a->lock);

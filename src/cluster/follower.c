@@ -55,7 +55,7 @@ static advgp_status make_question(gp_follower *f, gp_message *m, advgp_error *er
     f->question = o && (state || !brings) ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     free(state);
-    if (!f->question) return gp_fail(err, ADVGP_ENOMEM, "no memory for a question");
+    if (!f->question) return gp_no_memory(err);
     m->flags = GP_FLAG_SERVES;
     m->text = f->question, m->n_text = strlen(f->question);
     m->run[0] = f->result_run[0], m->run[1] = f->result_run[1];
@@ -86,7 +86,7 @@ bool gp_follower_next(gp_follower *f, double now, size_t *line, gp_message *m)
 advgp_status gp_follower_new(const gp_follower_options *o, double now, gp_follower **out, advgp_error *err)
 {
     gp_follower *f = *out = gp_alloc(1, sizeof *f);
-    if (!f) return gp_fail(err, ADVGP_ENOMEM, "no memory for a follower");
+    if (!f) return gp_no_memory(err);
     f->o = *o;
     f->now = now;
     f->place = GP_ANY_WORKER;

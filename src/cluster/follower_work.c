@@ -67,8 +67,7 @@ void gp_follower_work_begin(gp_follower *f, const gp_follower_tools *tools)
         if (count != tools->size || tools->push_size != 1 + tools->size)
             st = gp_fail(&err, ADVGP_EFILE, "the lead's servers keep %zu of %zu parameters", count, tools->size);
     }
-    if (!f->links || (f->several && (!f->theta || !f->push)))
-        st = gp_fail(&err, ADVGP_ENOMEM, "no memory for a worker of %zu servers", f->n_links);
+    if (!f->links || (f->several && (!f->theta || !f->push))) st = gp_no_memory(&err);
     if (st == ADVGP_OK) st = make_link(f, 0, f->o.wish, &err);
     f->state = GP_FOLLOWER_WORKS;
     f->server_heard = f->idle_since = f->now;

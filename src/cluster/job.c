@@ -75,7 +75,7 @@ static advgp_status read_delays(const json_t *list, gp_job *job, advgp_error *er
     const size_t n = json_array_size(list);
     if (!json_is_array(list) || n > GP_WORKERS_MAX) return gp_metadata_bad(err, "its delays");
     job->delays = job->own_delays = gp_alloc(n, sizeof *job->delays);
-    if (!job->delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu delays", n);
+    if (!job->delays) return gp_no_memory(err);
     for (; job->n_delays < n; job->n_delays++) {
         const double seconds = json_number_value(json_array_get(list, job->n_delays));
         if (!(seconds >= 0 && seconds <= 86400)) return gp_metadata_bad(err, "its delays");
@@ -102,7 +102,7 @@ static advgp_status read_rest(const json_t *o, gp_job *job, advgp_error *err)
     job->heartbeat = json_number_value(json_object_get(o, "heartbeat"));
     if (!(job->heartbeat > 0 && job->heartbeat <= 3600)) return gp_metadata_bad(err, "its heartbeat");
     job->data = job->own_data = gp_text_copy(data, strlen(data));
-    if (!job->data) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    if (!job->data) return gp_no_memory(err);
     if (json_is_true(json_object_get(o, "follows")))
         for (size_t b = 0; b < job->claims.spec.n_components; b++) job->claims.components[b].shape.follows = true;
     return read_delays(json_object_get(o, "delays"), job, err);
@@ -114,7 +114,7 @@ static advgp_status read_servers(const json_t *list, gp_job *job, advgp_error *e
     if (!list) return ADVGP_OK;
     if (!n || n > GP_SERVERS_MAX) return gp_metadata_bad(err, "its servers");
     job->servers = job->own_servers = gp_alloc(n, sizeof *job->servers);
-    if (!job->servers) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
+    if (!job->servers) return gp_no_memory(err);
     for (size_t next = 0; job->n_servers < n; job->n_servers++) {
         gp_job_server *to = &job->own_servers[job->n_servers];
         const json_t *o = json_array_get(list, job->n_servers);
@@ -160,7 +160,7 @@ static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
     x->on_loss = (gp_on_loss)on_loss, x->until = until;
     x->known = json_is_true(json_object_get(o, "known"));
     job->range_state = job->own_range_state = gp_text_copy(range_state, strlen(range_state));
-    return job->range_state ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    return job->range_state ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status gp_job_from_text(const char *text, size_t n, gp_job *out, advgp_error *err)

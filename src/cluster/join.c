@@ -157,7 +157,7 @@ static advgp_status open_shards(joining *j, const gp_job *job, advgp_error *err)
     gp_free(j->dir);
     j->shards = NULL;
     j->dir = gp_alloc(strlen(dir) + 1, 1);
-    if (!j->dir) return gp_fail(err, ADVGP_ENOMEM, "no memory for the name of a folder");
+    if (!j->dir) return gp_no_memory(err);
     memcpy(j->dir, dir, strlen(dir));
     const bool synthetic = gp_synthetic_is(dir);
     const advgp_status st = synthetic ? gp_synthetic_open(dir, &j->shards, NULL, err)
@@ -190,7 +190,7 @@ static advgp_status reach_servers(joining *j, const gp_job *job, advgp_error *er
     if (!j->o.reach) return gp_fail(err, ADVGP_EINVAL, "this worker cannot reach several servers");
     j->lines = gp_alloc(n, sizeof *j->lines);
     j->reached = gp_alloc(n, sizeof *j->reached);
-    if (!j->lines || !j->reached) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
+    if (!j->lines || !j->reached) return gp_no_memory(err);
     memcpy(j->reached, job->servers, n * sizeof *j->reached);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) {

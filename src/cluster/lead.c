@@ -145,7 +145,7 @@ advgp_status gp_lead_new(const gp_lead_options *o, gp_lead **out, advgp_error *e
 {
     *out = NULL;
     gp_lead *l = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
+    if (!l) return gp_no_memory(err);
     l->o = *o;
     l->workers = o->workers;
     *out = l;
@@ -212,7 +212,7 @@ advgp_status gp_lead_begin(gp_lead *l, double now, const gp_lead_run *run, advgp
     }
     if (run->job) {
         l->job = gp_job_to_text(run->job);
-        if (!l->job) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+        if (!l->job) return gp_no_memory(err);
         if (strlen(l->job) > GP_JOB_TEXT_MAX) return gp_fail(err, ADVGP_EINVAL, "a job of %zu bytes", strlen(l->job));
     }
     return run->split ? gp_lead_split_begin(l, err) : ADVGP_OK;

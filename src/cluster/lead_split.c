@@ -36,7 +36,7 @@ advgp_status gp_lead_split_begin(gp_lead *l, advgp_error *err)
     l->interval_began = l->now;
     if (n > whole.count) return gp_fail(err, ADVGP_EINVAL, "{servers} %zu: there are %zu parameters", n, whole.count);
     l->places = gp_alloc(n, sizeof *l->places);
-    if (!l->places) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu servers", n);
+    if (!l->places) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const size_t first = i * whole.count / n;
         l->places[i].range = (gp_range){whole.first + first, (i + 1) * whole.count / n - first};
@@ -126,7 +126,7 @@ static advgp_status prepare_place(gp_lead *l, server_place *p, advgp_error *err)
         job.service.until = l->until;
         p->job = gp_job_to_text(&job);
     }
-    if (st == ADVGP_OK && !p->job) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    if (st == ADVGP_OK && !p->job) st = gp_no_memory(err);
     free(begin);
     return st;
 }
@@ -139,12 +139,12 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     gp_job job = *l->run.job;
     forget_interval(l);
     gp_job_server *servers = gp_alloc(n, sizeof *servers);
-    if (!servers) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    if (!servers) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) servers[i] = l->places[i].reached;
     job.servers = servers, job.n_servers = n;
     l->interval_job = gp_job_to_text(&job);
     gp_free(servers);
-    if (!l->interval_job) return gp_fail(err, ADVGP_ENOMEM, "no memory for a job");
+    if (!l->interval_job) return gp_no_memory(err);
     gp_lead_next_id(l, l->id);
     l->until = gp_server_allowed(l->run.server);
     if (l->run.service.steps && l->until > l->run.service.steps) l->until = l->run.service.steps;
@@ -180,7 +180,7 @@ static advgp_status end_interval(gp_lead *l, advgp_error *err)
     for (size_t i = 0; i < n; i++)
         if (!l->places[i].done) return ADVGP_OK;
     gp_server_copy *copies = gp_alloc(n, sizeof *copies);
-    if (!copies) return gp_fail(err, ADVGP_ENOMEM, "no memory for the states of %zu ranges", n);
+    if (!copies) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) copies[i] = l->places[i].result.copy;
     const advgp_status st = gp_server_copies_restore(copies, n, l->run.server, l->run.rule, err);
     gp_free(copies);

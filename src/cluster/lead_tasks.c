@@ -100,7 +100,7 @@ advgp_status gp_lead_tasks_begin(gp_lead *l, double now, const gp_lead_tasks *ta
 {
     l->tasks = *tasks;
     l->task = gp_alloc(tasks->n, sizeof *l->task);
-    if (!l->task) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu tasks", tasks->n);
+    if (!l->task) return gp_no_memory(err);
     l->tasking = true;
     l->now = now;
     l->tasks_done = 0, l->longest_task = 0;

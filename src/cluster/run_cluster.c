@@ -170,7 +170,7 @@ advgp_status gp_cluster_run_new(const gp_run_options *o, gp_run **out, advgp_err
     *out = NULL;
     if (!o->cluster) return gp_run_team_new(o, out, err);
     cluster_run *r = gp_alloc(1, sizeof *r);
-    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    if (!r) return gp_no_memory(err);
     const advgp_status st = init(r, o, err);
     if (st == ADVGP_OK)
         *out = &r->base;

@@ -334,7 +334,7 @@ static advgp_status bind_batch(const gp_arrow_table *t, const struct ArrowArray 
         return gp_fail(err, ADVGP_EDATA, "a batch of the Arrow stream has %lld columns, its schema %zu",
                        (long long)(array->children ? array->n_children : 0), n);
     gp_piece_column *columns = gp_alloc(n * (PER_COLUMN + 1), sizeof *columns);
-    if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!columns) return gp_no_memory(err);
     *batch = (gp_piece){.n_rows = (size_t)array->length, .columns = columns};
     for (size_t j = 0; j < n; j++) {
         gp_piece_column *c = columns + n + PER_COLUMN * j;
@@ -369,7 +369,7 @@ static advgp_status read_schema(struct ArrowArrayStream *stream, gp_arrow_table 
     const size_t n = (size_t)s->n_children;
     t->names = gp_alloc(n, sizeof *t->names);
     t->types = gp_alloc(n, sizeof *t->types);
-    if (!t->names || !t->types) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!t->names || !t->types) return gp_no_memory(err);
     for (size_t j = 0; j < n; j++, t->n_columns++) {
         const struct ArrowSchema *child = s->children[j];
         if (!child || !child->release || !child->format)
@@ -389,8 +389,7 @@ static advgp_status read_schema(struct ArrowArrayStream *stream, gp_arrow_table 
                            "column '%.200s' is of the Arrow type '%.40s'; numbers, truths, texts, dates and "
                            "dictionaries of these can be read: convert it, or leave it out",
                            name, values->format ? values->format : "");
-        if (!(t->names[j] = gp_text_copy(name, strlen(name))))
-            return gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
+        if (!(t->names[j] = gp_text_copy(name, strlen(name)))) return gp_no_memory(err);
     }
     return ADVGP_OK;
 }
@@ -401,7 +400,7 @@ static advgp_status read_batches(struct ArrowArrayStream *stream, gp_arrow_table
         const size_t n = t->n_batches;
         if (!gp_grow(&t->arrays, &arrays, n, n + 1, sizeof *t->arrays) ||
             !gp_grow(&t->batches, &batches, n, n + 1, sizeof *t->batches))
-            return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu batches", n + 1);
+            return gp_no_memory(err);
         struct ArrowArray *array = &t->arrays[n];
         *array = (struct ArrowArray){0}; // who gives nothing has ended
         if (stream->get_next(stream, array) != 0) return stream_failed(stream, err);

@@ -69,7 +69,7 @@ advgp_status gp_categories_add(gp_categories *c, gp_text text, long *index, advg
     char *copy = gp_text_copy(text.p, text.n);
     if (!copy || (c->n == c->capacity && !grow(c))) {
         gp_free(copy);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", c->n + 1);
+        return gp_no_memory(err);
     }
     slot = slot_of(c, hash, text);
     c->items[c->n] = (gp_category){.text = copy, .n = text.n, .hash = hash};

@@ -34,7 +34,7 @@ static advgp_status make_room(gp_coerced *c, size_t n, bool text, advgp_error *e
         c->numbers = gp_alloc(c->capacity, sizeof *c->numbers);
     }
     bool ok = text ? c->texts && c->digits : c->numbers != NULL;
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a chunk of %zu rows", n);
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 bool gp_parse_plain(gp_text text, double *number)

@@ -137,7 +137,7 @@ static advgp_status settle_split(const gp_fit *f, advgp_error *err)
     size_t n = f->groups.n;
     double *hashes = gp_alloc(n, sizeof *hashes);
     size_t *rows = gp_alloc(n, sizeof *rows);
-    advgp_status st = hashes && rows ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu groups", n);
+    advgp_status st = hashes && rows ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
         const gp_category *g = &f->groups.items[i];
         hashes[i] = gp_split_group_hash(f->split, (gp_text){.p = g->text, .n = g->n});
@@ -243,7 +243,7 @@ static advgp_status look_at_tails(const gp_fit *f, gp_candidate *c, advgp_error 
     if (!c->sampled) return ADVGP_OK;
     size_t n = 0;
     double *sorted = gp_alloc(f->sample.n, sizeof *sorted);
-    if (!sorted) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.n);
+    if (!sorted) return gp_no_memory(err);
     for (size_t i = 0; i < f->sample.n; i++)
         if (isfinite(c->sampled[i])) sorted[n++] = c->sampled[i];
     gp_sort(sorted, n);
@@ -307,7 +307,7 @@ static advgp_status leave_out_identifiers(const gp_fit *f, size_t *used, size_t 
 {
     size_t kept = 0, n = *n_used;
     bool *leave = gp_alloc(n, sizeof *leave);
-    if (!leave) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!leave) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) kept += !(leave[i] = is_identifier(f, &f->candidates[used[i]]));
     advgp_status st = ADVGP_OK;
     size_t m = 0;
@@ -432,8 +432,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     const bool formatted = c->buffer.written == GP_WRITING_FORMAT;
     if (formatted) input->date_format = gp_copy_text(c->buffer.format);
     memcpy(input->unit, c->unit, sizeof input->unit);
-    if (!input->name || (formatted && !input->date_format))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a column's name");
+    if (!input->name || (formatted && !input->date_format)) return gp_no_memory(err);
     const bool ordered = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
     if (ordered && column->type != GP_BOOLEAN)
         input->range = (gp_limits){.lo = c->moments[0].least, .hi = c->moments[0].most};
@@ -445,7 +444,7 @@ static advgp_status fill_input(const gp_fit *f, gp_candidate *c, gp_input *input
     if (c->encoding == GP_ENCODING_ONEHOT) return ADVGP_OK;
     input->prior = f->fit_y.n ? f->fit_y.mean : f->y.mean;
     input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
-    if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", input->categories.n);
+    if (!input->category_values) return gp_no_memory(err);
     for (size_t k = 0; k < input->categories.n; k++)
         input->category_values[k] = encode_category(f, &input->categories.items[k]);
     return ADVGP_OK;
@@ -520,7 +519,7 @@ static advgp_status keep_gaps(const gp_fit *f, gp_schema *s, advgp_error *err)
         s->n_gaps = i + 1;
         ok = s->gaps[i] != NULL;
     }
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
@@ -530,8 +529,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     s->target = gp_copy_text(columns[f->roles.target].name);
     s->weights = o->weights ? gp_copy_text(columns[f->roles.weights].name) : NULL;
     s->inputs = gp_alloc(f->n_candidates, sizeof *s->inputs);
-    if (!s->target || (o->weights && !s->weights) || !s->inputs)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!s->target || (o->weights && !s->weights) || !s->inputs) return gp_no_memory(err);
     s->log_target = o->log_target;
     s->target_written = f->usable.target.written;
     s->weights_are = o->weights_are;
@@ -550,7 +548,7 @@ static advgp_status fill_schema(const gp_fit *f, gp_schema *s, advgp_error *err)
     st = decide_bounds(f, s, err);
     if (st != ADVGP_OK) return st;
     size_t *used = gp_alloc(f->n_candidates, sizeof *used);
-    if (!used) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!used) st = gp_no_memory(err);
     size_t n_used = 0;
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         bool use = false;
@@ -579,5 +577,5 @@ advgp_status gp_fit_decide(gp_fit *f, gp_schema **out, advgp_error *err)
     if (st == ADVGP_OK) st = settle_split(f, err);
     if (st != ADVGP_OK) return st;
     *out = gp_alloc(1, sizeof **out);
-    return *out ? fill_schema(f, *out, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    return *out ? fill_schema(f, *out, err) : gp_no_memory(err);
 }

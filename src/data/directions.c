@@ -53,7 +53,7 @@ advgp_status gp_schema_name_directions(gp_schema *s, advgp_error *err)
     for (size_t i = 0; i < s->n_directions; i++) {
         char **name = &s->x_names[gp_schema_plain(s) + i];
         *name = name_of(s, i);
-        if (!*name) return gp_fail(err, ADVGP_ENOMEM, "no memory for the name of a direction");
+        if (!*name) return gp_no_memory(err);
     }
     return ADVGP_OK;
 }
@@ -66,7 +66,7 @@ advgp_status gp_schema_add_directions(gp_schema *s, size_t n, const double *weig
     double *scale = gp_alloc(plain + n, sizeof *scale);
     if (!names || !copy || !mean || !scale) {
         gp_free(names), gp_free(copy), gp_free(mean), gp_free(scale);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+        return gp_no_memory(err);
     }
     memcpy(names, s->x_names, plain * sizeof *names);
     memcpy(copy, weights, n * plain * sizeof *copy);
@@ -93,7 +93,7 @@ advgp_status gp_schema_take_directions(gp_schema *s, const gp_schema *from, advg
     if (!n) return ADVGP_OK;
     double *weights = gp_alloc(n * d, sizeof *weights);
     bool fit = true;
-    if (!weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    if (!weights) return gp_no_memory(err);
     for (size_t k = 0; fit && k < plain; k++) {
         const size_t j = column_named(s, from->x_names[k]);
         fit = j < d;

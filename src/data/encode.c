@@ -122,14 +122,14 @@ advgp_status gp_encoder_new(const gp_schema *schema, gp_source *source, gp_encod
 {
     *out = NULL;
     gp_encoder *e = gp_alloc(1, sizeof *e);
-    if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory for an encoder");
+    if (!e) return gp_no_memory(err);
     *e = (gp_encoder){.schema = schema, .source = source, .mode = mode, .split = split};
     size_t n_gaps = schema->n_gaps > schema->n_inputs ? schema->n_gaps : schema->n_inputs;
     e->inputs = gp_alloc(schema->n_inputs, sizeof *e->inputs);
     e->gaps = gp_alloc(n_gaps, sizeof *e->gaps);
     e->inverse_scale = gp_alloc(schema->d, sizeof *e->inverse_scale);
     advgp_status st = ADVGP_OK;
-    if (!e->inputs || !e->gaps || !e->inverse_scale) st = gp_fail(err, ADVGP_ENOMEM, "no memory for an encoder");
+    if (!e->inputs || !e->gaps || !e->inverse_scale) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = bind(e, err);
     for (size_t j = 0; st == ADVGP_OK && j < schema->d; j++) e->inverse_scale[j] = 1 / schema->x_scale[j];
     if (st == ADVGP_OK)
@@ -247,8 +247,7 @@ static advgp_status make_room(gp_encoder *e, size_t n, advgp_error *err)
     e->y = gp_alloc(n, sizeof *e->y);
     e->part = gp_alloc(n, 1);
     e->source_row = gp_alloc(n, sizeof *e->source_row);
-    if (!e->X || !e->y || !e->part || !e->source_row)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows of %zu columns", n, e->schema->d);
+    if (!e->X || !e->y || !e->part || !e->source_row) return gp_no_memory(err);
     e->capacity = n;
     return ADVGP_OK;
 }

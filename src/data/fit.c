@@ -79,7 +79,7 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
     if (chosen < 0)
         return gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of onehot, target, number", spec, equals + 1);
     char *name = gp_text_copy(spec, (size_t)(equals - spec));
-    if (!name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
+    if (!name) return gp_no_memory(err);
     size_t index = 0;
     advgp_status st = gp_source_require(f->source, name, "encode", &index, err);
     gp_candidate *c = NULL;
@@ -109,7 +109,7 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
     size_t n = f->source->n_columns;
     f->candidates = gp_alloc(n, sizeof *f->candidates);
     f->gaps = gp_alloc(n, sizeof *f->gaps);
-    if (!f->candidates || !f->gaps) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!f->candidates || !f->gaps) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const gp_column *column = &f->source->columns[i];
         bool has_role = (long)i == f->roles.target || (long)i == f->roles.weights || (long)i == f->roles.group;
@@ -146,10 +146,9 @@ static advgp_status make_sample(gp_fit *f, advgp_error *err)
         gp_candidate *c = &f->candidates[i];
         if (c->encoding != GP_ENCODING_NUMBER || f->source->columns[c->column].type == GP_BOOLEAN) continue;
         c->sampled = gp_alloc(f->sample.capacity, sizeof *c->sampled);
-        if (!c->sampled) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.capacity);
+        if (!c->sampled) st = gp_no_memory(err);
     }
-    if (st == ADVGP_OK && !(f->sampled_y = gp_alloc(f->sample.capacity, sizeof *f->sampled_y)))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", f->sample.capacity);
+    if (st == ADVGP_OK && !(f->sampled_y = gp_alloc(f->sample.capacity, sizeof *f->sampled_y))) st = gp_no_memory(err);
     return st;
 }
 
@@ -266,7 +265,7 @@ static advgp_status make_scratch(gp_fit *f, size_t n, advgp_error *err)
     f->x = gp_alloc(n, sizeof *f->x);
     f->w = gp_alloc(n, sizeof *f->w);
     f->capacity = f->x && f->w ? n : 0;
-    return f->capacity ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a chunk of %zu rows", n);
+    return f->capacity ? ADVGP_OK : gp_no_memory(err);
 }
 
 static void add_target(gp_fit *f)

@@ -60,7 +60,7 @@ advgp_status gp_limits_find(const double *values, const double *w, size_t n, gp_
 {
     *out = gp_no_limits();
     double *sorted = gp_alloc(n, sizeof *sorted);
-    if (!sorted) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", n);
+    if (!sorted) return gp_no_memory(err);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(values[i])) sorted[m++] = values[i];

@@ -82,7 +82,7 @@ static advgp_status fill_column(memory_source *s, size_t column, size_t n, advgp
     }
     void **buffer = &s->buffers[column];
     if (!*buffer) *buffer = gp_alloc(s->chunk_rows, is_text ? sizeof(gp_text) : sizeof(double));
-    if (!*buffer) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu values of a column", s->chunk_rows);
+    if (!*buffer) return gp_no_memory(err);
     copy_column(s, column, n, *buffer);
     if (is_text)
         v->text = *buffer;
@@ -153,7 +153,7 @@ advgp_status gp_source_pieces_open(const char *const *names, const gp_column_typ
     *out = NULL;
     advgp_status st = check_names(names, n_columns, err);
     memory_source *s = gp_alloc(1, sizeof *s);
-    if (st == ADVGP_OK && !s) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the table");
+    if (st == ADVGP_OK && !s) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_source_init(&s->base, &gp_source_memory, "the table", names, types, n_columns, err);
     if (st != ADVGP_OK) {
         gp_free(s);
@@ -168,7 +168,7 @@ advgp_status gp_source_pieces_open(const char *const *names, const gp_column_typ
     s->buffers = gp_alloc(n_columns, sizeof *s->buffers);
     if (!s->pieces || !s->values || !s->buffers) {
         memory_free(&s->base);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a table of %zu columns", n_columns);
+        return gp_no_memory(err);
     }
     for (size_t k = 0; k < n_pieces; k++) s->pieces[k] = pieces[k], s->n_rows += pieces[k].n_rows;
     *out = &s->base;
@@ -204,7 +204,7 @@ advgp_status gp_source_memory_open(const gp_array *arrays, size_t n_arrays, size
     gp_piece_column *columns = gp_alloc(n_arrays, sizeof *columns);
     const gp_piece piece = {.n_rows = n_rows, .columns = columns};
     advgp_status st = names && types && columns ? describe_arrays(arrays, n_arrays, names, types, columns, err)
-                                                : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n_arrays);
+                                                : gp_no_memory(err);
     if (st == ADVGP_OK)
         st = gp_source_pieces_open(names, types, n_arrays, &piece, 1, columns, chunk_rows, out, err);
     else

@@ -36,7 +36,7 @@ static advgp_status add(gp_notes *notes, gp_note note, const char *column, const
     note.column = note.text && column ? gp_copy_text(column) : NULL;
     if (!note.text || (column && !note.column)) {
         gp_free(note.text);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a note");
+        return gp_no_memory(err);
     }
     notes->items[notes->n++] = note;
     return ADVGP_OK;

@@ -70,10 +70,8 @@ advgp_status gp_fit_offset(gp_fit *f, advgp_error *err)
     gp_sample sample = {0};
     targets t = {.least = INFINITY, .least_positive = INFINITY};
     bool *wanted = gp_alloc(n, sizeof *wanted);
-    advgp_status st = wanted ? gp_sample_init(&sample, 1, f->split->seed, err)
-                             : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
-    if (st == ADVGP_OK && !(t.values = gp_alloc(sample.capacity, sizeof *t.values)))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", sample.capacity);
+    advgp_status st = wanted ? gp_sample_init(&sample, 1, f->split->seed, err) : gp_no_memory(err);
+    if (st == ADVGP_OK && !(t.values = gp_alloc(sample.capacity, sizeof *t.values))) st = gp_no_memory(err);
     if (st == ADVGP_OK) {
         memcpy(wanted, f->source->wanted, n * sizeof *wanted);
         st = look_at_target(f, &sample, &t, err);

@@ -395,7 +395,7 @@ static advgp_status check_formats(const gp_fit *f, advgp_error *err)
         char *name = gp_text_copy(spec, (size_t)(equals - spec));
         size_t index;
         const advgp_status st = name ? gp_source_require(f->source, name, "{date-format}", &index, err)
-                                     : gp_fail(err, ADVGP_ENOMEM, "no memory for a name");
+                                     : gp_no_memory(err);
         gp_free(name);
         if (st != ADVGP_OK) return st;
     }
@@ -420,7 +420,7 @@ advgp_status gp_fit_readings(gp_fit *f, gp_progress progress, void *ctx, advgp_e
 {
     reading *list = gp_alloc(f->n_candidates + 1, sizeof *list);
     bool *wanted = gp_alloc(f->source->n_columns, sizeof *wanted);
-    advgp_status st = list && wanted ? check_formats(f, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for the columns");
+    advgp_status st = list && wanted ? check_formats(f, err) : gp_no_memory(err);
     size_t n = 0;
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++)
         list[n++] = start(f, f->candidates[i].column, &f->candidates[i]);

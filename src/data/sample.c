@@ -12,7 +12,7 @@ advgp_status gp_sample_init(gp_sample *s, size_t n_columns, uint64_t seed, advgp
     const size_t share = VALUES_MAX / (n_columns + 1);
     const size_t capacity = share < ROWS_MIN ? ROWS_MIN : share < ROWS_MAX ? share : ROWS_MAX;
     *s = (gp_sample){.capacity = capacity, .seed = seed ^ sample_stream, .w = gp_alloc(capacity, sizeof *s->w)};
-    return s->w ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", capacity);
+    return s->w ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_sample_fini(gp_sample *s)
@@ -29,7 +29,7 @@ advgp_status gp_sample_chunk(gp_sample *s, size_t before, size_t n, const double
         gp_free(s->picks);
         s->picks = gp_alloc(n, sizeof *s->picks);
         s->picks_capacity = s->picks ? n : 0;
-        if (!s->picks) return gp_fail(err, ADVGP_ENOMEM, "no memory for a chunk of %zu rows", n);
+        if (!s->picks) return gp_no_memory(err);
     }
     for (size_t k = 0; k < n; k++) {
         const size_t row = before + k;

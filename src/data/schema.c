@@ -134,7 +134,7 @@ advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err)
     schema->x_scale = gp_alloc(schema->d, sizeof *schema->x_scale);
     bool ok = schema->x_names && schema->x_mean && schema->x_scale;
     for (size_t i = 0; ok && i < schema->n_inputs; i++) ok = name_input(schema, &schema->inputs[i]);
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu encoded columns", schema->d);
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_schema_free(gp_schema *schema)

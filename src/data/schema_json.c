@@ -136,7 +136,7 @@ static advgp_status copy_text(const json_t *o, const char *what, char **out, adv
 {
     if (!is_clean_text(o)) return bad(err, what);
     *out = gp_copy_text(json_string_value(o));
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }
 
 static bool read_number(const json_t *o, double *out)
@@ -243,7 +243,7 @@ static advgp_status read_warp(const json_t *o, gp_warp *out, advgp_error *err)
     const size_t n = json_array_size(x);
     if (json_array_size(o) != 2 || n < 2 || n > GP_WARP_KNOTS) return bad(err, "the ranks of an input");
     *out = (gp_warp){.x = gp_alloc(n, 2 * sizeof *out->x)};
-    if (!out->x) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!out->x) return gp_no_memory(err);
     out->n = n, out->u = out->x + n;
     const bool ok = read_numbers(x, n, out->x) && read_numbers(u, n, out->u) && ascends(out->x, n) &&
                     ascends(out->u, n) && out->u[0] >= 0 && out->u[n - 1] <= 1;
@@ -298,7 +298,7 @@ static advgp_status read_input(const json_t *o, gp_input *input, advgp_error *er
     st = read_categories(json_object_get(o, "categories"), &input->categories, err);
     if (st != ADVGP_OK || input->encoding == GP_ENCODING_ONEHOT) return st;
     input->category_values = gp_alloc(input->categories.n, sizeof *input->category_values);
-    if (!input->category_values) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!input->category_values) return gp_no_memory(err);
     bool ok = read_numbers(json_object_get(o, "values"), input->categories.n, input->category_values) &&
               read_number(json_object_get(o, "prior"), &input->prior);
     return ok ? ADVGP_OK : bad(err, "values of categories");
@@ -309,7 +309,7 @@ static advgp_status read_inputs(const json_t *list, gp_schema *s, advgp_error *e
     size_t n = json_array_size(list);
     if (n == 0 || n > INPUTS_MAX) return bad(err, "its list of inputs");
     s->inputs = gp_alloc(n, sizeof *s->inputs);
-    if (!s->inputs) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!s->inputs) return gp_no_memory(err);
     size_t columns = 0;
     for (size_t i = 0; i < n; i++) {
         s->n_inputs = i + 1;
@@ -349,7 +349,7 @@ static advgp_status read_directions(const json_t *list, gp_schema *s, advgp_erro
     const size_t plain = gp_schema_plain(s);
     if (!s->n_directions) return ADVGP_OK;
     s->directions = gp_alloc(s->n_directions * plain, sizeof *s->directions);
-    if (!s->directions) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!s->directions) return gp_no_memory(err);
     for (size_t i = 0; i < s->n_directions; i++) {
         double size = 0, *weights = s->directions + i * plain;
         if (!read_numbers(json_array_get(list, i), plain, weights)) return bad(err, "its directions");
@@ -413,7 +413,7 @@ advgp_status gp_schema_from_json(const char *text, size_t n, gp_schema **out, ad
                        o ? "not an object" : problem.text);
     }
     gp_schema *s = gp_alloc(1, sizeof *s);
-    advgp_status st = s ? read_schema(o, s, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    advgp_status st = s ? read_schema(o, s, err) : gp_no_memory(err);
     json_decref(o);
     if (st == ADVGP_OK)
         *out = s;

@@ -48,7 +48,7 @@ advgp_status gp_source_init(gp_source *source, const gp_source_ops *ops, const c
     return ADVGP_OK;
 no_memory:
     gp_source_fini(source);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for the %zu columns of %s", n, label);
+    return gp_no_memory(err);
 }
 
 void gp_source_fini(gp_source *source)

@@ -76,7 +76,7 @@ advgp_status gp_split_settle_groups(gp_split *split, size_t n_rows, const double
     split->threshold = share; // right on average where there are too many groups to keep
     if (!complete) return ADVGP_OK;
     group *groups = gp_alloc(n, sizeof *groups);
-    if (!groups) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu groups", n);
+    if (!groups) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) groups[i] = (group){.hash = hashes[i], .rows = rows[i]};
     qsort(groups, n, sizeof *groups, by_hash);
     size_t taken = 0, i = 0;

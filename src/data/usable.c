@@ -36,7 +36,7 @@ static advgp_status make_room(gp_usable *u, size_t n, advgp_error *err)
     u->capacity = n;
     if (u->rows && u->y && u->w && u->group_hash) return ADVGP_OK;
     u->capacity = 0;
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for a chunk of %zu rows", n);
+    return gp_no_memory(err);
 }
 
 static bool has_gap(const gp_roles *roles, const gp_chunk *chunk, size_t i)

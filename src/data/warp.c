@@ -66,7 +66,7 @@ bool gp_has_long_tails(const double *sorted, size_t n)
 advgp_status gp_warp_fit(gp_warp *warp, const double *sorted, size_t n, advgp_error *err)
 {
     *warp = (gp_warp){.x = gp_alloc(GP_WARP_KNOTS, 2 * sizeof *warp->x)};
-    if (!warp->x) return gp_fail(err, ADVGP_ENOMEM, "no memory for the quantiles of a column");
+    if (!warp->x) return gp_no_memory(err);
     warp->u = warp->x + GP_WARP_KNOTS;
     for (size_t i = 0, alike = 0; i < GP_WARP_KNOTS; i++) {
         const double share = (double)i / (GP_WARP_KNOTS - 1), x = gp_sorted_quantile(sorted, n, share);

@@ -117,9 +117,7 @@ advgp_status gp_features_new(const gp_feature_spec *spec, gp_features **out, adv
     gp_arena arena = {0};
     (void)gp_arena_bytes(&arena, 1, sizeof f);
     plan(&f, spec, &arena);
-    if (!gp_arena_take(&arena))
-        return gp_fail(err, ADVGP_ENOMEM, "features: no memory for %zu inducing inputs in %zu components",
-                       f.n_kernel_cols, f.n_components);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     gp_features *self = gp_arena_bytes(&arena, 1, sizeof f);
     plan(&f, spec, &arena);
     set_units(&f);

@@ -51,7 +51,7 @@ static advgp_status consume(inflating *g, const char *shown, advgp_error *err)
         z->next_out = g->out;
         z->avail_out = sizeof g->out;
         const int rc = inflate(z, Z_NO_FLUSH);
-        if (rc == Z_MEM_ERROR) return gp_fail(err, ADVGP_ENOMEM, "no memory to inflate %s", shown);
+        if (rc == Z_MEM_ERROR) return gp_no_memory(err);
         if (rc == Z_BUF_ERROR && z->avail_in == 0) break; // nothing was held back
         if (rc != Z_OK && rc != Z_STREAM_END) return is_damaged(shown, "gzip", err);
         g->inside = rc != Z_STREAM_END;
@@ -64,7 +64,7 @@ static advgp_status check_gzip(int fd, const char *shown, const gp_file_options 
     inflating *g = gp_alloc(1, sizeof *g);
     if (!g || inflateInit2(&g->stream, WINDOW_BITS) != Z_OK) {
         gp_free(g);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to inflate %s", shown);
+        return gp_no_memory(err);
     }
     advgp_status st = ADVGP_OK;
     size_t got = 1;

@@ -110,7 +110,7 @@ static advgp_status describe_once(file_source *s, const char *select, gp_file_co
     *again = false;
     if (sql.failed) {
         gp_buffer_fini(&sql);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        return gp_no_memory(err);
     }
     duckdb_result result;
     advgp_status st = ADVGP_OK;
@@ -131,7 +131,7 @@ static advgp_status describe_once(file_source *s, const char *select, gp_file_co
         }
         if (!ok) {
             gp_file_columns_fini(out);
-            st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+            st = gp_no_memory(err);
         }
     }
     duckdb_destroy_result(&result);
@@ -148,7 +148,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;
     if (sql.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        st = gp_no_memory(err);
     else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_EDATA, "%s is damaged, or no text table compressed by %s", file->shown,
                      file->compression);
@@ -157,8 +157,7 @@ static advgp_status sniff_compressed(file_source *s, gp_input_file *file, advgp_
         gp_buffer_add(&head, "%s\n", line ? line : "");
         duckdb_free(line);
     }
-    if (st == ADVGP_OK && head.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the first lines of %s", file->shown);
+    if (st == ADVGP_OK && head.failed) st = gp_no_memory(err);
     if (st == ADVGP_OK && head.n == 0)
         st = gp_fail(err, ADVGP_EDATA, "%s is empty; a header line and rows are expected", file->shown);
     if (st == ADVGP_OK) st = gp_sniff_csv(file, (const unsigned char *)head.p, head.n, s->notes, err);
@@ -193,13 +192,13 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;
     if (sql.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        st = gp_no_memory(err);
     else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
         st = gp_file_error(&s->inputs, false, duckdb_result_error(&result), err);
     const size_t n = st == ADVGP_OK ? duckdb_row_count(&result) : 0;
     char **seen = gp_alloc(n, sizeof *seen);
     size_t n_seen = 0;
-    if (!seen && st == ADVGP_OK) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    if (!seen && st == ADVGP_OK) st = gp_no_memory(err);
     int64_t below = 0; // nodes still to come inside the present column
     for (idx_t i = 1; st == ADVGP_OK && i < n; i++) {
         const int64_t children = duckdb_value_int64(&result, 1, i);
@@ -212,7 +211,7 @@ static advgp_status refuse_twins(file_source *s, const gp_input_file *file, advg
                 st = gp_refuse_twins(file->shown, k + 1, seen[k], n_seen + 1, name, "write it again with one renamed",
                                      err);
         if (name) seen[n_seen++] = name;
-        if (!name) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+        if (!name) st = gp_no_memory(err);
     }
     for (size_t k = 0; k < n_seen; k++) gp_free(seen[k]);
     gp_free(seen);
@@ -240,8 +239,7 @@ static advgp_status describe_file(file_source *s, gp_input_file *file, gp_file_c
     while (st == ADVGP_OK && again) { // at most twice: the second time it is Latin-1
         gp_buffer sql = {0};
         gp_sql_read(&sql, file, 1, (gp_forced_types){0});
-        st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
-                        : describe_once(s, sql.p, out, &again, err);
+        st = sql.failed ? gp_no_memory(err) : describe_once(s, sql.p, out, &again, err);
         gp_buffer_fini(&sql);
     }
     return st == ADVGP_OK ? st : diagnose(s, file, st, err);
@@ -288,7 +286,7 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffe
     }
     const char **names = st == ADVGP_OK ? gp_alloc(all->n, sizeof *names) : NULL;
     const char **types = st == ADVGP_OK ? gp_alloc(all->n, sizeof *types) : NULL;
-    if (st == ADVGP_OK && (!names || !types)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    if (st == ADVGP_OK && (!names || !types)) st = gp_no_memory(err);
     gp_forced_types forced = {.names = names, .types = types};
     for (size_t i = 0; st == ADVGP_OK && i < all->n; i++) {
         const bool text = strcmp(all->types[i], "VARCHAR") == 0 || is_text(s, all->names[i]) ||
@@ -302,7 +300,7 @@ static advgp_status table_query(file_source *s, size_t first, size_t n, gp_buffe
         types[forced.n++] = number && k == s->n_exact ? "DOUBLE" : "VARCHAR";
     }
     if (st == ADVGP_OK) gp_sql_read(sql, files, n, forced);
-    if (st == ADVGP_OK && sql->failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (st == ADVGP_OK && sql->failed) st = gp_no_memory(err);
     gp_free(names);
     gp_free(types);
     return st;
@@ -354,7 +352,7 @@ static bool is_needed(const file_source *s, const char *name)
 static advgp_status supply(file_source *s, gp_query *query, table_view *views, bool *changed, advgp_error *err)
 {
     json_t *columns = gp_query_only_for(query, (const char *const *)s->unknown, s->n_unknown);
-    if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (!columns) return gp_no_memory(err);
     advgp_status st = ADVGP_OK;
     const char *name;
     json_t *qualifier;
@@ -381,7 +379,7 @@ static advgp_status make_view(file_source *s, const char *name, const table_view
     gp_buffer_quoted(&sql, name, '"');
     gp_buffer_add(&sql, v->more.n ? " AS SELECT *%s FROM (%s)" : " AS %s%s", v->more.n ? v->more.p : "", v->select.p);
     const bool ok = !sql.failed && !v->select.failed && !v->more.failed;
-    const advgp_status st = ok ? run(s, sql.p, err) : gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    const advgp_status st = ok ? run(s, sql.p, err) : gp_no_memory(err);
     gp_buffer_fini(&sql);
     return st;
 }
@@ -390,7 +388,7 @@ static advgp_status make_views(file_source *s, gp_query *query, bool *changed, a
 {
     const size_t n = s->inputs.n_tables;
     table_view *views = gp_alloc(n, sizeof *views);
-    if (!views) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
+    if (!views) return gp_no_memory(err);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) {
         const gp_input_table *table = &s->inputs.tables[i];
@@ -434,7 +432,7 @@ static advgp_status build_query(file_source *s, advgp_error *err)
     gp_buffer query = {0};
     gp_file_columns columns = {0};
     advgp_status st = s->sql ? user_query(s, &query, err) : table_query(s, 0, s->inputs.n_files, &query, &columns, err);
-    if (st == ADVGP_OK && query.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (st == ADVGP_OK && query.failed) st = gp_no_memory(err);
     if (st == ADVGP_OK) {
         gp_free(s->query);
         s->query = query.p;
@@ -460,7 +458,7 @@ static advgp_status connect_locked(file_source *s, advgp_error *err)
         if (paths.n) gp_buffer_add(&paths, ", ");
         gp_buffer_quoted(&paths, s->written, '\'');
     }
-    advgp_status st = paths.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files") : ADVGP_OK;
+    advgp_status st = paths.failed ? gp_no_memory(err) : ADVGP_OK;
     if (st == ADVGP_OK) st = gp_duckdb_connect(s->memory_bytes, s->threads, s->temporary, s->in_order, &s->duckdb, err);
     if (st == ADVGP_OK) st = gp_duckdb_lock(&s->duckdb, paths.p ? paths.p : "", err);
     gp_buffer_fini(&paths);
@@ -511,7 +509,7 @@ static advgp_status start_pass(file_source *s, const char **refused, advgp_error
 {
     gp_buffer sql = {0};
     add_projection(s, &sql);
-    advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : ADVGP_OK;
+    advgp_status st = sql.failed ? gp_no_memory(err) : ADVGP_OK;
     // random() in a user's SQL must give the same rows twice
     if (st == ADVGP_OK) st = run(s, "SELECT setseed(0.5)", err);
     *refused = NULL;
@@ -557,7 +555,7 @@ static advgp_status mark_stumbled(file_source *s, const char *message, bool *aga
     s->texts[i] = texts;
     if (!cast || !texts) {
         gp_free(cast);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a column");
+        return gp_no_memory(err);
     }
     gp_free(s->casts[i]);
     s->casts[i] = cast;
@@ -760,7 +758,7 @@ static advgp_status make_label(const file_source *s, gp_buffer *label, advgp_err
         gp_buffer_add(label, "%s", s->inputs.files[0].shown);
     else
         gp_buffer_add(label, "%s and %zu more", s->inputs.files[0].shown, s->inputs.n_files - 1);
-    return label->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a name") : ADVGP_OK;
+    return label->failed ? gp_no_memory(err) : ADVGP_OK;
 }
 
 // What a column is, where the query reads it as text for the sake of its digits.
@@ -803,7 +801,7 @@ static advgp_status init_columns(file_source *s, advgp_error *err)
         if (!text) s->numbers[i] = gp_alloc(s->vector_rows, sizeof(double));
         ok = s->casts[i] && (s->texts[i] || !(text || both)) && (s->numbers[i] || text);
     }
-    if (st == ADVGP_OK && !ok) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (st == ADVGP_OK && !ok) st = gp_no_memory(err);
     gp_free(types);
     gp_buffer_fini(&label);
     gp_file_columns_fini(&list);
@@ -862,7 +860,7 @@ static advgp_status keep_options(file_source *s, const gp_file_options *options,
     ok = ok && copy_list(options->exact, options->n_exact, &s->exact, &s->n_exact);
     ok = ok && copy_list(options->unknown, options->n_unknown, &s->unknown, &s->n_unknown);
     ok = ok && copy_list(options->needed, options->n_needed, &s->needed, &s->n_needed);
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 static advgp_status open_files(const gp_file_options *options, const char *written, gp_notes *notes, gp_source **out,
@@ -870,14 +868,13 @@ static advgp_status open_files(const gp_file_options *options, const char *writt
 {
     *out = NULL;
     file_source *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
+    if (!s) return gp_no_memory(err);
     s->base.ops = &gp_source_duckdb;
     s->notes = notes;
     s->user_sql = options->sql != NULL;
     s->vector_rows = duckdb_vector_size();
     advgp_status st = keep_options(s, options, err);
-    if (st == ADVGP_OK && written && !(s->written = gp_copy_text(written)))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a source");
+    if (st == ADVGP_OK && written && !(s->written = gp_copy_text(written))) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_inputs_open(options, notes, &s->inputs, err);
     if (st == ADVGP_OK) st = connect_locked(s, err);
     if (st == ADVGP_OK) st = build_query(s, err);
@@ -907,7 +904,7 @@ advgp_status gp_files_first_table(gp_source *source, size_t *n_rows, const char 
     advgp_status st = ADVGP_OK;
     end_pass(s);
     if (sql.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        st = gp_no_memory(err);
     else if (duckdb_query(s->duckdb.connection, sql.p, &result) != DuckDBSuccess)
         st = gp_file_error(&s->inputs, true, duckdb_result_error(&result), err);
     *n_rows = st == ADVGP_OK ? (size_t)duckdb_value_int64(&result, 0, 0) : 0;

@@ -60,7 +60,7 @@ advgp_status gp_duckdb_lock(gp_duckdb *d, const char *paths, advgp_error *err)
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;
     if (sql.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
+        st = gp_no_memory(err);
     else if (duckdb_query(d->connection, sql.p, &result) != DuckDBSuccess)
         st = gp_fail(err, ADVGP_EIO, "DuckDB cannot be kept from other files: %.200s", duckdb_result_error(&result));
     duckdb_destroy_result(&result);

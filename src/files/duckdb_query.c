@@ -25,7 +25,7 @@ static advgp_status ask(gp_duckdb *d, const char *sql, const char *text, char **
     if (!answer)
         st = gp_fail(err, ADVGP_EINVAL, "{sql}: the query cannot be read: %.200s", why ? why : "no reason given");
     else if (!(*out = gp_copy_text(answer)))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        st = gp_no_memory(err);
     duckdb_free(answer);
     duckdb_destroy_result(&result);
     duckdb_destroy_prepare(&prepared);
@@ -61,7 +61,7 @@ advgp_status gp_duckdb_query_text(gp_duckdb *d, const gp_query *query, char **ou
     if (!query->exact)
         return gp_fail(err, ADVGP_EINVAL, "{sql}: the query has a number that is too large to rewrite it");
     char *json = json_dumps(query->tree, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (!json) return gp_no_memory(err);
     const advgp_status st = ask(d, "SELECT json_deserialize_sql($1::JSON)", json, out, err);
     free(json);
     return st;
@@ -110,7 +110,7 @@ advgp_status gp_duckdb_json_depth(gp_duckdb *d, const gp_inputs *inputs, const g
     duckdb_result result = {0};
     const char *refused = NULL;
     size_t row = 0;
-    advgp_status st = sql.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query") : ADVGP_OK;
+    advgp_status st = sql.failed ? gp_no_memory(err) : ADVGP_OK;
     if (st != ADVGP_OK) goto done;
     if (duckdb_prepare(d->connection, sql.p, &prepared) != DuckDBSuccess)
         refused = duckdb_prepare_error(prepared);

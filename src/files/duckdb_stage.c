@@ -51,7 +51,7 @@ static advgp_status explain(const char *message, const char *what, advgp_error *
 static advgp_status run(gp_stage *s, const gp_buffer *sql, advgp_error *err)
 {
     duckdb_result result = {0};
-    if (sql->failed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+    if (sql->failed) return gp_no_memory(err);
     advgp_status st = ADVGP_OK;
     if (duckdb_query(s->duckdb.connection, sql->p, &result) != DuckDBSuccess)
         st = explain(duckdb_result_error(&result), "", err);
@@ -65,7 +65,7 @@ advgp_status gp_stage_open(const gp_stage_type *types, size_t n, gp_stage **out,
         [GP_STAGE_NUMBER] = "DOUBLE", [GP_STAGE_BOOLEAN] = "BOOLEAN", [GP_STAGE_TEXT] = "VARCHAR"};
     *out = NULL;
     gp_stage *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    if (!s) return gp_no_memory(err);
     s->n_columns = n;
     s->types = gp_alloc(n, sizeof *types);
     if (s->types) memcpy(s->types, types, n * sizeof *types);
@@ -73,7 +73,7 @@ advgp_status gp_stage_open(const gp_stage_type *types, size_t n, gp_stage **out,
     gp_buffer_add(&sql, "CREATE TABLE staged (");
     for (size_t i = 0; i < n; i++) gp_buffer_add(&sql, "%sc%zu %s", i ? ", " : "", i, sql_types[types[i]]);
     gp_buffer_add(&sql, ")");
-    advgp_status st = s->types ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    advgp_status st = s->types ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK)
         st = gp_duckdb_connect(gp_index(0.25 * gp_memory_bytes(), MEMORY_BYTES), 0, NULL, false, &s->duckdb, err);
     if (st == ADVGP_OK) st = run(s, &sql, err);
@@ -101,7 +101,7 @@ advgp_status gp_stage_rows_new(const gp_stage *s, gp_stage_rows **out, advgp_err
     }
     if (*out) return ADVGP_OK;
     gp_stage_rows_free(r);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", s->n_columns);
+    return gp_no_memory(err);
 }
 
 void gp_stage_rows_free(gp_stage_rows *r)
@@ -237,8 +237,7 @@ advgp_status gp_stage_export(gp_stage *s, const char *const *names, const char *
     gp_buffer_add(&sql, " (FORMAT parquet, ROW_GROUP_SIZE %zu, USE_TMP_FILE false)", rows);
     gp_buffer only = {0};
     gp_buffer_quoted(&only, path, '\'');
-    advgp_status st = only.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a query")
-                                  : gp_duckdb_lock(&s->duckdb, only.p, err);
+    advgp_status st = only.failed ? gp_no_memory(err) : gp_duckdb_lock(&s->duckdb, only.p, err);
     if (st == ADVGP_OK) st = run(s, &sql, err);
     gp_buffer_fini(&only);
     gp_buffer_fini(&sql);

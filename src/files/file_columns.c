@@ -47,7 +47,7 @@ static long find_name(const gp_file_columns *list, const char *name)
 static advgp_status replace_type(gp_file_columns *list, size_t i, const char *type, advgp_error *err)
 {
     char *copy = gp_copy_text(type);
-    if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of columns");
+    if (!copy) return gp_no_memory(err);
     gp_free(list->types[i]);
     list->types[i] = copy;
     return ADVGP_OK;

@@ -67,7 +67,7 @@ static advgp_status use_spool(gp_input_file *file, int copy, advgp_error *err)
     snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
     gp_free(file->path);
     file->path = gp_copy_text(path);
-    return file->path ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    return file->path ? ADVGP_OK : gp_no_memory(err);
 }
 
 static gp_spool_source spool_source(const gp_input_file *file, int fd, const gp_file_options *o)
@@ -127,8 +127,7 @@ static advgp_status open_file(gp_input_file *file, const gp_file_options *option
         st = gp_spool(&from, &copy, err);
         if (st == ADVGP_OK) st = use_spool(file, copy, err);
     }
-    if (st == ADVGP_OK && !(head = gp_alloc(GP_HEAD_BYTES, 1)))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory to look at %s", file->shown);
+    if (st == ADVGP_OK && !(head = gp_alloc(GP_HEAD_BYTES, 1))) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = sniff(file, file->spool >= 0 ? file->spool : fd, options, notes, head, err);
     gp_free(head);
     if (!is_stdin) close(fd);
@@ -164,7 +163,7 @@ static advgp_status walk_folder(const char *path, int depth, gp_inputs_visit vis
         if (st == ADVGP_OK && name[0] != '.') {
             gp_buffer_add(&child, "%s/%s", path, name);
             if (child.failed)
-                st = gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+                st = gp_no_memory(err);
             else if (stat(child.p, &info) == 0 && S_ISDIR(info.st_mode) && depth < FOLDER_DEPTH_MAX)
                 st = walk_folder(child.p, depth + 1, visit, ctx, err);
             else if (is_data_file(name))
@@ -230,10 +229,10 @@ static advgp_status take_file(void *ctx, const char *path, advgp_error *err)
 {
     const taking *t = ctx;
     gp_input_file *file = add_file(t->inputs);
-    if (!file) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of files");
+    if (!file) return gp_no_memory(err);
     file->path = gp_copy_text(path);
     file->shown = gp_copy_text(strcmp(path, "-") == 0 ? "standard input" : path);
-    if (!file->path || !file->shown) return gp_fail(err, ADVGP_ENOMEM, "no memory for a file name");
+    if (!file->path || !file->shown) return gp_no_memory(err);
     file->header = t->options->header;
     file->asked_delimiter = t->options->delimiter;
     file->dates = t->options->sql ? GP_DATES_GUESSED : t->options->dates;
@@ -272,7 +271,7 @@ static advgp_status copy_words(const char *const *list, size_t n, gp_words **out
     if (words) words->items = gp_alloc(n, sizeof *words->items);
     bool ok = words && words->items;
     for (; ok && words->n < n; words->n++) ok = (words->items[words->n] = gp_copy_text(list[words->n])) != NULL;
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a list of words");
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_inputs *out, advgp_error *err)
@@ -282,7 +281,7 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
         return gp_fail(err, ADVGP_EINVAL, "no data given; name a file, a folder, a glob, or - for standard input");
     advgp_status st = ADVGP_OK;
     out->tables = gp_alloc(options->n_paths, sizeof *out->tables);
-    if (!out->tables) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of tables");
+    if (!out->tables) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = copy_words(options->na, options->n_na, &out->na, err);
     for (size_t i = 0; st == ADVGP_OK && i < options->n_paths; i++) {
         gp_input_table *table = &out->tables[i];
@@ -292,7 +291,7 @@ advgp_status gp_inputs_open(const gp_file_options *options, gp_notes *notes, gp_
                                   .first = out->n_files};
         out->n_tables = i + 1;
         if (!table->name)
-            st = gp_fail(err, ADVGP_ENOMEM, "no memory for a table's name");
+            st = gp_no_memory(err);
         else
             st = take_path(out, options->paths[i], options, notes, err);
         table->n_files = out->n_files - table->first;

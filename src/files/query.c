@@ -172,10 +172,10 @@ static const char *next_table(const gp_query *query, const survey *s)
 static advgp_status list_tables(gp_query *query, const survey *s, advgp_error *err)
 {
     query->tables = gp_alloc(json_array_size(s->tables), sizeof *query->tables);
-    if (!query->tables) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tables of a query");
+    if (!query->tables) return gp_no_memory(err);
     for (const char *name = next_table(query, s); name; name = next_table(query, s)) {
         char *copy = gp_text_copy(name, strlen(name));
-        if (!copy) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tables of a query");
+        if (!copy) return gp_no_memory(err);
         query->tables[query->n_tables++] = copy;
     }
     return ADVGP_OK;
@@ -188,7 +188,7 @@ static advgp_status look_at(gp_query *query, advgp_error *err)
     if (!s.failed) (void)walk(query->tree, note_source, &s);
     advgp_status st;
     if (s.failed)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a query");
+        st = gp_no_memory(err);
     else if (s.function)
         st = gp_fail(err, ADVGP_EINVAL,
                      "{sql}: a query reads the files named on the command line, as tables named by their stems, and "

@@ -64,7 +64,7 @@ static advgp_status take(gp_inputs *inputs, size_t i, const gp_query *query, siz
     taken[k] = true;
     if (!other) return ADVGP_OK;
     char *name = gp_copy_text(query->tables[k]);
-    if (!name) return gp_fail(err, ADVGP_ENOMEM, "no memory for a table's name");
+    if (!name) return gp_no_memory(err);
     gp_free(table->name);
     table->name = name;
     if (query->n_tables == 1) return ADVGP_OK; // nothing else could be meant
@@ -104,8 +104,7 @@ advgp_status gp_query_bind(const gp_query *query, gp_inputs *inputs, bool stored
     if (!query->n_tables) // it makes its rows itself
         return gp_notes_add(notes, err, inputs->n_tables, "the query reads no table: the files given are not used");
     bool *taken = gp_alloc(query->n_tables, sizeof *taken), *bound = gp_alloc(inputs->n_tables, sizeof *bound);
-    const advgp_status st = taken && bound ? match(query, inputs, taken, bound, notes, err)
-                                           : gp_fail(err, ADVGP_ENOMEM, "no memory for the tables of a query");
+    const advgp_status st = taken && bound ? match(query, inputs, taken, bound, notes, err) : gp_no_memory(err);
     gp_free(taken);
     gp_free(bound);
     return st;

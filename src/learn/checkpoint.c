@@ -259,7 +259,7 @@ static advgp_status load(const gp_tensorfile *file, const uint64_t *counts, cons
     if (st != ADVGP_OK) return st;
     image.n_workers = came->shape[0];
     const double **rows = gp_alloc(image.n_workers + 1, sizeof *rows);
-    if (!rows) return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", image.n_workers);
+    if (!rows) return gp_no_memory(err);
     st = read_doubles(file, "scalars", N_SCALARS, scalars, err);
     if (st == ADVGP_OK && scalars[1] != 0 && scalars[1] != 1)
         st = gp_fail(err, ADVGP_EFILE, "whether it has a best evaluation is %g, neither 0 nor 1", scalars[1]);

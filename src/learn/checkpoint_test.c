@@ -292,7 +292,7 @@ static void loading_fails_cleanly_without_memory(void **state)
         gp_alloc_fail_after(calls);
         st = gp_checkpoint_load(path, &next.parts, &back, NULL, &err);
         gp_alloc_fail_after(-1);
-        if (st != ADVGP_OK) CHECK_FAILS(ADVGP_ENOMEM, st, "no memory");
+        if (st != ADVGP_OK) CHECK_FAILS(ADVGP_ENOMEM, st, "out of memory");
         rig_fini(&next);
     }
     rig_fini(&r);

@@ -30,16 +30,15 @@ advgp_status gp_collapsed_new(const gp_collapsed_options *o, gp_collapsed **out,
     if (o->run->o.rule != &gp_rule_natural)
         return gp_fail(err, ADVGP_EINVAL, "the collapsed bound needs workers that push statistics");
     gp_collapsed *b = gp_alloc(1, sizeof *b);
-    if (!b) return gp_fail(err, ADVGP_ENOMEM, "no memory for the collapsed bound");
+    if (!b) return gp_no_memory(err);
     b->o = *o;
     b->n = o->learner->layout.n_rest;
     b->x = gp_alloc(b->n, sizeof(double));
     b->gradient = gp_alloc(b->n, sizeof(double));
     b->scratch = gp_alloc(3 * b->n, sizeof(double));
     if (!b->x || !b->gradient || !b->scratch) {
-        const size_t n = b->n;
         gp_collapsed_free(b);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a gradient of %zu", n);
+        return gp_no_memory(err);
     }
     *out = b;
     return ADVGP_OK;

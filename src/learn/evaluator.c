@@ -49,13 +49,12 @@ advgp_status gp_evaluator_new(const gp_evaluator_options *o, gp_evaluator **out,
 {
     *out = NULL;
     gp_evaluator *e = gp_alloc(1, sizeof *e);
-    if (!e) return gp_fail(err, ADVGP_ENOMEM, "no memory to evaluate parameters");
+    if (!e) return gp_no_memory(err);
     e->o = *o;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, NULL);
     e->theta = gp_alloc(o->size, sizeof(double));
-    advgp_status st = e->theta ? gp_reader_new(o->shards, READ_ROWS, &e->reader, err)
-                               : gp_fail(err, ADVGP_ENOMEM, "no memory to evaluate %zu parameters", o->size);
+    advgp_status st = e->theta ? gp_reader_new(o->shards, READ_ROWS, &e->reader, err) : gp_no_memory(err);
     if (st == ADVGP_OK) {
         e->started = pthread_create(&e->thread, NULL, evaluate, e) == 0;
         if (!e->started) st = gp_fail(err, ADVGP_ENOMEM, "the thread that evaluates parameters cannot be started");

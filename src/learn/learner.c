@@ -45,7 +45,7 @@ static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp
     const gp_map_choice choice = gp_map_choice_within((gp_map_choice){o->map, o->rank, o->groups}, o->m, o->components);
     const size_t J = o->components, q = gp_map_choice_groups(choice, o->m, J);
     l->groups = gp_alloc(J * q, sizeof *l->groups);
-    if (!l->groups) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of %zu components", J);
+    if (!l->groups) return gp_no_memory(err);
     for (size_t b = 0; b < J; b++)
         l->components[b] = (gp_component_spec){o->kernel, o->map,
                                                gp_map_choice_shape(choice, o->m, J, b, l->groups + b * q)};
@@ -61,8 +61,7 @@ static advgp_status make_parts(gp_learner *l, const gp_learner_options *o, advgp
     const size_t M = l->layout.M;
     l->stats.A = gp_mat_of(gp_alloc(M * M, sizeof(double)), M, M);
     l->stats.b = gp_alloc(M, sizeof(double));
-    if (!l->theta || !l->best || !l->stats.A.p || !l->stats.b)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", size);
+    if (!l->theta || !l->best || !l->stats.A.p || !l->stats.b) return gp_no_memory(err);
     return ADVGP_OK;
 }
 
@@ -74,7 +73,7 @@ advgp_status gp_learner_new(const gp_learner_options *o, gp_learner **out, advgp
                        "%zu components of %zu inducing inputs: 1 to %d, and no more than inducing inputs",
                        o->components, o->m, GP_COMPONENTS_MAX);
     gp_learner *l = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    if (!l) return gp_no_memory(err);
     advgp_status st = make_parts(l, o, err);
     if (st != ADVGP_OK) {
         gp_learner_free(l);

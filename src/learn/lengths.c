@@ -51,7 +51,7 @@ advgp_status gp_lengths_new(const gp_schema *schema, gp_batch rows, gp_lengths *
     if (!out->of || !groups || !rank) {
         gp_free(groups), gp_free(rank);
         gp_lengths_fini(out);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the length-scales of %zu columns", d);
+        return gp_no_memory(err);
     }
     out->n = by_columns_of_the_table(schema, out->of);
     if (out->n > most) {

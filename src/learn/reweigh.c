@@ -50,14 +50,13 @@ static advgp_status weighed_new(const gp_shards *rows, weighed_shards **out, adv
 {
     const size_t n = gp_shards_rows(rows, GP_TRAIN);
     weighed_shards *s = *out = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for the weights of %zu rows", n);
+    if (!s) return gp_no_memory(err);
     advgp_status st = gp_shards_init(&s->base, &weighed_ops, rows->d, rows->n_train, true, rows->seed, err);
     s->base.ops = &weighed_ops;
     s->rows = rows;
     s->first = gp_alloc(rows->n_train + 1, sizeof *s->first);
     s->weights = gp_alloc(n, sizeof *s->weights);
-    if (st == ADVGP_OK && (!s->first || !s->weights))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the weights of %zu rows", n);
+    if (st == ADVGP_OK && (!s->first || !s->weights)) st = gp_no_memory(err);
     for (size_t k = 0; st == ADVGP_OK && k < rows->n_train + 2; k++) {
         s->base.rows[k] = rows->rows[k], s->base.weight[k] = rows->weight[k];
         if (k < rows->n_train) s->first[k + 1] = s->first[k] + rows->rows[k];
@@ -80,7 +79,7 @@ static advgp_status weigh_shard(void *ctx, size_t shard, advgp_error *err)
     const size_t d = rows->d;
     double *X = gp_alloc(PIECE_ROWS, (d + 4) * sizeof *X), *weights = g->shards->weights + g->shards->first[shard];
     gp_predict_work *work = NULL;
-    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory to weigh rows");
+    if (!X) return gp_no_memory(err);
     double *y = X + PIECE_ROWS * d, *w = y + PIECE_ROWS, *mean = w + PIECE_ROWS, *var_f = mean + PIECE_ROWS;
     advgp_status st = gp_predict_work_new(g->predictor, 0, &work, err);
     for (size_t at = 0; st == ADVGP_OK && at < rows->rows[shard]; at += PIECE_ROWS) {
@@ -184,7 +183,7 @@ static advgp_status fit(candidate *c, const gp_model *model, const gp_shards *ro
     gp_reader reader = {0};
     const size_t bytes = model->layout.size * sizeof(double);
     c->theta = gp_alloc(model->layout.size, sizeof(double));
-    if (!c->theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", model->layout.size);
+    if (!c->theta) return gp_no_memory(err);
     memcpy(c->theta, model->theta, bytes);
     advgp_status st = gp_features_new(&model->spec, &c->f, err);
     if (st == ADVGP_OK) st = gp_pass_new(c->f, 0, &c->pass, err);

@@ -40,7 +40,7 @@ advgp_status gp_steepness_add(const gp_predictor *predictor, gp_cmat X, size_t n
     const size_t rows = wanted < X.rows ? wanted : X.rows;
     double *moved = gp_alloc(2 * n * (d + 1) + n, sizeof *moved);
     gp_predict_work *work = NULL;
-    if (!moved) return gp_fail(err, ADVGP_ENOMEM, "no memory for gradients along %zu columns", n);
+    if (!moved) return gp_no_memory(err);
     double *mean = moved + 2 * n * d, *gradient = mean + 2 * n;
     advgp_status st = gp_predict_work_new(predictor, 0, &work, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows; i++) {
@@ -80,7 +80,7 @@ advgp_status gp_steepest(const double *sum, size_t n, const size_t *columns, gp_
 {
     double *A = gp_alloc(n * n + n + gp_eigen_work(n), sizeof *A);
     *n_found = 0;
-    if (!A) return gp_fail(err, ADVGP_ENOMEM, "no memory for directions of %zu columns", n);
+    if (!A) return gp_no_memory(err);
     double *lambda = A + n * n;
     memcpy(A, sum, n * n * sizeof *A);
     const bool ok = gp_eigen(gp_mat_of(A, n, n), lambda, lambda + n);

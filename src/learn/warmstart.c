@@ -187,7 +187,7 @@ static advgp_status move_trend(const change *c, const gp_theta_layout *layout, c
     if (!B || !row) {
         gp_free(B);
         gp_free(row);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a trend of %zu inputs", n);
+        return gp_no_memory(err);
     }
     const double s[2] = {exp(in[f->trend_param]), n > 1 ? exp(in[f->trend_param + 1]) : 0};
     out[f->trend_param] = in[f->trend_param] + log(c->ratio);
@@ -218,9 +218,7 @@ advgp_status gp_warmstart(const gp_model *model, const char *path, const gp_sche
     gp_features *f = NULL;
     size_t *from = gp_alloc(schema->d, sizeof *from);
     double *out = gp_alloc(model->layout.size, sizeof *out), *origin = gp_alloc(schema->d, sizeof *origin);
-    advgp_status st = from && out && origin
-                          ? ADVGP_OK
-                          : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", model->layout.size);
+    advgp_status st = from && out && origin ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK) st = check_columns(model->schema, schema, path, err);
     if (st == ADVGP_OK) st = match(model->schema, schema, path, from, err);
     if (st == ADVGP_OK) st = gp_features_new(&model->spec, &f, err);

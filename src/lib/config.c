@@ -17,5 +17,5 @@ advgp_status advgp_config_text(char **text, advgp_error *err)
     if (o && !b.failed) *text = gp_text_copy(b.p, b.n);
     gp_buffer_fini(&b);
     json_decref(o);
-    return *text ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to describe this machine");
+    return *text ? ADVGP_OK : gp_no_memory(err);
 }

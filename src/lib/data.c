@@ -64,7 +64,7 @@ typedef struct grown {
 static advgp_status new_data(advgp_data **out, advgp_error *err)
 {
     *out = gp_alloc(1, sizeof **out);
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a table");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status advgp_data_files(const char *const *paths, size_t n_paths, advgp_data **out, advgp_error *err)
@@ -79,7 +79,7 @@ advgp_status advgp_data_files(const char *const *paths, size_t n_paths, advgp_da
         if (!(d->paths[i] = gp_text_copy(paths[i], strlen(paths[i])))) break;
     if (d->n_paths < n_paths) {
         advgp_data_free(d);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n_paths);
+        return gp_no_memory(err);
     }
     *out = d;
     return ADVGP_OK;
@@ -101,7 +101,7 @@ static advgp_status add_column(advgp_data *d, const char *name, advgp_type type,
         !gp_grow(&d->types, &rooms[1], n, n + 1, sizeof *d->types) ||
         !gp_grow(&d->columns, &rooms[2], n, n + 1, sizeof *d->columns) ||
         !(d->names[n] = gp_text_copy(name, strlen(name))))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n + 1);
+        return gp_no_memory(err);
     d->room = rooms[0];
     d->types[n] = type;
     d->columns[n] = column;
@@ -218,7 +218,7 @@ static advgp_status begin_appending(advgp_data *d, const gp_source *piece, advgp
     if (d->n_paths || d->n_rows || d->n_columns || d->arrow.n_columns)
         return gp_fail(err, ADVGP_EINVAL, "rows are appended to a table that began without rows and columns");
     d->grown = gp_alloc(piece->n_columns, sizeof *d->grown);
-    if (!d->grown) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", piece->n_columns);
+    if (!d->grown) return gp_no_memory(err);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < piece->n_columns; i++) {
         const gp_column *c = &piece->columns[i];
@@ -251,7 +251,7 @@ static advgp_status append_chunk(advgp_data *d, const gp_chunk *chunk, const siz
         for (size_t k = 0; k < chunk->n_rows; k++)
             if (!(d->types[i] == ADVGP_TEXT ? append_text(&d->grown[i], before + k, v->text[k])
                                             : append_number(&d->grown[i], before + k, v->number[k])))
-                return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", before + chunk->n_rows);
+                return gp_no_memory(err);
     }
     return ADVGP_OK;
 }
@@ -289,7 +289,7 @@ advgp_status advgp_data_append(advgp_data *d, const advgp_data *piece, advgp_err
     gp_source *source = NULL;
     advgp_status st = library_table_open(piece, &source, err);
     size_t *at = gp_alloc(source ? source->n_columns : 0, sizeof *at);
-    if (st == ADVGP_OK && !at) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", source->n_columns);
+    if (st == ADVGP_OK && !at) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = append_all(d, source, at, err);
     gp_free(at);
     gp_source_free(source);
@@ -314,7 +314,7 @@ static advgp_status open_pieces(const advgp_data *d, size_t n_pieces, size_t n, 
                                 gp_column_type *types, gp_piece *pieces, gp_source **out, advgp_error *err)
 {
     gp_piece_column *columns = gp_alloc(n_pieces * n, sizeof *columns);
-    if (!columns) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!columns) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const size_t added = i - d->arrow.n_columns;
         const bool of_arrow = i < d->arrow.n_columns;
@@ -339,7 +339,7 @@ advgp_status library_table_open(const advgp_data *d, gp_source **out, advgp_erro
     gp_column_type *types = gp_alloc(n, sizeof *types);
     gp_piece *pieces = gp_alloc(n_pieces, sizeof *pieces);
     const advgp_status st = names && types && pieces ? open_pieces(d, n_pieces, n, names, types, pieces, out, err)
-                                                     : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+                                                     : gp_no_memory(err);
     gp_free(names);
     gp_free(types);
     gp_free(pieces);

@@ -5,8 +5,7 @@
 
 static advgp_status add_row(void *ctx, json_t *row_take, advgp_error *err)
 {
-    return json_array_append_new(ctx, row_take) == 0 ? ADVGP_OK
-                                                     : gp_fail(err, ADVGP_ENOMEM, "no memory for the answer");
+    return json_array_append_new(ctx, row_take) == 0 ? ADVGP_OK : gp_no_memory(err);
 }
 
 static advgp_status check_size(const gp_options *o, const advgp_data *data, advgp_error *err)

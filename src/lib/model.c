@@ -12,13 +12,12 @@ advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error 
     advgp_model *m = gp_alloc(1, sizeof *m);
     if (!m) {
         gp_model_free(model);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+        return gp_no_memory(err);
     }
     const gp_schema *schema = model->schema;
     m->model = model;
     m->inverse_scale = gp_alloc(schema->d, sizeof *m->inverse_scale);
-    advgp_status st = m->inverse_scale ? gp_model_predictor(model, &m->predictor, err)
-                                       : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", schema->d);
+    advgp_status st = m->inverse_scale ? gp_model_predictor(model, &m->predictor, err) : gp_no_memory(err);
     for (size_t j = 0; st == ADVGP_OK && j < schema->d; j++) m->inverse_scale[j] = 1 / schema->x_scale[j];
     if (st != ADVGP_OK) {
         advgp_model_free(m);
@@ -123,7 +122,7 @@ advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_e
     advgp_status st = describe(model->model, &b, err);
     if (st == ADVGP_OK && !b.failed) *text = gp_text_copy(b.p, b.n);
     gp_buffer_fini(&b);
-    if (st == ADVGP_OK && !*text) st = gp_fail(err, ADVGP_ENOMEM, "no memory to describe the model");
+    if (st == ADVGP_OK && !*text) st = gp_no_memory(err);
     return library_said(st, err);
 }
 

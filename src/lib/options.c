@@ -24,7 +24,7 @@ advgp_status advgp_options_new(const char *verb, advgp_options **out, advgp_erro
         strcmp(verb, "explain") != 0)
         return gp_fail(err, ADVGP_EINVAL, "options are of train, predict, evaluate or explain, not of '%.80s'", verb);
     advgp_options *o = gp_alloc(1, sizeof *o);
-    if (!o) return gp_fail(err, ADVGP_ENOMEM, "no memory for options");
+    if (!o) return gp_no_memory(err);
     const advgp_status st = gp_options_new(verb, &o->set, err);
     if (st == ADVGP_OK)
         *out = o;
@@ -74,7 +74,7 @@ advgp_status library_options_init(library_options *options, const advgp_options 
     options->set = given ? *given->set : *options->defaults;
     size_t n = 0;
     options->operands = gp_alloc(data->n_paths + 1, sizeof *options->operands);
-    if (!options->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu names", data->n_paths);
+    if (!options->operands) return gp_no_memory(err);
     if (before) options->operands[n++] = before;
     for (size_t i = 0; i < data->n_paths; i++) options->operands[n++] = data->paths[i];
     options->set.operands = options->operands, options->set.n_operands = n;
@@ -140,7 +140,7 @@ advgp_status library_json_take(json_t *object, char **out, advgp_error *err)
     *out = text ? gp_text_copy(text, strlen(text)) : NULL;
     free(text);
     json_decref(object);
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for JSON");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }
 
 void advgp_text_free(char *text)

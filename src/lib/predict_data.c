@@ -20,8 +20,7 @@ static advgp_status add_block(advgp_answer *a, const gp_answer_block *b, advgp_e
 {
     const size_t n = a->n_rows, more = b->rows.n;
     for (size_t k = 0; k < a->columns.n; k++)
-        if (!gp_grow(&a->values[k], &a->room[k], n, n + more, sizeof **a->values))
-            return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n + more);
+        if (!gp_grow(&a->values[k], &a->room[k], n, n + more, sizeof **a->values)) return gp_no_memory(err);
     for (size_t i = 0; i < more; i++) {
         gp_answer_row(&a->columns, n + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0, a->row);
         for (size_t k = 0; k < a->columns.n; k++) a->values[k][n + i] = a->row[k];
@@ -45,7 +44,7 @@ static advgp_status fill(advgp_answer *a, gp_answers *in, const gp_host *host, a
 static advgp_status new_answer(const gp_model *model, const gp_options *o, advgp_answer **out, advgp_error *err)
 {
     advgp_answer *a = *out = gp_alloc(1, sizeof *a);
-    if (!a) return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions");
+    if (!a) return gp_no_memory(err);
     if (gp_options_given(o, "output"))
         return gp_fail(err, ADVGP_EINVAL, "{output} is for the program: here the predictions stay in memory");
     const advgp_status st = gp_answer_columns_init(&a->columns, o, model, err);
@@ -54,7 +53,7 @@ static advgp_status new_answer(const gp_model *model, const gp_options *o, advgp
     a->room = gp_alloc(a->columns.n, sizeof *a->room);
     a->row = gp_alloc(a->columns.n, sizeof *a->row);
     if (a->values && a->room && a->row) return ADVGP_OK;
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", a->columns.n);
+    return gp_no_memory(err);
 }
 
 advgp_status advgp_predict_data(const advgp_model *model, const advgp_data *data, const advgp_options *predict,

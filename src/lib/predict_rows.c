@@ -26,14 +26,13 @@ advgp_status advgp_workspace_new(const advgp_model *model, advgp_workspace **out
     *out = NULL;
     const gp_schema *s = model->model->schema;
     advgp_workspace *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a workspace");
+    if (!w) return gp_no_memory(err);
     gp_blas_enter();
     const size_t there = atomic_fetch_add(&n_workspaces, 1) + 1;
     w->model = model;
     w->values = gp_alloc(s->n_inputs, sizeof *w->values);
     w->X = gp_alloc(BLOCK_ROWS, s->d * sizeof *w->X);
-    advgp_status st = w->values && w->X ? gp_blas_reserve(there, err)
-                                        : gp_fail(err, ADVGP_ENOMEM, "no memory for rows of %zu columns", s->d);
+    advgp_status st = w->values && w->X ? gp_blas_reserve(there, err) : gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_predict_work_new(model->predictor, BLOCK_ROWS, &w->work, err);
     if (st == ADVGP_OK)
         *out = w;

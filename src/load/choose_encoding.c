@@ -33,7 +33,7 @@ static advgp_status sample_init(sample *s, const gp_schema *schema, uint64_t see
     s->share = (double)rows / (double)schema->n_rows;
     s->capacity = schema->n_rows < rows ? schema->n_rows : rows + rows / 4; // a share is never that far off
     s->X = gp_alloc(s->capacity, (s->d + 2) * sizeof *s->X);
-    if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %zu rows", s->capacity);
+    if (!s->X) return gp_no_memory(err);
     s->y = s->X + s->capacity * s->d, s->w = s->y + s->capacity;
     return ADVGP_OK;
 }
@@ -122,7 +122,7 @@ static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp
     const size_t n = gp_encoding_pilot_directions(pilot, &weights);
     if (!n) return ADVGP_OK;
     choice->weights = gp_alloc(n * d, sizeof *weights);
-    if (!choice->weights) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+    if (!choice->weights) return gp_no_memory(err);
     memcpy(choice->weights, weights, n * d * sizeof *weights);
     choice->n_directions = n, choice->d = d;
     return ADVGP_OK;
@@ -153,7 +153,7 @@ static advgp_status take_differences(const gp_schema *schema, const gp_rows *row
     double *differences = gp_alloc(n * d, sizeof *differences), *values = gp_alloc(rows->n, sizeof *values);
     if (!differences || !values) {
         gp_free(differences), gp_free(values);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu directions", n);
+        return gp_no_memory(err);
     }
     for (size_t i = 0; i < n; i++) {
         const gp_input *one = &schema->inputs[pairs[i][0]], *other = &schema->inputs[pairs[i][1]];

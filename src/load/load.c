@@ -206,7 +206,7 @@ static advgp_status add_halves(void *ctx, const gp_rows *rows, advgp_error *err)
         gp_free(h->part);
         h->part = gp_alloc(rows->n, 1);
         h->capacity = h->part ? rows->n : 0;
-        if (!h->part) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu validation rows", rows->n);
+        if (!h->part) return gp_no_memory(err);
     }
     for (size_t i = 0; i < rows->n; i++) h->part[i] = (unsigned char)gp_split_half(h->seed, rows->source_row[i]);
     gp_rows marked = *rows;
@@ -388,8 +388,7 @@ advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_ho
     } else {
         st = into_memory(o, &x, host, out, err);
         const char *sql = gp_options_text(o, "sql");
-        if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql))))
-            st = gp_fail(err, ADVGP_ENOMEM, "no memory for the query");
+        if (st == ADVGP_OK && sql && !(out->sql = gp_text_copy(sql, strlen(sql)))) st = gp_no_memory(err);
         if (st == ADVGP_OK) out->schema = x.schema, x.schema = NULL;
     }
     opened_fini(&x);
@@ -441,7 +440,7 @@ advgp_status gp_load_test(const gp_options *o, const gp_host *host, gp_loaded *d
     const bool joined = data->sql && !gp_packed_is(o->operands[0]);
     const size_t n = joined ? o->n_operands : 1;
     const char **paths = gp_alloc(n, sizeof *paths);
-    if (!paths) return gp_fail(err, ADVGP_ENOMEM, "no memory for the names of %zu files", n);
+    if (!paths) return gp_no_memory(err);
     paths[0] = path;
     for (size_t i = 1; i < n; i++) paths[i] = o->operands[i];
     advgp_status st = gp_load_known(o, paths, n, data->sql, data->schema, host, &data->notes, rows, err);

@@ -209,7 +209,7 @@ advgp_status gp_request_delays(const gp_options *o, size_t workers, double **del
         return gp_fail(err, ADVGP_EINVAL, "{delay-worker} names worker %zu, there are %zu, counted from 0",
                        *n_delays - 1, workers);
     *delays = gp_alloc(*n_delays, sizeof **delays);
-    if (!*delays) return gp_fail(err, ADVGP_ENOMEM, "no memory for the delays");
+    if (!*delays) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++)
         (void)gp_text_real(strchr(items[i], ':') + 1, &(*delays)[strtoul(items[i], NULL, 10)]);
     return ADVGP_OK;

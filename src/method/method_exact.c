@@ -321,7 +321,7 @@ static advgp_status leave_out_folds(exact_run *r, gp_unseen *out, advgp_error *e
     part.unseen = (gp_unseen){.mean = gp_alloc(r->n, 2 * sizeof(double)), .refitted = true};
     const bool good = part.X && part.y && (part.w || !r->w) && part.x && part.unseen.mean;
     part.unseen.sd = good ? part.unseen.mean + r->n : NULL;
-    advgp_status st = good ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to leave out each of %zu rows", r->n);
+    advgp_status st = good ? ADVGP_OK : gp_no_memory(err);
     for (size_t k = 0; k < FOLDS && st == ADVGP_OK; k++) {
         const size_t first = r->n * k / FOLDS;
         memcpy(part.x, r->x, r->n_x * sizeof *r->x);
@@ -414,7 +414,7 @@ static advgp_status take_memory(exact_run *r, const gp_shards *shards, advgp_err
     r->mean = gp_alloc(READ_ROWS, sizeof *r->mean);
     r->var = gp_alloc(READ_ROWS, sizeof *r->var);
     const bool good = r->X && r->y && (r->w || !shards->weighted) && r->hyper && r->by_hyper && r->mean && r->var;
-    if (!good) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu training rows", n);
+    if (!good) return gp_no_memory(err);
     return gp_reader_new(shards, READ_ROWS, &r->reader, err);
 }
 
@@ -426,7 +426,7 @@ static advgp_status lay_out(exact_run *r, advgp_error *err)
     r->n_x = r->n_hyper - r->spec.d + r->lengths.n;
     r->x = gp_alloc(r->n_x, sizeof *r->x);
     r->best = gp_alloc(r->n_x, sizeof *r->best);
-    return r->x && r->best ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu hyper-parameters", r->n_x);
+    return r->x && r->best ? ADVGP_OK : gp_no_memory(err);
 }
 
 static void run_fini(exact_run *r)

@@ -68,7 +68,7 @@ advgp_status gp_arrow_new(const gp_cells *cells, gp_arrow **out, advgp_error *er
     gp_arena arena = {0};
     (void)gp_arena_bytes(&arena, 1, sizeof shape);
     plan(&shape, cells, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the statistics of %zu cells", shape.n);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     gp_arrow *self = gp_arena_bytes(&arena, 1, sizeof shape);
     plan(&shape, cells, &arena);
     *self = shape;

@@ -55,7 +55,7 @@ advgp_status gp_basis_rotation_new(const gp_features *f, gp_basis_rotation **out
     if (!turns) return ADVGP_OK;
     gp_arena arena = {0};
     (void)plan(f, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory to carry %zu features over", f->M);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     *out = plan(f, &arena);
     return ADVGP_OK;
 }

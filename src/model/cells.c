@@ -71,8 +71,7 @@ advgp_status gp_cells_new(const gp_cells_shape *shape, gp_cells **out, advgp_err
     gp_arena arena = {0};
     (void)gp_arena_bytes(&arena, 1, sizeof c);
     plan(&c, &arena);
-    if (!gp_arena_take(&arena))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells of %zu inducing inputs in all", shape->n, c.n_z);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     gp_cells *self = gp_arena_bytes(&arena, 1, sizeof c);
     plan(&c, &arena);
     count(&c, true);
@@ -111,7 +110,7 @@ advgp_status gp_cells_keep(gp_cells *cells, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     cells->kept = gp_alloc(cells->shape.n, sizeof *cells->kept);
-    if (!cells->kept) return gp_fail(err, ADVGP_ENOMEM, "no memory for the features of %zu cells", cells->shape.n);
+    if (!cells->kept) return gp_no_memory(err);
     for (size_t c = 0; st == ADVGP_OK && c < cells->shape.n; c++) {
         st = gp_cells_features(cells, c, &cells->kept[c], err);
         if (st == ADVGP_OK) cells->jitter[c] = cells->kept[c]->components[0].rung.jitter;
@@ -131,7 +130,7 @@ advgp_status gp_cell_finder_new(size_t n, size_t d, const double *scale, const d
         self = gp_arena_bytes(&arena, 1, sizeof *self);
         double *weights = gp_arena_doubles(&arena, n * d), *norms = gp_arena_doubles(&arena, n);
         if (self) *self = (gp_cell_finder){n, d, weights, norms};
-        if (!turn && !gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+        if (!turn && !gp_arena_take(&arena)) return gp_no_memory(err);
     }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < d; k++) {

@@ -223,7 +223,7 @@ advgp_status gp_cells_predictor_new(const gp_feature_spec *spec, const double *t
     (void)plan(f, cells, &arena);
     if (!gp_arena_take(&arena)) {
         gp_features_free(f);
-        return gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu cells", cells->shape.n);
+        return gp_no_memory(err);
     }
     cells_predictor *p = plan(f, cells, &arena);
     st = fill(p, theta, err);

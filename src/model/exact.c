@@ -101,9 +101,7 @@ advgp_status gp_exact_new(const gp_exact_spec *spec, gp_batch rows, gp_exact **o
     if (st != ADVGP_OK) return st;
     gp_arena arena = {0};
     (void)plan(spec, n, &arena);
-    const double gigabytes = (double)arena.used / 1e9;
-    if (!gp_arena_take(&arena))
-        return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for %zu rows (%.1f GB)", n, gigabytes);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     gp_exact *e = plan(spec, n, &arena);
     for (size_t b = 0; b < spec->n_components; b++) e->kernels[b] = spec->kernels[b];
     for (size_t i = 0, j = 0; i < rows.X.rows; i++) {
@@ -299,7 +297,7 @@ static advgp_status prepare_gradient(gp_exact *e, advgp_error *err)
     const size_t n = e->n, d = e->d, tall = n * (d + 1);
     if (e->gram.p) return ADVGP_OK;
     double *block = gp_alloc(n * n + 2 * tall + PANEL * n, sizeof(double));
-    if (!block) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for the gradient over %zu rows", n);
+    if (!block) return gp_no_memory(err);
     e->gram = gp_mat_of(block, n, n), e->W = gp_mat_of(block + n * n, PANEL, n);
     e->with_ones = gp_mat_of(block + n * n + PANEL * n, n, d + 1), e->V = gp_mat_of(e->with_ones.p + tall, n, d + 1);
     for (size_t i = 0; i < n; i++) {
@@ -445,7 +443,7 @@ advgp_status gp_exact_predict(const gp_exact *exact, gp_cmat X, double *mean, do
             return gp_fail(err, ADVGP_EDATA, "exact: row %zu has an input that is not finite", i);
     const size_t n = exact->n, chunk = 64;
     double *work = gp_alloc(2 * chunk * n + chunk, sizeof(double)), *var = work + 2 * chunk * n;
-    if (!work) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory to predict from %zu rows", n);
+    if (!work) return gp_no_memory(err);
     for (size_t first = 0; first < X.rows; first += chunk) {
         const size_t B = X.rows - first < chunk ? X.rows - first : chunk;
         gp_exact_block(exact, gp_cmat_part(X, first, 0, B, X.cols), gp_mat_of(work, n, B),
@@ -466,7 +464,7 @@ advgp_status gp_exact_left_out(const gp_exact *e, size_t n, double *deviation, d
     if (!e || !e->ready || n != e->n) return gp_fail(err, ADVGP_EINVAL, "exact: these are not its training rows");
     const double noise = exp(2 * e->hyper[0]);
     const gp_mat inverse = gp_mat_of(gp_alloc(n, n * sizeof(double)), n, n);
-    if (!inverse.p) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory to leave out each of %zu rows", n);
+    if (!inverse.p) return gp_no_memory(err);
     gp_mat_copy(gp_ro(e->R), inverse);
     gp_invert_upper(inverse);
     memset(variance, 0, n * sizeof *variance);

@@ -62,7 +62,7 @@ advgp_status gp_exact_predictor_new(const gp_exact_fit *fit, gp_predictor **out,
         if (!(fit->w[i] > 0)) return gp_fail(err, ADVGP_EDATA, "exact: row %zu has the weight %g", i, fit->w[i]);
     const gp_exact_spec spec = {.d = fit->X.cols, .n_components = 1, .kernels = &fit->kernel, .trend = fit->trend};
     exact_predictor *p = gp_alloc(1, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "exact: no memory for a predictor");
+    if (!p) return gp_no_memory(err);
     p->base = (gp_predictor){.ops = &exact_ops, .d = fit->X.cols, .noise = exp(2 * fit->hyper[0])};
     p->n = fit->X.rows;
     // Targets are not needed any more; the weights stand in their place and pass the same checks.

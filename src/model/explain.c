@@ -29,7 +29,7 @@ advgp_status gp_explanation_new(const gp_predictor *p, size_t max_near, gp_expla
     gp_arena arena = {0};
     *out = NULL;
     (void)plan(p->d, n_components, max_near, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "explain: no memory for %zu inputs", p->d);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     *out = plan(p->d, n_components, max_near, &arena);
     return ADVGP_OK;
 }

@@ -105,9 +105,7 @@ advgp_status gp_pass_new(gp_features *features, size_t block_rows, gp_pass **out
     gp_arena arena = {0};
     (void)gp_arena_bytes(&arena, 1, sizeof shape);
     plan(&shape, &arena);
-    if (!gp_arena_take(&arena))
-        return gp_fail(err, ADVGP_ENOMEM, "pass: no memory for %zu features in blocks of %zu rows", features->M,
-                       shape.block_rows);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     gp_pass *self = gp_arena_bytes(&arena, 1, sizeof shape);
     plan(&shape, &arena);
     *self = shape;

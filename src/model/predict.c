@@ -57,7 +57,7 @@ advgp_status gp_predict_work_new(const gp_predictor *predictor, size_t block_row
     const size_t B = block_rows ? block_rows : suits;
     gp_arena arena = {0};
     (void)plan_work(predictor, B, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "predict: no memory for blocks of %zu rows", B);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     *out = plan_work(predictor, B, &arena);
     return ADVGP_OK;
 }

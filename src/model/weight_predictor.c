@@ -191,7 +191,7 @@ static advgp_status make_R(weight_predictor *p, advgp_error *err)
 {
     const size_t M = p->f->M, n = p->f->n_cols;
     double *room = gp_alloc(M * (M + n), sizeof *room);
-    if (!room) return gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu features", M);
+    if (!room) return gp_no_memory(err);
     const gp_mat FT = gp_mat_of(room, M, M), RT = gp_mat_of(room + M * M, n, M);
     p->in_one = factor_known(p, FT);
     if (p->in_one) {
@@ -241,7 +241,7 @@ advgp_status gp_predictor_new(const gp_feature_spec *spec, const double *theta, 
     gp_arena arena = {0};
     (void)plan(f, &arena);
     if (!gp_arena_take(&arena)) {
-        st = gp_fail(err, ADVGP_ENOMEM, "predictor: no memory for %zu features", f->M);
+        st = gp_no_memory(err);
         gp_features_free(f);
         return st;
     }

@@ -119,7 +119,7 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
     r.best_x = gp_alloc(n, 2 * sizeof *r.best_x);
     r.start_gradient = r.best_x ? r.best_x + n : NULL;
     if (!at || !r.best_x) {
-        st = gp_fail(err, ADVGP_ENOMEM, "lbfgs: no memory for %zu variables", n);
+        st = gp_no_memory(err);
         goto done;
     }
     memcpy(at, x, n * sizeof *x);
@@ -129,7 +129,7 @@ advgp_status gp_lbfgs(gp_objective objective, void *ctx, size_t n, double *x, co
     if (r.status != ADVGP_OK)
         st = r.status; // the text is in err already
     else if (code == LBFGSERR_OUTOFMEMORY)
-        st = gp_fail(err, ADVGP_ENOMEM, "lbfgs: no memory for %zu variables", n);
+        st = gp_no_memory(err);
     else if (!isfinite(r.best_value))
         st = gp_fail(err, ADVGP_ENUMERIC, "lbfgs: the function is not finite at the start");
     if (result)

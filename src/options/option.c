@@ -299,7 +299,7 @@ static advgp_status refuse(const gp_option *option, const char *shown, const cha
     gp_buffer allowed = {0};
     gp_option_allowed(option, &allowed);
     bool cut = strlen(text) > 80;
-    advgp_status st = allowed.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
+    advgp_status st = allowed.failed ? gp_no_memory(err)
                                      : gp_fail(err, ADVGP_EINVAL, "%s '%.80s%s': must be %s", shown, text,
                                                cut ? "..." : "", allowed.p);
     gp_buffer_fini(&allowed);
@@ -314,7 +314,7 @@ static advgp_status read_value(const gp_option *option, const char *shown, const
     bool no_memory = !out->text;
     if (!no_memory && read_kind(option, text, out, &no_memory)) return ADVGP_OK;
     value_fini(out);
-    if (no_memory) return gp_fail(err, ADVGP_ENOMEM, "no memory for the options");
+    if (no_memory) return gp_no_memory(err);
     return refuse(option, shown, text, err);
 }
 
@@ -336,8 +336,7 @@ static advgp_status read_joined(const gp_option_value *slot, const char *shown, 
     if (st != ADVGP_OK) return st;
     gp_buffer all = {0};
     gp_buffer_add(&all, "%s%c%s", slot->text, PART_END, part);
-    st = all.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
-                    : read_value(slot->option, shown, all.p, out, err);
+    st = all.failed ? gp_no_memory(err) : read_value(slot->option, shown, all.p, out, err);
     gp_buffer_fini(&all);
     return st;
 }
@@ -390,7 +389,7 @@ advgp_status gp_options_new(const char *verb, gp_options **out, advgp_error *err
     if (options) options->values = gp_alloc(gp_option_table_size, sizeof *options->values);
     if (!options || !options->values) {
         gp_options_free(options);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the options");
+        return gp_no_memory(err);
     }
     options->verb = found;
     st = fill_defaults(options, err);

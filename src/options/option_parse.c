@@ -63,7 +63,7 @@ static advgp_status missing_value(const written *w, advgp_error *err)
 {
     gp_buffer allowed = {0};
     gp_option_allowed(w->slot->option, &allowed);
-    advgp_status st = allowed.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the options")
+    advgp_status st = allowed.failed ? gp_no_memory(err)
                                      : gp_fail(err, ADVGP_EINVAL, "%s needs a value: %s", w->shown, allowed.p);
     gp_buffer_fini(&allowed);
     return st;
@@ -156,7 +156,7 @@ advgp_status gp_options_parse(gp_options *options, int argc, const char *const *
     gp_free(options->operands);
     options->n_operands = 0;
     options->operands = gp_alloc(argc > 0 ? (size_t)argc : 0, sizeof *options->operands);
-    if (!options->operands) return gp_fail(err, ADVGP_ENOMEM, "no memory for the options");
+    if (!options->operands) return gp_no_memory(err);
     advgp_status st = take_all(options, &(cursor){.argc = argc, .argv = argv}, err);
     if (st != ADVGP_OK || gp_options_flag(options, "help")) return st;
     st = read_config_if_given(options, err);

@@ -50,7 +50,7 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     if (o->range.first != 0 || o->range.count != l.size)
         return gp_fail(err, ADVGP_EINVAL, "the natural rule needs all parameters on one server: use {optimizer} prox");
     natural *r = gp_alloc(1, sizeof *r);
-    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for the natural rule");
+    if (!r) return gp_no_memory(err);
     r->base = (gp_rule){.ops = &gp_rule_natural, .options = *o};
     r->adam = (gp_adam){.beta1 = 0.9,
                         .beta2 = 0.999,
@@ -63,7 +63,7 @@ static advgp_status natural_make(const gp_rule_options *o, gp_rule **out, advgp_
     r->grad = gp_alloc(l.n_rest, sizeof(double));
     advgp_status st = gp_qw_new(l.M, &r->qw, err);
     if (st == ADVGP_OK && (!r->adam.m || !r->adam.v || !r->stats.A.p || !r->stats.b || !r->grad))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the statistics of %zu features", l.M);
+        st = gp_no_memory(err);
     if (st != ADVGP_OK) {
         natural_free(&r->base);
         return st;

@@ -41,7 +41,7 @@ static advgp_status prox_make(const gp_rule_options *o, gp_rule **out, advgp_err
         return gp_fail(err, ADVGP_EINVAL, "a server of %zu parameters from %zu on: there are %zu", o->range.count,
                        o->range.first, o->layout.size);
     prox *r = gp_alloc(1, sizeof *r);
-    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for the proximal rule");
+    if (!r) return gp_no_memory(err);
     r->base = (gp_rule){.ops = &gp_rule_prox, .options = *o};
     r->adadelta = (gp_adadelta){.decay = o->decay,
                                 .epsilon = o->epsilon,
@@ -49,7 +49,7 @@ static advgp_status prox_make(const gp_rule_options *o, gp_rule **out, advgp_err
                                 .acc_u = gp_alloc(o->range.count, sizeof(double))};
     if (!r->adadelta.acc_g || !r->adadelta.acc_u) {
         prox_free(&r->base);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the steps of %zu parameters", o->range.count);
+        return gp_no_memory(err);
     }
     *out = &r->base;
     return ADVGP_OK;

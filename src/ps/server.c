@@ -71,7 +71,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     if (!(o->quorum >= 0 && o->quorum <= 1))
         return gp_fail(err, ADVGP_EINVAL, "a quorum of %g: a share from 0 to 1", o->quorum);
     gp_server *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for a server");
+    if (!s) return gp_no_memory(err);
     const gp_rule *rule = o->rule;
     s->o = *o;
     s->range = rule->options.range;
@@ -84,7 +84,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     s->quorum = o->quorum;
     if (!allocate(s)) {
         gp_server_free(s);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a server of %zu parameters", rule->options.range.count);
+        return gp_no_memory(err);
     }
     const advgp_status st = gp_shard_table_init(&s->table, o->n_shards, o->shard_weight, err);
     if (st != ADVGP_OK) {
@@ -391,7 +391,7 @@ static advgp_status make_room(gp_server *s, member *m, advgp_error *err)
     if (!m->shards) m->shards = gp_alloc(s->o.n_shards, sizeof *m->shards);
     if (!m->sent && s->sent) m->sent = gp_alloc(s->range.count, sizeof(double));
     if (m->push && m->shards && (m->sent || !s->sent)) return ADVGP_OK;
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for one more worker");
+    return gp_no_memory(err);
 }
 
 static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer, const gp_message *hello,

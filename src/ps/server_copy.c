@@ -49,8 +49,7 @@ advgp_status gp_server_copy_make_room(gp_server_copy *c, advgp_error *err)
     const size_t n = c->range.count;
     c->values = gp_alloc(c->n_values, sizeof *c->values);
     c->numbers = gp_alloc(i->n_shards + 2 * i->n_workers, sizeof *c->numbers);
-    if (!c->values || !c->numbers)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a copy of %zu parameters", c->range.count);
+    if (!c->values || !c->numbers) return gp_no_memory(err);
     i->size = n;
     i->theta = c->values, i->kept = c->values + n, i->candidate = c->values + 2 * n;
     i->sent = NULL;
@@ -63,8 +62,7 @@ static advgp_status copy_sent(const gp_server_image *from, gp_server_copy *c, ad
 {
     c->sent = gp_alloc(from->n_workers * from->size, sizeof *c->sent);
     c->sent_rows = gp_alloc(from->n_workers, sizeof *c->sent_rows);
-    if (!c->sent || !c->sent_rows)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", from->n_workers);
+    if (!c->sent || !c->sent_rows) return gp_no_memory(err);
     for (size_t k = 0; k < from->n_workers; k++)
         c->sent_rows[k] = memcpy(c->sent + k * from->size, from->sent[k], from->size * sizeof(double));
     c->image.sent = c->sent_rows;
@@ -118,7 +116,7 @@ static advgp_status restore_parts(const gp_server_copy *copies, size_t n, gp_ser
     const size_t count = rule->options.range.count;
     const gp_rule_state state = rule->ops->state(rule);
     double *whole = gp_alloc(OWN_ARRAYS * count, sizeof *whole);
-    if (!whole) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", count);
+    if (!whole) return gp_no_memory(err);
     for (size_t i = 0, at = 0; i < n; at += copies[i++].range.count) {
         const size_t part = copies[i].range.count, bytes = part * sizeof(double);
         for (size_t a = 0; a < OWN_ARRAYS; a++) memcpy(whole + a * count + at, copies[i].values + a * part, bytes);

@@ -149,7 +149,7 @@ static advgp_status copy_sent(gp_server *s, const gp_server_image *image, advgp_
         member *m = &s->members[k];
         if (!image->incarnation[k]) continue;
         if (!m->sent) m->sent = gp_alloc(image->size, sizeof(double));
-        if (!m->sent) return gp_fail(err, ADVGP_ENOMEM, "no memory for the copies of %zu workers", image->n_workers);
+        if (!m->sent) return gp_no_memory(err);
         memcpy(m->sent, image->sent[k], image->size * sizeof(double));
     }
     return ADVGP_OK;

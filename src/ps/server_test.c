@@ -1293,7 +1293,7 @@ static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **sta
     gp_alloc_fail_after(1);
     const advgp_status st = gp_server_restore(next.server, &image, &err);
     gp_alloc_fail_after(-1);
-    CHECK_FAILS(ADVGP_ENOMEM, st, "no memory for the second copy");
+    CHECK_FAILS(ADVGP_ENOMEM, st, "out of memory");
     const double nan[SIZE] = {NAN};
     const double *const sent[] = {start, start, start, nan};
     const uint64_t many[] = {1, 0, 0, UINT64_C(1) << 32};

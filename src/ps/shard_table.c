@@ -10,7 +10,7 @@ advgp_status gp_shard_table_init(gp_shard_table *table, size_t n, const double *
         .n = n, .owner = gp_alloc(n, sizeof *table->owner), .weight = gp_alloc(n, sizeof *table->weight)};
     if (!table->owner || !table->weight) {
         gp_shard_table_fini(table);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a table of %zu shards", n);
+        return gp_no_memory(err);
     }
     for (size_t s = 0; s < n; s++) table->owner[s] = GP_NOBODY;
     memcpy(table->weight, weight, n * sizeof *weight);

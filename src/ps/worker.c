@@ -70,7 +70,7 @@ advgp_status gp_worker_new(const gp_worker_options *o, gp_worker **out, advgp_er
 {
     *out = NULL;
     gp_worker *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker");
+    if (!w) return gp_no_memory(err);
     w->o = *o;
     w->id = GP_ANY_WORKER;
     w->run[0] = o->run[0], w->run[1] = o->run[1];
@@ -80,7 +80,7 @@ advgp_status gp_worker_new(const gp_worker_options *o, gp_worker **out, advgp_er
     w->shards = gp_alloc(o->n_shards, sizeof *w->shards);
     if (!w->theta || !w->push || !w->shards) {
         gp_worker_free(w);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker of %zu parameters", o->size);
+        return gp_no_memory(err);
     }
     send_hello(w);
     *out = w;

@@ -34,7 +34,7 @@ static advgp_status course_named(gp_courses *all, size_t from, const char *name,
         all->list[all->n++] = course;
     }
     *out = all->n ? &all->list[all->n - 1] : NULL;
-    return course.name && course.points ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the course of a run");
+    return course.name && course.points ? ADVGP_OK : gp_no_memory(err);
 }
 
 static gp_course_point point_of(const json_t *event)

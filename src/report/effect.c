@@ -81,7 +81,7 @@ static advgp_status question_init(question *q, const gp_model *model, const gp_p
     q->inverse = gp_alloc(s->d, sizeof *q->inverse);
     q->encoded = gp_alloc(s->d, sizeof *q->encoded);
     if (!q->X || !q->mean || !q->var_f || !q->var_y || !q->values || !q->inverse || !q->encoded)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", rows.n);
+        return gp_no_memory(err);
     for (size_t k = 0; k < s->d; k++) q->inverse[k] = 1 / s->x_scale[k];
     memcpy(q->X, rows.x, rows.n * s->d * sizeof *q->X);
     return gp_predict_work_new(predictor, 0, &q->work, err);
@@ -131,7 +131,7 @@ static advgp_status ends_of(const question *q, size_t input, double ends[2], adv
     const gp_input *in = &s->inputs[input];
     size_t n = 0;
     double *all = gp_alloc(q->rows.n, sizeof *all);
-    if (!all) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu values", q->rows.n);
+    if (!all) return gp_no_memory(err);
     for (size_t i = 0; i < q->rows.n; i++) {
         const double value = gp_decode(s, in, q->rows.x + i * s->d);
         if (isfinite(value)) all[n++] = value;
@@ -178,7 +178,7 @@ static advgp_status levels_effect(question *q, gp_effect *out, advgp_error *err)
     out->n_all = in->type == GP_BOOLEAN ? 2 : in->categories.n;
     const size_t asked = out->n_all < CATEGORIES_ASKED ? out->n_all : CATEGORIES_ASKED;
     gp_effect_point *all = gp_alloc(asked, sizeof *all);
-    advgp_status st = all ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu categories", asked);
+    advgp_status st = all ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < asked; i++) {
         const size_t category = i * out->n_all / asked;
         all[i].value = (double)category;
@@ -248,7 +248,7 @@ static advgp_status place_inducing(const gp_model *model, gp_surface *out, advgp
     if (!all) return ADVGP_OK;
     const size_t n = n_all < INDUCING_SHOWN ? n_all : INDUCING_SHOWN;
     out->inducing = gp_alloc(n, 2 * sizeof *out->inducing);
-    if (!out->inducing) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", n);
+    if (!out->inducing) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         double at[2];
         bool inside = true;

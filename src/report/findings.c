@@ -18,8 +18,7 @@ advgp_status gp_findings_init(gp_findings *f, const gp_model *model, const gp_li
     f->worst_x = gp_alloc(GP_WORST_ROWS, d * sizeof *f->worst_x);
     f->sample = gp_alloc(GP_SAMPLED_ROWS, sizeof *f->sample);
     f->typical = gp_alloc(GP_TYPICAL_ROWS, d * sizeof *f->typical);
-    if (st == ADVGP_OK && (!f->worst_x || !f->sample || !f->typical))
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for a sample of %d rows", GP_SAMPLED_ROWS);
+    if (st == ADVGP_OK && (!f->worst_x || !f->sample || !f->typical)) st = gp_no_memory(err);
     return st;
 }
 

@@ -40,8 +40,7 @@ advgp_status gp_input_relevance_init(gp_input_relevance *r, const gp_model *mode
     r->column = gp_alloc(s->d, sizeof *r->column);
     r->input = gp_alloc(s->n_inputs, sizeof *r->input);
     r->input_order = gp_alloc(s->n_inputs, sizeof *r->input_order);
-    if (!r->column || !r->input || !r->input_order)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the relevance of %zu columns", s->d);
+    if (!r->column || !r->input || !r->input_order) return gp_no_memory(err);
     gp_relevance(model, r->column, NULL);
     for (size_t i = 0; i < s->n_inputs; i++) {
         double sum = 0;

@@ -111,5 +111,5 @@ advgp_status gp_report_page(const gp_report *r, gp_buffer *out, advgp_error *err
         gp_buffer_add(out, "</section>\n");
     }
     write_foot(out);
-    return st == ADVGP_OK && out->failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for the report") : st;
+    return st == ADVGP_OK && out->failed ? gp_no_memory(err) : st;
 }

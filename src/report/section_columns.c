@@ -347,15 +347,14 @@ advgp_status gp_section_columns(const gp_report *r, gp_buffer *out, advgp_error 
     if (r->findings && r->findings->n_typical)
         rows = (gp_typical){.x = r->findings->typical, .n = r->findings->n_typical, .what = "of the rows"};
     else if (!(own = gp_typical_of_model(r->model, GP_TYPICAL_ROWS, &rows)))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for typical rows");
+        return gp_no_memory(err);
     advgp_status st = gp_model_predictor(r->model, &predictor, err);
     if (st == ADVGP_OK) st = write_effects(r, predictor, rows, out, err);
     size_t two[2];
     gp_input_relevance_two(v, r->model->schema, two);
     if (st == ADVGP_OK && two[1] != GP_NO_ROW) {
         gp_surface *surface = gp_alloc(1, sizeof *surface);
-        st = surface ? gp_surface_of(r->model, predictor, rows, two, surface, err)
-                     : gp_fail(err, ADVGP_ENOMEM, "no memory for a surface");
+        st = surface ? gp_surface_of(r->model, predictor, rows, two, surface, err) : gp_no_memory(err);
         if (st == ADVGP_OK && surface->axis[0].n > 1 && surface->axis[1].n > 1) write_surface(r, surface, out);
         if (surface) gp_free(surface->inducing);
         gp_free(surface);

@@ -389,7 +389,7 @@ advgp_status gp_section_errors(const gp_report *r, gp_buffer *out, advgp_error *
     if (!room || !rows) {
         gp_free(room);
         gp_free(rows);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", f->n_sample);
+        return gp_no_memory(err);
     }
     size_t outside = 0;
     for (size_t i = 0; i < f->n_sample; i++) outside += fabs(f->sample[i].score) > 4;

@@ -44,14 +44,14 @@ advgp_status gp_row_computer_new(const gp_row_computer_options *o, gp_row_comput
 {
     *out = NULL;
     gp_row_computer *c = gp_alloc(1, sizeof *c);
-    if (!c) return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's pass");
+    if (!c) return gp_no_memory(err);
     c->o = *o;
     advgp_status st = gp_features_new(o->spec, &c->f, err);
     if (st == ADVGP_OK) st = gp_pass_new(c->f, 0, &c->pass, err);
     if (st == ADVGP_OK) {
         c->layout = gp_theta_layout_of(c->f);
         c->grad = gp_alloc(c->layout.size, sizeof(double));
-        if (!c->grad) st = gp_fail(err, ADVGP_ENOMEM, "no memory for a gradient of %zu", c->layout.size);
+        if (!c->grad) st = gp_no_memory(err);
     }
     if (st == ADVGP_OK) st = gp_reader_new(o->shards, o->batch < PIECE_ROWS ? o->batch : PIECE_ROWS, &c->reader, err);
     if (st != ADVGP_OK) {

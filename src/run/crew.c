@@ -95,7 +95,7 @@ advgp_status gp_crew_do(size_t threads, size_t n, gp_task task, void *ctx, int (
     if (fit < 2) return gp_blas_reserve(2, err);
     if (threads > fit - 1) threads = fit - 1;
     pthread_t *team = gp_alloc(threads, sizeof *team);
-    if (!team) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu threads", threads);
+    if (!team) return gp_no_memory(err);
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.left, NULL);
     size_t started = 0;

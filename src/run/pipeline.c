@@ -124,7 +124,7 @@ advgp_status gp_pipeline_run(const gp_pipeline *p, advgp_error *err)
         pthread_mutex_destroy(&l.lock);
         if (l.status != ADVGP_OK && err) *err = l.error;
     } else {
-        l.status = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu threads", p->threads);
+        l.status = gp_no_memory(err);
     }
     gp_free(team);
     gp_free(l.places);

@@ -63,7 +63,7 @@ static bool make_room(const gp_run *run, replayed_worker *g)
 
 static advgp_status keep_answer(replay *r, replayed_worker *g, const gp_message *m, advgp_error *err)
 {
-    if (!make_room(&r->base, g)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the answers to a worker");
+    if (!make_room(&r->base, g)) return gp_no_memory(err);
     answer *a = &g->answers[g->n_answers++];
     a->message = *m;
     a->message.values = memcpy(a->values, m->values, m->n_values * sizeof(double));
@@ -253,7 +253,7 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
 {
     *out = NULL;
     replay *r = gp_alloc(1, sizeof *r);
-    if (!r) return gp_fail(err, ADVGP_ENOMEM, "no memory for a replay");
+    if (!r) return gp_no_memory(err);
     gp_run_options by_log = *o;
     by_log.quorum = 0, by_log.follow_pace = false; // the log says when, and a quorum of then was there
     advgp_status st = gp_run_init(&r->base, &replay_ops, &by_log, err);
@@ -269,7 +269,7 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
     }
     if (st == ADVGP_OK) {
         r->workers = gp_alloc(gp_run_members(&r->base), sizeof *r->workers);
-        if (!r->workers) st = gp_fail(err, ADVGP_ENOMEM, "no memory to replay %zu workers", gp_run_members(&r->base));
+        if (!r->workers) st = gp_no_memory(err);
     }
     if (st == ADVGP_OK) st = gp_server_allow(r->base.server, 0, err);
     if (st != ADVGP_OK) {

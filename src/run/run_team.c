@@ -223,7 +223,7 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
 {
     *out = NULL;
     team *t = gp_alloc(1, sizeof *t);
-    if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for a run");
+    if (!t) return gp_no_memory(err);
     advgp_status st = gp_run_init(&t->base, &team_ops, o, err);
     if (st == ADVGP_OK) {
         const size_t size = t->base.layout.size,
@@ -235,8 +235,7 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
         const size_t bytes = gp_message_size_max(&t->limits);
         t->threads = gp_alloc(o->workers, sizeof *t->threads);
         t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
-        st = t->threads && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err)
-                                        : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", o->workers);
+        st = t->threads && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err) : gp_no_memory(err);
         if (st == ADVGP_OK) st = gp_inproc_open(o->workers, bytes, t->endpoints, err);
     }
     for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_worker_thread(t, k, err);

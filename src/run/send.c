@@ -8,7 +8,7 @@ advgp_status gp_sender_reserve(gp_sender *sender, size_t n, advgp_error *err)
     gp_free(sender->bytes); // not gp_grow: nothing is kept, and messages may be large
     sender->bytes = gp_alloc(n, 1);
     sender->room = sender->bytes ? n : 0;
-    return sender->bytes ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a message of %zu bytes", n);
+    return sender->bytes ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status gp_sender_send(gp_sender *sender, gp_endpoint *endpoint, size_t peer, const gp_message *message,

@@ -88,7 +88,7 @@ advgp_status gp_worker_life_new(const gp_worker_life_options *o, gp_worker_life 
     const gp_message_limits largest = {
         .values = w->push_size > w->size ? w->push_size : w->size, .shards = w->n_shards, .text = sizeof err->text};
     *out = gp_alloc(1, sizeof **out);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker");
+    if (!*out) return gp_no_memory(err);
     **out = (gp_worker_life){.o = *o, .limits = {.values = w->size, .masked = w->size, .shards = w->n_shards}};
     advgp_status st = gp_worker_new(w, &(*out)->worker, err);
     if (st == ADVGP_OK) st = gp_sender_reserve(&(*out)->sender, gp_message_size_max(&largest), err);

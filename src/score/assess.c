@@ -32,7 +32,7 @@ advgp_status gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *
     gp_scores_init(&t->scores, model);
     for (size_t l = 0; l < GP_LEVELS; l++) t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
     t->kept = gp_alloc(KEPT_MAX, sizeof *t->kept);
-    return t->kept ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the figures of %d rows", KEPT_MAX);
+    return t->kept ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_tally_fini(gp_tally *t)

@@ -31,7 +31,7 @@ advgp_status gp_held_out_ask(const gp_model *model, gp_reader *reader, gp_held_o
     if (half < GP_CALIBRATION_ROWS_MIN) return ADVGP_OK;
     advgp_status st = gp_scored_rows_init(&h->rows, n, err);
     h->w = gp_alloc(n, sizeof *h->w);
-    if (st == ADVGP_OK && !h->w) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the weights of %zu rows", n);
+    if (st == ADVGP_OK && !h->w) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &predictor, err);
     if (st == ADVGP_OK) st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, add_row, h, err);
     h->half = h->rows.n;
@@ -90,7 +90,7 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out 
     const gp_scored_rows rows = calibrators(held_out, which);
     const size_t n = rows.n ? rows.n : gp_least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
     sink s = {.scores = gp_alloc(n, sizeof(double)), .n = rows.n};
-    advgp_status st = s.scores ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to calibrate");
+    advgp_status st = s.scores ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK && rows.n) memcpy(s.scores, rows.score, rows.n * sizeof *s.scores);
     if (st == ADVGP_OK && !rows.n) st = ask_left_out(model, reader, &s, err);
     if (st == ADVGP_OK) st = gp_model_calibrate(model, s.scores, s.n, err);

@@ -91,7 +91,7 @@ advgp_status gp_model_calibrate(gp_model *model, double *scores, size_t n, advgp
         if (!isfinite(scores[i]))
             return gp_fail(err, ADVGP_ENUMERIC, "calibration: score %zu of %zu is %g", i + 1, n, scores[i]);
     double *table = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *table);
-    if (!table) return gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+    if (!table) return gp_no_memory(err);
     gp_sort(scores, n);
     gp_fill_quantiles(table, scores, n, false, gp_gaussian_quantile);
     gp_free(model->calibration);

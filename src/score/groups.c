@@ -15,7 +15,7 @@ enum { GROUP_ROWS_MIN = 30 }; // where means are tied a group may have fewer: it
 advgp_status gp_scored_rows_init(gp_scored_rows *rows, size_t capacity, advgp_error *err)
 {
     *rows = (gp_scored_rows){.capacity = capacity, .mean = gp_alloc(3 * capacity + 1, sizeof(double))};
-    if (!rows->mean) return gp_fail(err, ADVGP_ENOMEM, "no memory for the scores of %zu rows", capacity);
+    if (!rows->mean) return gp_no_memory(err);
     rows->sd = rows->mean + capacity, rows->score = rows->sd + capacity;
     return ADVGP_OK;
 }
@@ -159,7 +159,7 @@ advgp_status gp_score_groups_new(gp_scored_rows left_out, gp_scored_rows unseen,
     if (!g || !sorted) {
         gp_free(g);
         gp_free(sorted);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the scores of %zu rows", left_out.n);
+        return gp_no_memory(err);
     }
     double *share = sorted + 2 * left_out.n;
     cut(left_out, sorted, g);

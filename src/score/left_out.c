@@ -146,7 +146,7 @@ static advgp_status make_room(leaving *l, size_t all, size_t capacity, advgp_err
 {
     const size_t d = l->predictor->ln_scale ? l->predictor->ln_scale->d : 0;
     double *p = gp_alloc(9 * all + (3 + d) * capacity, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory to leave out each of %zu rows", all);
+    if (!p) return gp_no_memory(err);
     double **arrays[] = {&l->mean, &l->var, &l->u, &l->ln_g, &l->h, &l->psi, &l->sorted, &l->deviation, &l->variance};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) *arrays[i] = p + i * all;
     l->block_mean = p + 9 * all, l->spread = l->block_mean + capacity, l->residual = l->spread + capacity;

@@ -99,11 +99,6 @@ static advgp_status not_finite(advgp_error *err)
     return gp_fail(err, ADVGP_ENUMERIC, "linear regression: the inputs are not finite");
 }
 
-static advgp_status no_memory(size_t p, advgp_error *err)
-{
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression on %zu inputs", p - 1);
-}
-
 advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx), void *stop_ctx, gp_linear *out,
                            advgp_error *err)
 {
@@ -116,7 +111,7 @@ advgp_status gp_linear_fit(gp_reader *reader, bool slopes, int (*stop)(void *ctx
     gp_interrupt scope;
     gp_interrupt_open(&scope, stop, stop_ctx);
     if (!kept || !scratch) {
-        st = no_memory(p, err);
+        st = gp_no_memory(err);
         goto done;
     }
     out->A = gp_mat_of(kept, p, p), out->U = gp_mat_of(kept + p * p, p, p);
@@ -187,7 +182,7 @@ static advgp_status line_by_rows(gp_reader *reader, gp_linear *fit, advgp_error 
 {
     const size_t n = gp_shards_rows(reader->shards, GP_TRAIN), p = fit->p;
     double *scratch = gp_alloc(n * p + n * n + 4 * n + gp_eigen_work(n), sizeof(double));
-    if (!scratch) return no_memory(p, err);
+    if (!scratch) return gp_no_memory(err);
     const gp_mat B = gp_mat_of(scratch, n, p), Q = gp_mat_of(scratch + n * p, n, n);
     double *y = Q.p + n * n, *lambda = y + n, *t = lambda + n, *scale = t + n;
     few_rows f = {.B = B, .y = y, .sum = &fit->n};
@@ -248,7 +243,7 @@ static advgp_status line_by_columns(gp_reader *reader, size_t max_rows, gp_linea
 {
     const size_t p = fit->p;
     double *scratch = gp_alloc((CHUNK + p + 1) * (p + 1) + p * p + 3 * p + gp_eigen_work(p), sizeof(double));
-    if (!scratch) return no_memory(p, err);
+    if (!scratch) return gp_no_memory(err);
     sums s = {.p = p};
     s.block = gp_mat_of(scratch, CHUNK, p + 1), s.C = gp_mat_of(scratch + CHUNK * (p + 1), p + 1, p + 1);
     const gp_mat Q = gp_mat_of(s.C.p + (p + 1) * (p + 1), p, p);
@@ -272,7 +267,7 @@ advgp_status gp_linear_line(gp_reader *reader, bool left_out, gp_linear *out, ad
     const size_t p = reader->shards->d + 1, rows = gp_shards_rows(reader->shards, GP_TRAIN);
     *out = (gp_linear){.p = p, .block = gp_alloc(p + (left_out ? rows : 0), sizeof(double))};
     out->coef = out->block;
-    if (!out->block) return no_memory(p, err);
+    if (!out->block) return gp_no_memory(err);
     if (left_out) out->left_out = out->block + p;
     const bool few = rows < p;
     const advgp_status st = few ? line_by_rows(reader, out, err) : line_by_columns(reader, 0, out, err);
@@ -286,7 +281,7 @@ advgp_status gp_linear_line_some(gp_reader *reader, size_t max_rows, gp_linear *
     if (rows <= max_rows || max_rows < p) return gp_linear_line(reader, false, out, err);
     *out = (gp_linear){.p = p, .block = gp_alloc(p, sizeof(double))};
     out->coef = out->block;
-    if (!out->block) return no_memory(p, err);
+    if (!out->block) return gp_no_memory(err);
     const advgp_status st = line_by_columns(reader, max_rows, out, err);
     if (st != ADVGP_OK) gp_linear_fini(out);
     return st;
@@ -432,7 +427,7 @@ static advgp_status line_of_exact(const gp_model *m, gp_linear *out, advgp_error
     gp_memory_builder *builder = NULL;
     gp_shards *shards = NULL;
     gp_reader reader = {0};
-    advgp_status st = y && part ? ADVGP_OK : no_memory(d + 1, err);
+    advgp_status st = y && part ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK) st = targets_of_exact(m, y, err);
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) w[i] = m->w_train ? m->w_train[i] : 1;
     const gp_rows rows = {.n = n, .d = d, .X = m->x_train, .y = y, .w = w, .part = part};
@@ -470,5 +465,5 @@ advgp_status gp_linear_of_model(const gp_model *m, gp_linear *out, bool *found, 
     out->back = read_back(m);
     if (memory) *found = solve_statistics(m, scratch, scratch + p * p, out);
     gp_free(scratch);
-    return memory ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for linear regression");
+    return memory ? ADVGP_OK : gp_no_memory(err);
 }

@@ -10,7 +10,7 @@ static const double rounding = 1e-8; // of the mean loss: differences below it a
 advgp_status gp_paired_init(gp_paired *p, size_t capacity, advgp_error *err)
 {
     *p = (gp_paired){.loss = gp_alloc(capacity, sizeof *p->loss)};
-    return p->loss ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory to compare %zu rows", capacity);
+    return p->loss ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_paired_fini(gp_paired *p)

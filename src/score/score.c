@@ -91,7 +91,7 @@ advgp_status gp_predict_rows(const gp_predictor *predictor, gp_reader *reader, g
     advgp_status st = gp_predict_work_new(predictor, 0, &p.work, err);
     p.mean = gp_alloc(2 * reader->capacity, sizeof(double));
     p.var = p.mean ? p.mean + reader->capacity : NULL;
-    if (st == ADVGP_OK && !p.mean) st = gp_fail(err, ADVGP_ENOMEM, "no memory to score %zu rows", reader->capacity);
+    if (st == ADVGP_OK && !p.mean) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_reader_visit(reader, part, max_rows, predict_block, &p, err);
     gp_free(p.mean);
     gp_predict_work_free(p.work);

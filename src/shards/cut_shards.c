@@ -67,7 +67,7 @@ static advgp_status weigh_all(cut_shards *c, advgp_error *err)
         return ADVGP_OK;
     }
     double *room = gp_alloc(ROWS * (s->d + 2), sizeof *room);
-    if (!room) return gp_fail(err, ADVGP_ENOMEM, "no memory to weigh %zu shards", s->n_train);
+    if (!room) return gp_no_memory(err);
     for (size_t k = 0; st == ADVGP_OK && k < s->n_train; k++) st = weigh(c, k, room, ROWS, err);
     gp_free(room);
     return st;
@@ -82,7 +82,7 @@ advgp_status gp_shards_cut(const gp_shards *base, size_t n_train, const size_t *
         return gp_fail(err, ADVGP_EINVAL, "%zu shards of %zu rows: there are %zu rows", n_train, total,
                        gp_shards_rows(base, GP_TRAIN));
     cut_shards *c = gp_alloc(1, sizeof *c);
-    if (!c) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu shards", n_train);
+    if (!c) return gp_no_memory(err);
     advgp_status st = gp_shards_init(&c->base, &cut_ops, base->d, n_train, base->weighted, base->seed, err);
     if (st != ADVGP_OK) {
         gp_free(c);
@@ -90,7 +90,7 @@ advgp_status gp_shards_cut(const gp_shards *base, size_t n_train, const size_t *
     }
     c->from = base;
     c->start = gp_alloc(n_train, sizeof *c->start);
-    if (!c->start) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu shards", n_train);
+    if (!c->start) st = gp_no_memory(err);
     for (size_t k = 0, at = 0; st == ADVGP_OK && k < n_train; at += rows[k++])
         c->start[k] = at, c->base.rows[k] = rows[k];
     for (size_t i = 0; i < 2; i++) {

@@ -21,8 +21,7 @@ advgp_status gp_manifest_init(gp_manifest *m, size_t n_train, advgp_error *err)
     m->rows = gp_alloc(n_train + 2, sizeof *m->rows);
     m->weight = gp_alloc(n_train + 2, sizeof *m->weight);
     m->head_hash = gp_alloc(n_train + 2, sizeof *m->head_hash);
-    return m->rows && m->weight && m->head_hash ? ADVGP_OK
-                                                : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu shards", n_train);
+    return m->rows && m->weight && m->head_hash ? ADVGP_OK : gp_no_memory(err);
 }
 
 void gp_manifest_fini(gp_manifest *m)
@@ -67,7 +66,7 @@ advgp_status gp_manifest_write(const gp_manifest *m, const char *path, advgp_err
     char *text = o ? json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     advgp_status st = ADVGP_OK;
     if (!text) {
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the manifest");
+        st = gp_no_memory(err);
     } else {
         FILE *f = fopen(path, "wb");
         bool ok = f && fwrite(text, 1, strlen(text), f) == strlen(text) && fflush(f) == 0 && fsync(fileno(f)) == 0;
@@ -106,7 +105,7 @@ static advgp_status copy_optional(const json_t *o, char **out, advgp_error *err)
     if (!o || json_is_null(o)) return ADVGP_OK;
     if (!json_is_string(o)) return bad(err, "a text is none");
     *out = gp_copy_text(json_string_value(o));
-    return *out ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the manifest");
+    return *out ? ADVGP_OK : gp_no_memory(err);
 }
 
 static advgp_status read_shards(const json_t *list, gp_manifest *m, advgp_error *err)
@@ -182,7 +181,7 @@ static advgp_status load(const char *path, char **bytes, size_t *n, advgp_error 
         rewind(f);
         *bytes = gp_alloc((size_t)size, 1);
         *n = *bytes ? fread(*bytes, 1, (size_t)size, f) : 0;
-        if (!*bytes) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the manifest");
+        if (!*bytes) st = gp_no_memory(err);
         if (*bytes && *n != (size_t)size) st = gp_fail(err, ADVGP_EFILE, "cannot read it: %s", strerror(errno));
     }
     fclose(f);

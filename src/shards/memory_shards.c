@@ -108,7 +108,7 @@ advgp_status gp_memory_builder_new(size_t d, size_t n_train, bool weighted, bool
     memory_shards *m = gp_alloc(1, sizeof *m);
     slabs *store = gp_alloc(n_train + 2, sizeof *store);
     advgp_status st = b && m && store ? gp_shards_init(&m->base, &memory_ops, d, n_train, weighted, seed, err)
-                                      : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu shards", n_train);
+                                      : gp_no_memory(err);
     if (st != ADVGP_OK) {
         gp_free(b);
         gp_free(m);
@@ -194,8 +194,7 @@ static advgp_status shuffle(memory_shards *m, size_t shard, advgp_error *err)
     slabs *store = &m->store[shard];
     if (n < 2) return ADVGP_OK;
     unsigned char *placed = gp_alloc(n / 8 + 1, 1); // a bit a row
-    advgp_status st = placed ? make_room(m, store, n, err)
-                             : gp_fail(err, ADVGP_ENOMEM, "no memory to shuffle %zu rows", n);
+    advgp_status st = placed ? make_room(m, store, n, err) : gp_no_memory(err);
     for (size_t first = 0; st == ADVGP_OK && first < n; first++) {
         size_t to = first, from;
         if (placed[first / 8] >> first % 8 & 1) continue;
@@ -233,7 +232,7 @@ advgp_status gp_memory_shards_of(const gp_rows *rows, bool weighted, uint64_t se
     gp_rows all = *rows;
     unsigned char *parts = gp_alloc(rows->n, 1); // zero: GP_TRAIN
     *out = NULL;
-    if (!parts) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", rows->n);
+    if (!parts) return gp_no_memory(err);
     all.part = parts;
     advgp_status st = gp_memory_builder_new(rows->d, gp_shards_suggest(rows->n), weighted, true, seed, &builder, err);
     if (st == ADVGP_OK) st = gp_memory_builder_add(builder, &all, err);

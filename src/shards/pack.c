@@ -181,7 +181,7 @@ static advgp_status make_hashes(packer *p, const gp_shard_layout *l, advgp_error
         gp_free(p->hashes);
         p->hashes = gp_alloc(n, sizeof *p->hashes);
         p->hashes_capacity = p->hashes ? n : 0;
-        if (!p->hashes) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu blocks", l->n_blocks);
+        if (!p->hashes) return gp_no_memory(err);
     }
     if (n) memset(p->hashes, 0, n * sizeof *p->hashes);
     return ADVGP_OK;
@@ -380,7 +380,7 @@ static advgp_status packer_init(packer *p, const gp_schema *schema, const gp_spl
     p->buffered = gp_alloc(n_shards + 2, sizeof *p->buffered);
     p->block = gp_alloc(m->block_rows, p->row_bytes);
     bool ok = p->buffers && p->buffered && p->block && (!o->sql || m->sql) && (!o->validation || m->validation);
-    return ok ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the buffers of %zu shards", n_shards);
+    return ok ? ADVGP_OK : gp_no_memory(err);
 }
 
 static void packer_fini(packer *p)
@@ -440,7 +440,7 @@ static advgp_status deal_held_out(packer *p, gp_source *source, gp_notes *notes,
 advgp_status gp_pack_try(const char *dir, advgp_error *err)
 {
     packer *p = gp_alloc(1, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for the packer");
+    if (!p) return gp_no_memory(err);
     advgp_status st = check_target(dir, err);
     if (st == ADVGP_OK) st = make_folder(p, dir, err);
     if (st == ADVGP_OK) remove_folder(p->dir);
@@ -454,7 +454,7 @@ advgp_status gp_pack(gp_source *source, const gp_schema *schema, const gp_split 
 {
     packer *p = gp_alloc(1, sizeof *p);
     gp_encoder *encoder = NULL;
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for the packer");
+    if (!p) return gp_no_memory(err);
     advgp_status st = check_target(options->dir, err);
     if (st == ADVGP_OK) st = packer_init(p, schema, split, options, err);
     if (st == ADVGP_OK) st = gp_encoder_new(schema, source, GP_ENCODE_TRAIN, split, &encoder, err);

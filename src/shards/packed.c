@@ -171,7 +171,7 @@ static advgp_status open_view(const packed_shards *p, size_t k, view **out, advg
     view *v = mmap(NULL, view_bytes(f), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *theirs = NULL;
     if (v == MAP_FAILED) {
         close(fd);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the %zu blocks of a shard", f->layout.n_blocks);
+        return gp_no_memory(err);
     }
     v->fd = fd, v->device = info.st_dev, v->inode = info.st_ino;
     v->checked = (atomic_uchar *)(v->hashes + f->layout.n_blocks);
@@ -377,7 +377,7 @@ static advgp_status find_folder(packed_shards *p, const char *dir, advgp_error *
                        strlen(dir) >= PATH_MAX ? "the name is too long" : strerror(errno));
     p->dir = gp_copy_text(dir);
     p->real = gp_copy_text(real);
-    return p->dir && p->real ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+    return p->dir && p->real ? ADVGP_OK : gp_no_memory(err);
 }
 
 advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema, char **sql, advgp_error *err)
@@ -386,13 +386,13 @@ advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema
     gp_manifest m = {0};
     gp_buffer path = {0};
     gp_buffer_add(&path, "%s/manifest.json", dir);
-    advgp_status st = path.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory for a file name") : ADVGP_OK;
+    advgp_status st = path.failed ? gp_no_memory(err) : ADVGP_OK;
     if (st == ADVGP_OK) st = gp_manifest_read(path.p, &m, err);
     gp_buffer_fini(&path);
     if (st != ADVGP_OK) return st;
     packed_shards *p = gp_alloc(1, sizeof *p);
     if (!p) {
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+        st = gp_no_memory(err);
         goto done;
     }
     p->base.ops = &packed_ops;
@@ -401,7 +401,7 @@ advgp_status gp_packed_open(const char *dir, gp_shards **out, gp_schema **schema
     if (st == ADVGP_OK) st = find_folder(p, dir, err);
     p->files = gp_alloc(m.n_train + 2, sizeof *p->files);
     p->to_keep = gp_alloc(1, sizeof *p->to_keep);
-    if (st == ADVGP_OK && !(p->files && p->to_keep)) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+    if (st == ADVGP_OK && !(p->files && p->to_keep)) st = gp_no_memory(err);
     if (st == ADVGP_OK) atomic_init(p->to_keep, descriptors_to_keep());
     if (st == ADVGP_OK) st = plan_shards(p, &m, err);
 done:

@@ -74,7 +74,7 @@ static advgp_status init_columns(packed_source *p, const char *dir, advgp_error 
     size_t d = schema->d, n = d + 1 + p->shards->weighted;
     const char **names = gp_alloc(n, sizeof *names);
     gp_column_type *types = gp_alloc(n, sizeof *types); // zeroed: all GP_NUMBER
-    advgp_status st = names && types ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    advgp_status st = names && types ? ADVGP_OK : gp_no_memory(err);
     for (size_t j = 0; st == ADVGP_OK && j < n; j++)
         names[j] = j < d ? schema->x_names[j] : j == d ? schema->target : schema->weights ? schema->weights : "weight";
     if (st == ADVGP_OK) st = gp_source_init(&p->base, &gp_source_packed, dir, names, types, n, err);
@@ -87,7 +87,7 @@ advgp_status gp_source_packed_open(const char *dir, gp_source **out, advgp_error
 {
     *out = NULL;
     packed_source *p = gp_alloc(1, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+    if (!p) return gp_no_memory(err);
     p->base.ops = &gp_source_packed;
     advgp_status st = gp_packed_open(dir, &p->shards, &p->schema, NULL, err);
     if (st == ADVGP_OK) st = gp_packed_check(p->shards, err); // a source is read to its end
@@ -98,8 +98,7 @@ advgp_status gp_source_packed_open(const char *dir, gp_source **out, advgp_error
         p->y = gp_alloc(CHUNK_ROWS, sizeof *p->y);
         p->w = gp_alloc(CHUNK_ROWS, sizeof *p->w);
         p->columns = gp_alloc(p->base.n_columns * CHUNK_ROWS, sizeof *p->columns);
-        if (!p->values || !p->X || !p->y || !p->w || !p->columns)
-            st = gp_fail(err, ADVGP_ENOMEM, "no memory for %s", dir);
+        if (!p->values || !p->X || !p->y || !p->w || !p->columns) st = gp_no_memory(err);
     }
     if (st == ADVGP_OK)
         *out = &p->base;

@@ -10,7 +10,7 @@ advgp_status gp_reader_new(const gp_shards *shards, size_t capacity, gp_reader *
     out->w = gp_alloc(capacity, sizeof(double));
     if (out->X && out->y && out->w) return ADVGP_OK;
     gp_reader_fini(out);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for a batch of %zu rows", capacity);
+    return gp_no_memory(err);
 }
 
 void gp_reader_fini(gp_reader *reader)

@@ -18,7 +18,7 @@ advgp_status gp_shards_init(gp_shards *s, const gp_shards_ops *ops, size_t d, si
     s->weight = gp_alloc(n_train + 2, sizeof *s->weight);
     if (s->rows && s->weight) return ADVGP_OK;
     gp_shards_fini(s);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu shards", n_train);
+    return gp_no_memory(err);
 }
 
 void gp_shards_fini(gp_shards *s)

@@ -78,7 +78,7 @@ static advgp_status init_columns(synthetic_source *s, advgp_error *err)
     const char **names = gp_alloc(n, sizeof *names);
     gp_column_type *types = gp_alloc(n, sizeof *types); // zeroed: all GP_NUMBER
     advgp_status st = ADVGP_OK;
-    if (!texts || !names || !types) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu columns", n);
+    if (!texts || !names || !types) st = gp_no_memory(err);
     for (size_t j = 0; st == ADVGP_OK && j < n; j++) {
         if (j < s->d)
             snprintf(texts[j], sizeof texts[j], "x%zu", j + 1);
@@ -98,7 +98,7 @@ advgp_status gp_source_synthetic_open(size_t n_rows, size_t d, uint64_t seed, gp
 {
     *out = NULL;
     synthetic_source *s = gp_alloc(1, sizeof *s);
-    if (!s) return gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
+    if (!s) return gp_no_memory(err);
     s->n_rows = n_rows;
     s->d = d;
     s->seed = seed;
@@ -111,7 +111,7 @@ advgp_status gp_source_synthetic_open(size_t n_rows, size_t d, uint64_t seed, gp
     s->cells = gp_alloc((d + 1) * CHUNK_ROWS, sizeof *s->cells);
     if (!s->values || !s->cells) {
         synthetic_free(&s->base);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
+        return gp_no_memory(err);
     }
     *out = &s->base;
     return ADVGP_OK;

@@ -113,7 +113,7 @@ static advgp_status fit_schema(uint64_t seed, size_t n, gp_schema **out, advgp_e
     gp_array arrays[COLUMNS];
     gp_source *source = NULL;
     gp_split split;
-    if (!cells) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu rows", n);
+    if (!cells) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) make_trip(seed, i, cells + i * COLUMNS);
     for (size_t j = 0; j < COLUMNS; j++)
         arrays[j] = (gp_array){.name = names[j], .number = cells + j, .stride = COLUMNS};
@@ -147,7 +147,7 @@ static void deal(synthetic_shards *t, size_t rows)
 static advgp_status give_schema(const synthetic_shards *t, gp_schema **out, advgp_error *err)
 {
     char *json = gp_schema_to_json(t->schema);
-    if (!json) return gp_fail(err, ADVGP_ENOMEM, "no memory for a schema");
+    if (!json) return gp_no_memory(err);
     const advgp_status st = gp_schema_from_json(json, strlen(json), out, err);
     gp_free(json);
     return st;
@@ -161,7 +161,7 @@ advgp_status gp_synthetic_open(const char *text, gp_shards **shards, gp_schema *
     if (st != ADVGP_OK) return st;
     const size_t n = gp_index(rows, SIZE_MAX);
     synthetic_shards *t = gp_alloc(1, sizeof *t);
-    if (!t) return gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
+    if (!t) return gp_no_memory(err);
     st = gp_shards_init(&t->base, &synthetic_ops, INPUTS, gp_shards_suggest(n), false, gp_index(seed, SIZE_MAX), err);
     if (st != ADVGP_OK) {
         gp_free(t);
@@ -170,7 +170,7 @@ advgp_status gp_synthetic_open(const char *text, gp_shards **shards, gp_schema *
     t->seed = gp_index(seed, SIZE_MAX);
     t->fingerprint = XXH3_64bits(text, strlen(text));
     t->text = gp_text_copy(text, strlen(text));
-    if (!t->text) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the synthetic table");
+    if (!t->text) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = fit_schema(t->seed, n < FIT_ROWS ? n : FIT_ROWS, &t->schema, err);
     if (st == ADVGP_OK) {
         t->schema->n_rows = n;

@@ -63,7 +63,7 @@ advgp_status gp_watch_new(const gp_server_options *o, size_t n_parameters, bool 
 {
     *out = NULL;
     gp_watch *w = gp_alloc(1, sizeof *w);
-    if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a watch");
+    if (!w) return gp_no_memory(err);
     *w = (gp_watch){.n_shards = o->n_shards,
                     .workers_max = o->workers_max,
                     .max_delay = o->max_delay,
@@ -76,7 +76,7 @@ advgp_status gp_watch_new(const gp_server_options *o, size_t n_parameters, bool 
                     .shards = gp_alloc(o->n_shards * (o->workers_max + 1), sizeof *w->shards)};
     if (!w->places || !w->weight || !w->shards) {
         gp_watch_free(w);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a watch over %zu workers", o->workers_max);
+        return gp_no_memory(err);
     }
     for (size_t k = 0; k < w->workers_max; k++) w->places[k].shards = w->shards + (k + 1) * w->n_shards;
     memcpy(w->weight, o->shard_weight, o->n_shards * sizeof *w->weight);

@@ -215,7 +215,7 @@ static advgp_status open_simulation(simulation *t, advgp_error *err)
     const size_t size = t->out->size;
     t->n = o->n_workers + o->lead.servers;
     t->processes = gp_alloc(t->n, sizeof *t->processes);
-    if (!t->processes) return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu processes", t->n);
+    if (!t->processes) return gp_no_memory(err);
     t->rng = gp_rng_seeded(o->seed, 2);
     t->keeps.t = t;
     memcpy(t->out->theta, o->server.theta, size * sizeof(double));
@@ -258,7 +258,7 @@ advgp_status gp_sim_training_run(const gp_sim_training_options *o, gp_sim_traini
     simulation *t = gp_alloc(1, sizeof *t);
     if (!out->theta || !t) {
         gp_free(t);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a simulation");
+        return gp_no_memory(err);
     }
     *t = (simulation){.o = o, .out = out, .err = err};
     gp_sim_fail_with(t, open_simulation(t, err));

@@ -27,8 +27,7 @@ void gp_sim_fail_with(simulation *t, advgp_status st)
 
 void gp_sim_plan(simulation *t, double time, event_kind what, size_t who, uint64_t life)
 {
-    if (!gp_events_plan(&t->events, time, (int)what, who, life))
-        gp_sim_fail_with(t, gp_fail(t->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
+    if (!gp_events_plan(&t->events, time, (int)what, who, life)) gp_sim_fail_with(t, gp_no_memory(t->err));
 }
 
 process *gp_sim_process_of(simulation *t, size_t who)
@@ -84,7 +83,7 @@ void gp_sim_transmit(simulation *t, size_t at, size_t from, size_t peer, const g
         t->bytes = gp_alloc(n, 1);
         t->bytes_room = t->bytes ? n : 0;
         if (!t->bytes) {
-            gp_sim_fail_with(t, gp_fail(t->err, ADVGP_ENOMEM, "no memory for a message"));
+            gp_sim_fail_with(t, gp_no_memory(t->err));
             return;
         }
     }

@@ -160,8 +160,7 @@ static advgp_status open_bench(bench *b, const double *theta)
     b->bytes = gp_alloc(1, gp_message_size_max(&b->limits));
     b->wire = gp_alloc(1, gp_message_size_max(&b->limits));
     b->list = gp_alloc(b->shards->n_train, sizeof *b->list);
-    if (!b->start || !b->theta || !b->push || !b->sum || !b->bytes || !b->wire || !b->list)
-        return gp_fail(b->err, ADVGP_ENOMEM, "no memory to measure the costs of %zu parameters", b->layout.size);
+    if (!b->start || !b->theta || !b->push || !b->sum || !b->bytes || !b->wire || !b->list) return gp_no_memory(b->err);
     memcpy(b->start, theta, b->layout.size * sizeof(double));
     for (size_t k = 0; k < b->shards->n_train; k++) b->list[k] = (uint32_t)k;
     return ADVGP_OK;

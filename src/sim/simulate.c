@@ -96,7 +96,7 @@ static advgp_status cut_rows(simulation *s)
     if (s->o->cut) return gp_shards_cut(s->p->shards, W, s->o->cut, &s->cut, s->err);
     if (n < W) return gp_fail(s->err, ADVGP_EDATA, "%zu training rows are not enough for %zu workers", n, W);
     s->sizes = gp_alloc(W, sizeof *s->sizes);
-    if (!s->sizes) return gp_fail(s->err, ADVGP_ENOMEM, "no memory for %zu workers", W);
+    if (!s->sizes) return gp_no_memory(s->err);
     for (size_t k = 0; k < W; k++) s->sizes[k] = n / W + (k < n % W);
     return gp_shards_cut(s->p->shards, W, s->sizes, &s->cut, s->err);
 }
@@ -129,7 +129,7 @@ static advgp_status with_gradients(simulation *s, gp_world_options *w)
     if (st == ADVGP_OK) st = gp_reader_new(s->p->shards, READ_ROWS, &s->reader, s->err);
     if (st != ADVGP_OK) return st;
     s->r->points = gp_alloc(s->o->points ? s->o->points : 1, sizeof *s->r->points);
-    if (!s->r->points) return gp_fail(s->err, ADVGP_ENOMEM, "no memory for %zu points", s->o->points);
+    if (!s->r->points) return gp_no_memory(s->err);
     w->computer = gp_row_computer_of(s->rows);
     w->server.theta = s->p->learner->theta;
     w->server.shard_weight = s->cut->weight;
@@ -166,7 +166,7 @@ static advgp_status with_costs_alone(simulation *s, gp_world_options *w)
     s->layout = gp_theta_layout_of(s->f);
     s->tiny = gp_alloc(s->layout.size, sizeof(double));
     s->weight = gp_alloc(W, sizeof(double));
-    if (!s->tiny || !s->weight) return gp_fail(s->err, ADVGP_ENOMEM, "no memory for %zu workers", W);
+    if (!s->tiny || !s->weight) return gp_no_memory(s->err);
     gp_theta_start_q(s->layout, s->tiny);
     for (size_t k = 0; k < W; k++) s->weight[k] = rows;
     const double batch = fmin(rows, s->o->batch ? (double)s->o->batch : rows);

@@ -85,8 +85,7 @@ static void fail_with(world *w, advgp_status status)
 
 static void plan(world *w, double time, event_kind what, size_t who, uint64_t life)
 {
-    if (!gp_events_plan(&w->queue, time, (int)what, who, life))
-        fail_with(w, gp_fail(w->err, ADVGP_ENOMEM, "no memory for the events of a simulation"));
+    if (!gp_events_plan(&w->queue, time, (int)what, who, life)) fail_with(w, gp_no_memory(w->err));
 }
 
 // Says a message by the wire; the bytes are those of a real run.
@@ -562,7 +561,7 @@ static bool allocate(world *w)
 static advgp_status open_world(world *w, advgp_error *err)
 {
     const gp_world_options *o = w->o;
-    if (!allocate(w)) return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu workers", o->n_workers);
+    if (!allocate(w)) return gp_no_memory(err);
     advgp_status st = gp_sim_open(o->n_workers, gp_message_size_max(&w->limits), gp_hash_u64(o->seed, 1), w->endpoints,
                                   err);
     if (st != ADVGP_OK) return st;
@@ -616,8 +615,7 @@ advgp_status gp_world_run(const gp_world_options *o, gp_world_outcome *out, advg
                               .workers = gp_alloc(o->n_workers, sizeof *out->workers),
                               .theta = gp_alloc(size, sizeof(double))};
     world w = {.o = o, .out = out, .err = err, .size = size};
-    if (!out->workers || !out->theta)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to simulate %zu workers", o->n_workers);
+    if (!out->workers || !out->theta) return gp_no_memory(err);
     fail_with(&w, open_world(&w, err));
     if (w.status == ADVGP_OK) run(&w);
     out->seconds = w.now;

@@ -39,11 +39,6 @@ static advgp_status cannot(const gp_atomicfile *file, const char *what, advgp_er
     return gp_fail(err, ADVGP_EIO, "cannot %s %.300s: %s", what, file->shown, strerror(errno));
 }
 
-static advgp_status no_memory(const char *path, advgp_error *err)
-{
-    return gp_fail(err, ADVGP_ENOMEM, "no memory to write %.300s", path);
-}
-
 // The folder of a path, with its slash; empty for a bare name.
 static size_t folder_length(const char *path)
 {
@@ -67,7 +62,7 @@ static advgp_status open_temporary(gp_atomicfile *file, mode_t mode, advgp_error
 {
     for (int tries = 0; tries < 100; tries++) {
         char *name = temporary_name(file->target);
-        if (!name) return no_memory(file->shown, err);
+        if (!name) return gp_no_memory(err);
         file->ticket = gp_temporary_add(name); // before it is there: a signal may come in between
         file->fd = gp_open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (file->fd >= 0) {
@@ -108,7 +103,7 @@ static advgp_status open_target(gp_atomicfile *file, const char *path, advgp_err
     if (laid != ADVGP_OK) return laid;
     file->shown = gp_text_copy(path, strlen(path));
     file->target = gp_text_copy(target, strlen(target));
-    if (!file->shown || !file->target) return no_memory(path, err);
+    if (!file->shown || !file->target) return gp_no_memory(err);
     struct stat old;
     if (stat(file->target, &old) == 0) return open_existing(file, &old, err);
     return errno == ENOENT ? open_temporary(file, file->private ? 0600 : 0666, err) : cannot(file, "write", err);
@@ -119,7 +114,7 @@ static advgp_status open_file(const char *path, bool private, gp_atomicfile **ou
     *out = NULL;
     if (!path || !*path) return gp_fail(err, ADVGP_EINVAL, "a file to write needs a name");
     gp_atomicfile *file = gp_alloc(1, sizeof *file);
-    if (!file) return no_memory(path, err);
+    if (!file) return gp_no_memory(err);
     file->fd = -1;
     file->private = private;
     advgp_status st = open_target(file, path, err);

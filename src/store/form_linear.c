@@ -36,7 +36,7 @@ static advgp_status pack(gp_model_image *image, const gp_model *model, const gp_
     const size_t M = model->layout.M;
     const gp_mat cov = gp_mat_of(image->coef_cov, M, M);
     gp_mat U = gp_mat_of(gp_alloc(M, M * sizeof(double)), M, M);
-    if (!U.p) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu coefficients", M);
+    if (!U.p) return gp_no_memory(err);
     gp_upper_unpack(M, model->theta + model->layout.U, U);
     gp_syrk_upper(gp_ro(U), 0, cov);
     gp_mat_mirror_upper(cov);
@@ -49,7 +49,7 @@ static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_e
 {
     const size_t M = model->layout.M;
     gp_mat U = gp_mat_of(gp_alloc(M * M + gp_semidefinite_scratch(M), sizeof(double)), M, M);
-    if (!U.p) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu coefficients", M);
+    if (!U.p) return gp_no_memory(err);
     const bool good = gp_semidefinite_factor(gp_cmat_of(image->coef_cov, M, M), U, U.p + M * M);
     if (good) gp_upper_pack(gp_ro(U), model->theta + model->layout.U);
     gp_free(U.p);

@@ -27,7 +27,7 @@ advgp_status gp_model_alloc(const gp_model_form *form, size_t n_theta, const cha
 {
     gp_model *m = gp_alloc(1, sizeof *m);
     *out = NULL;
-    if (!m) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model");
+    if (!m) return gp_no_memory(err);
     m->form = form;
     m->format = GP_MODEL_FORMAT;
     m->theta = gp_alloc(n_theta, sizeof *m->theta);
@@ -42,7 +42,7 @@ advgp_status gp_model_alloc(const gp_model_form *form, size_t n_theta, const cha
         return ADVGP_OK;
     }
     gp_model_free(m);
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for a model of %zu parameters", n_theta);
+    return gp_no_memory(err);
 }
 
 // ---- metadata -------------------------------------------------------------------------------------------------------

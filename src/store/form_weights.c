@@ -139,7 +139,7 @@ static advgp_status unpack(const gp_model_image *image, gp_model *model, advgp_e
     const advgp_status st = model->cells ? check_cells(model->cells, err) : ADVGP_OK;
     if (st != ADVGP_OK || !n) return st;
     model->maps = gp_alloc(n, sizeof *model->maps);
-    if (!model->maps) return gp_fail(err, ADVGP_ENOMEM, "no memory for the maps of %zu components", n);
+    if (!model->maps) return gp_no_memory(err);
     memcpy(model->maps, image->maps, n * sizeof *model->maps);
     model->spec.maps = model->maps;
     return ADVGP_OK;

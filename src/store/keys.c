@@ -93,7 +93,7 @@ advgp_status gp_keys_parse_allowed(const char *text, const char *name, char (**o
     size_t n, number = 0;
     *n_out = 0;
     *out = gp_alloc(strlen(text) / LETTERS + 1, GP_ZMQ_KEY);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for the list of keys in %.200s", name);
+    if (!*out) return gp_no_memory(err);
     for (const char *line; (line = next_line(&text, &n));) {
         number++;
         if (n == 0 || line[0] == '#') continue; // no key begins so: that would be more than 32 bits
@@ -335,7 +335,7 @@ static advgp_status extend_list(const char *list, const char *name, const char *
         gp_free(allowed);
         const bool open_end = old.n && old.text[old.n - 1] != '\n';
         gp_buffer_add(&text, "%s%s%s  # %s\n", old.text, open_end ? "\n" : "", key, name);
-        if (text.failed) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the list of keys");
+        if (text.failed) st = gp_no_memory(err);
     }
     gp_secretfile_fini(&old);
     if (st == ADVGP_OK) st = gp_atomicfile_open_private(list, &file, err);

@@ -34,12 +34,12 @@ static advgp_status copy_spec(gp_model *m, const gp_feature_spec *spec, advgp_er
 {
     gp_arena arena = {0};
     (void)plan_components(spec, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     m->components = plan_components(spec, &arena);
     m->spec = *spec;
     m->spec.components = m->components;
     m->rungs = gp_alloc(spec->n_components, sizeof *m->rungs);
-    if (!m->rungs) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", spec->n_components);
+    if (!m->rungs) return gp_no_memory(err);
     for (size_t b = 0; spec->rungs && b < spec->n_components; b++) m->rungs[b] = spec->rungs[b];
     m->spec.rungs = m->rungs;
     m->spec.maps = NULL; // a model makes its own, or is loaded with them
@@ -67,7 +67,7 @@ static advgp_status new_weights(const gp_model_form *form, const gp_feature_spec
     m->layout = layout;
     m->stats.A = gp_mat_of(gp_alloc(M, M * sizeof(double)), M, M);
     m->stats.b = gp_alloc(M, sizeof *m->stats.b);
-    if (!m->stats.A.p || !m->stats.b) return gp_fail(err, ADVGP_ENOMEM, "no memory for a model of %zu features", M);
+    if (!m->stats.A.p || !m->stats.b) return gp_no_memory(err);
     return copy_spec(m, spec, err);
 }
 
@@ -107,7 +107,7 @@ advgp_status gp_model_new_noise(const gp_feature_spec *spec, gp_model **out, adv
 {
     *out = NULL;
     gp_schema *schema = gp_alloc(1, sizeof *schema);
-    if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for a scale model");
+    if (!schema) return gp_no_memory(err);
     schema->d = spec->d;
     const advgp_status st = gp_model_new(spec, schema, NULL, out, err);
     if (st != ADVGP_OK) gp_schema_free(schema);
@@ -120,8 +120,7 @@ static advgp_status make_exact(gp_model *m, const gp_kernel *kernel, size_t n, b
     m->x_train = gp_alloc(n, d * sizeof *m->x_train);
     m->alpha = gp_alloc(n, sizeof *m->alpha);
     m->w_train = weighted ? gp_alloc(n, sizeof *m->w_train) : NULL;
-    if (!m->x_train || !m->alpha || (weighted && !m->w_train))
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu training rows", n);
+    if (!m->x_train || !m->alpha || (weighted && !m->w_train)) return gp_no_memory(err);
     m->exact = (gp_exact_fit){.kernel = kernel,
                               .trend = m->spec.trend,
                               .X = gp_cmat_of(m->x_train, n, d),

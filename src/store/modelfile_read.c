@@ -112,7 +112,7 @@ static advgp_status make_noise(const gp_tensorfile *file, const json_t *o, gp_mo
     gp_schema *schema = gp_alloc(1, sizeof *schema);
     part.n = 0;
     part.tensors = gp_alloc(file->n, sizeof *part.tensors);
-    advgp_status st = part.tensors && schema ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for a scale model");
+    advgp_status st = part.tensors && schema ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < file->n; i++) {
         if (strncmp(file->tensors[i].name, prefix, length) != 0) continue;
         part.tensors[part.n] = file->tensors[i];
@@ -242,12 +242,12 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_trust t
     }
     if (st == ADVGP_OK && model->n_calibration) {
         model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
-        if (!model->calibration) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+        if (!model->calibration) st = gp_no_memory(err);
         model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
     }
     if (st == ADVGP_OK && model->signed_scores && gp_tensorfile_find(file, "group_calibration")) {
         model->groups = gp_alloc(1, sizeof *model->groups);
-        if (!model->groups) st = gp_fail(err, ADVGP_ENOMEM, "no memory for the calibration");
+        if (!model->groups) st = gp_no_memory(err);
     }
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);

@@ -120,12 +120,12 @@ static advgp_status write_tensors(const gp_model *model, const gp_model_image *i
 {
     const size_t n = image->n + noise->n;
     gp_tensor *tensors = gp_alloc(n, sizeof *tensors);
-    if (!tensors) return gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
+    if (!tensors) return gp_no_memory(err);
     advgp_status st = take_tensors(image, tensors, path, err);
     if (st == ADVGP_OK) st = take_tensors(noise, tensors + image->n, path, err);
     char *metadata = st == ADVGP_OK ? metadata_text(model, gp_tensors_xxh3(tensors, n)) : NULL;
     if (st == ADVGP_OK && !metadata)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path);
+        st = gp_no_memory(err);
     else if (st == ADVGP_OK)
         st = private ? gp_tensorfile_write_private(path, tensors, n, metadata, err)
                      : gp_tensorfile_write(path, tensors, n, metadata, err);

@@ -96,7 +96,7 @@ static advgp_status init(gp_model_image *image, const gp_model *model, const cha
     *image = (gp_model_image){.prefix = prefix};
     gp_arena arena = {0};
     plan(image, model, &arena);
-    if (!gp_arena_take(&arena)) return gp_fail(err, ADVGP_ENOMEM, "no memory for the tensors of a model");
+    if (!gp_arena_take(&arena)) return gp_no_memory(err);
     image->block = arena.base;
     plan(image, model, &arena);
     model->form->list(image, model);
@@ -162,7 +162,7 @@ advgp_status gp_model_image_golden_y(const gp_model_image *image, const gp_model
     double mean[GP_GOLDEN_ROWS], var_f[GP_GOLDEN_ROWS], var_y[GP_GOLDEN_ROWS];
     double *X = gp_alloc(GP_GOLDEN_ROWS, d * sizeof *X);
     gp_predict_work *work = NULL;
-    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the golden rows");
+    if (!X) return gp_no_memory(err);
     advgp_status st = gp_predict_work_new(predictor, GP_GOLDEN_ROWS, &work, err);
     for (size_t i = 0; i < GP_GOLDEN_ROWS * d; i++) X[i] = (image->golden_x[i] - s->x_mean[i % d]) / s->x_scale[i % d];
     if (st == ADVGP_OK) st = gp_predict(predictor, work, gp_cmat_of(X, GP_GOLDEN_ROWS, d), mean, var_f, var_y, err);

@@ -60,7 +60,7 @@ advgp_status gp_rendezvous_write(const char *path, const gp_rendezvous *r, advgp
     json_t *o = to_json(r);
     char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
     json_decref(o);
-    if (!text) return gp_fail(err, ADVGP_ENOMEM, "no memory for the rendezvous");
+    if (!text) return gp_no_memory(err);
     // What is written can be read: a host name that is no text would only be found by the workers.
     advgp_status st = gp_rendezvous_parse(text, strlen(text), &check, err);
     if (st == ADVGP_OK) st = gp_atomicfile_open_private(path, &file, err);

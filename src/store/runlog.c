@@ -60,8 +60,7 @@ static advgp_status write_object(gp_runlog *log, const json_t *object, advgp_err
     char *line = n ? gp_alloc(n + 1, 1) : NULL;
     bool good = line && json_dumpb(object, line, n, JSON_COMPACT) == n;
     if (good) line[n] = '\n';
-    advgp_status st = good ? write_line(log, line, n + 1, err)
-                           : gp_fail(err, ADVGP_ENOMEM, "no memory for a line of the log %.200s", log->path);
+    advgp_status st = good ? write_line(log, line, n + 1, err) : gp_no_memory(err);
     gp_free(line);
     return st;
 }
@@ -81,7 +80,7 @@ static json_t *event_object(const char *event, json_t *fields)
 static advgp_status write_event(gp_runlog *log, const char *event, json_t *fields, advgp_error *err)
 {
     json_t *object = fields ? event_object(event, fields) : NULL;
-    if (!object) return gp_fail(err, ADVGP_ENOMEM, "no memory for event '%s' of the log %.200s", event, log->path);
+    if (!object) return gp_no_memory(err);
     advgp_status st = write_object(log, object, err);
     json_decref(object);
     return st;
@@ -112,7 +111,7 @@ static advgp_status open_log(const char *path, int flags, gp_runlog **out, advgp
     if (log) log->path = gp_text_copy(path, strlen(path));
     if (!log || !log->path) {
         gp_runlog_close(log);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the log %.200s", path);
+        return gp_no_memory(err);
     }
     log->fd = open_file(path, flags);
     struct stat about;
@@ -203,14 +202,14 @@ static bool read_line(gp_runlog_reader *reader)
 
 static advgp_status parse_line(gp_runlog_reader *reader, json_t **event, advgp_error *err)
 {
-    if (reader->line.failed) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", reader->path);
+    if (reader->line.failed) return gp_no_memory(err);
     if (reader->line.n > LINE_MOST)
         return gp_fail(err, ADVGP_EFILE, "%.200s:%zu: a line of more than %d bytes is none of a log", reader->path,
                        reader->n_lines, LINE_MOST);
     json_error_t about;
     *event = json_loadb(reader->line.p, reader->line.n, JSON_REJECT_DUPLICATES, &about);
     if (!*event && !*about.text) // how Jansson mostly says it; inside a token it takes it for bad syntax
-        return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", reader->path);
+        return gp_no_memory(err);
     if (!*event) return gp_fail(err, ADVGP_EFILE, "%.200s:%zu: %s", reader->path, reader->n_lines, about.text);
     if (json_is_string(json_object_get(*event, "event"))) return ADVGP_OK;
     json_decref(*event);
@@ -239,7 +238,7 @@ static advgp_status read_manifest(gp_runlog_reader *reader, advgp_error *err)
 static advgp_status open_reader(const char *path, gp_runlog_reader *reader, advgp_error *err)
 {
     reader->path = gp_text_copy(path, strlen(path));
-    if (!reader->path) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
+    if (!reader->path) return gp_no_memory(err);
     reader->file = fopen(path, "rbe");
     if (reader->file) return read_manifest(reader, err);
     return gp_fail(err, ADVGP_EDATA, "cannot open the log %.200s: %s", path, strerror(errno));
@@ -249,7 +248,7 @@ advgp_status gp_runlog_open(const char *path, gp_runlog_reader **out, advgp_erro
 {
     *out = NULL;
     gp_runlog_reader *reader = gp_alloc(1, sizeof *reader);
-    if (!reader) return gp_fail(err, ADVGP_ENOMEM, "no memory to read the log %.200s", path);
+    if (!reader) return gp_no_memory(err);
     advgp_status st = open_reader(path, reader, err);
     if (st == ADVGP_OK)
         *out = reader;

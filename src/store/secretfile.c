@@ -40,7 +40,7 @@ static advgp_status load(int fd, const char *path, const char *what, gp_secretfi
 {
     size_t got = 0;
     out->text = gp_alloc(1, out->n + 1);
-    if (!out->text) return gp_fail(err, ADVGP_ENOMEM, "no memory for %s %.200s", what, path);
+    if (!out->text) return gp_no_memory(err);
     while (got < out->n) {
         const ssize_t n = read(fd, out->text + got, out->n - got);
         if (n < 0 && errno == EINTR) continue;

@@ -48,12 +48,11 @@ advgp_status gp_cells_claim(const json_t *metadata, gp_cells_shape *shape, size_
     shape->kernel = kernel ? gp_kernel_named(kernel) : NULL;
     if (!shape->kernel || !n || n > GP_MODEL_CELLS_MAX) return gp_metadata_bad(err, "its cells");
     json_t *as_model = json_pack("{s:I, s:O?}", "d", (json_int_t)shape->d, "trend", json_object_get(o, "trend"));
-    advgp_status st = as_model ? gp_metadata_d_and_trend(as_model, &d, &shape->trend, err)
-                               : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    advgp_status st = as_model ? gp_metadata_d_and_trend(as_model, &d, &shape->trend, err) : gp_no_memory(err);
     json_decref(as_model);
     if (st != ADVGP_OK) return st;
     *m = gp_alloc(n, sizeof **m);
-    if (!*m) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    if (!*m) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (!gp_metadata_size(json_array_get(list, i), GP_MODEL_CELL_INDUCING_MAX, &(*m)[i]) || !(*m)[i])
             return gp_metadata_bad(err, "the inducing inputs of its cells");
@@ -78,7 +77,7 @@ static advgp_status read_sizes(const json_t *list, size_t **out, size_t *n, advg
         return gp_metadata_bad(err, "the groups of a component");
     gp_free(*out);
     *out = gp_alloc(*n, sizeof **out);
-    if (!*out) return gp_fail(err, ADVGP_ENOMEM, "no memory for the groups of a component");
+    if (!*out) return gp_no_memory(err);
     for (size_t i = 0; i < *n; i++)
         if (!gp_metadata_size(json_array_get(list, i), GP_MODEL_INDUCING_MAX, &(*out)[i]))
             return gp_metadata_bad(err, "the groups of a component");
@@ -121,8 +120,7 @@ static advgp_status read_components(const json_t *list, gp_spec_claims *c, advgp
     c->components = gp_alloc(n, sizeof *c->components);
     c->group_m = gp_alloc(n, sizeof *c->group_m);
     c->group_rank = gp_alloc(n, sizeof *c->group_rank);
-    if (!c->components || !c->group_m || !c->group_rank)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu components", n);
+    if (!c->components || !c->group_m || !c->group_rank) return gp_no_memory(err);
     c->spec.components = c->components;
     c->spec.n_components = n;
     size_t m = 0;

@@ -163,7 +163,7 @@ static advgp_status check_and_write(const char *path, bool private, const gp_ten
         return gp_fail(err, ADVGP_EINVAL, "%.200s: the metadata is not UTF-8", path);
     gp_buffer header = {0};
     make_header(tensors, n, metadata, &header);
-    advgp_status st = header.failed ? gp_fail(err, ADVGP_ENOMEM, "no memory to write %.200s", path)
+    advgp_status st = header.failed ? gp_no_memory(err)
                       : header.n > HEADER_MOST
                           ? gp_fail(err, ADVGP_EINVAL, "%.200s: %zu bytes of header are too many; %d are allowed", path,
                                     header.n, HEADER_MOST)
@@ -226,7 +226,7 @@ static advgp_status read_header(origin *from, uint64_t size, gp_tensorfile *file
                        "a header of %llu bytes in a file of %llu: damaged, cut off, or no safetensors file",
                        (unsigned long long)*length, (unsigned long long)size);
     file->header = gp_alloc((size_t)*length + 1, 1);
-    if (!file->header) return gp_fail(err, ADVGP_ENOMEM, "no memory for the header");
+    if (!file->header) return gp_no_memory(err);
     return read_bytes(from, file->header, (size_t)*length, err);
 }
 
@@ -278,7 +278,7 @@ static advgp_status read_data(origin *from, gp_tensorfile *file, gp_tensor_entry
     gp_arena arena = {0};
     arena_data(&arena, entries, n);
     file->block = arena.overflowed ? NULL : gp_alloc(arena.used, 1);
-    if (!file->block) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu bytes of tensors", arena.used);
+    if (!file->block) return gp_no_memory(err);
     arena = (gp_arena){.base = file->block};
     arena_data(&arena, entries, n);
     XXH3_state_t state;
@@ -297,7 +297,7 @@ static advgp_status read_data(origin *from, gp_tensorfile *file, gp_tensor_entry
 static advgp_status list_tensors(gp_tensorfile *file, const gp_tensor_entry *entries, size_t n, advgp_error *err)
 {
     file->tensors = gp_alloc(n, sizeof *file->tensors);
-    if (!file->tensors) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu tensors", n);
+    if (!file->tensors) return gp_no_memory(err);
     for (size_t i = 0; i < n; i++) file->tensors[i] = entries[i].tensor;
     file->n = n;
     qsort(file->tensors, n, sizeof *file->tensors, by_name);
@@ -314,7 +314,7 @@ static advgp_status read_origin(origin *from, gp_tensorfile *file, advgp_error *
     advgp_status st = read_header(from, size, file, &length, err);
     if (st != ADVGP_OK) return st;
     gp_tensor_entry *entries = gp_alloc(gp_tensor_header_most((size_t)length), sizeof *entries);
-    if (!entries) return gp_fail(err, ADVGP_ENOMEM, "no memory for the header");
+    if (!entries) return gp_no_memory(err);
     size_t n = 0;
     st = gp_tensor_header_read(file->header, (size_t)length, entries, &n, &file->metadata, err);
     if (st == ADVGP_OK) st = check_layout(entries, n, size - 8 - length, err);
@@ -345,7 +345,7 @@ static advgp_status read_named(const char *path, origin *memory, gp_tensorfile *
 {
     gp_tensorfile *file = gp_alloc(1, sizeof *file);
     if (file) file->path = gp_text_copy(path, strlen(path));
-    advgp_status st = !file || !file->path ? gp_fail(err, ADVGP_ENOMEM, "no memory for the file")
+    advgp_status st = !file || !file->path ? gp_no_memory(err)
                       : memory             ? read_origin(memory, file, err)
                                            : open_and_read(path, file, err);
     if (st == ADVGP_OK) {
@@ -421,7 +421,7 @@ advgp_status gp_tensorfile_need(const gp_tensorfile *file, const char *name, gp_
     add_shape(&is, tensor->rank, tensor->shape);
     add_shape(&wanted, rank, shape);
     advgp_status st = is.failed || wanted.failed
-                          ? gp_fail(err, ADVGP_ENOMEM, "no memory for a message")
+                          ? gp_no_memory(err)
                           : gp_fail(err, ADVGP_EFILE, "%.200s: tensor '%.80s' is %s %s; %s %s was expected", file->path,
                                     name, gp_dtype_name(tensor->dtype), is.p, gp_dtype_name(dtype), wanted.p);
     gp_buffer_fini(&is);

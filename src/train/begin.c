@@ -31,7 +31,7 @@ static advgp_status new_run(gp_training *t, advgp_error *err)
                                             .done = on_evaluated,
                                             .ctx = t->run};
     t->evaluated = gp_alloc(l->layout.size, sizeof(double));
-    if (!t->evaluated) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", l->layout.size);
+    if (!t->evaluated) return gp_no_memory(err);
     return gp_evaluator_new(&evaluator, &t->evaluator, err);
 }
 

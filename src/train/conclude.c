@@ -24,7 +24,7 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
     if (record) json_object_set_new(record, "assessment", gp_assessment_whole_json(a));
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);
-    return written ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+    return written ? ADVGP_OK : gp_no_memory(err);
 }
 
 // Whoever has a table without anything but a line in it should hear so.

@@ -175,7 +175,7 @@ static advgp_status resolve_inducing(gp_training *t, advgp_error *err)
     }
     t->m = o->m;
     t->inducing = gp_alloc(t->m, t->shards->d * sizeof *t->inducing); // zero with theta, which has its own
-    if (!t->inducing) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu inducing inputs", t->m);
+    if (!t->inducing) return gp_no_memory(err);
     if (!o->theta) memcpy(t->inducing, o->inducing, t->m * t->shards->d * sizeof *t->inducing);
     return ADVGP_OK;
 }
@@ -191,7 +191,7 @@ advgp_status gp_training_resolve_defaults(gp_training *t, advgp_error *err)
     if (st == ADVGP_OK) st = resolve_inducing(t, err);
     t->n_views = t->conductor->places(t);
     t->views = gp_alloc(t->n_views, sizeof *t->views);
-    if (st == ADVGP_OK && !t->views) st = gp_fail(err, ADVGP_ENOMEM, "no memory for %zu workers", t->n_views);
+    if (st == ADVGP_OK && !t->views) st = gp_no_memory(err);
     if (st == ADVGP_OK) st = gp_reader_new(t->shards, READ_ROWS, &t->reader, err);
     return st;
 }

@@ -118,12 +118,12 @@ static advgp_status trial_init(trial *t, const gp_encoding_pilot *p, gp_encoding
     *t = (trial){.schema = *q->schema, .n = n, .d = d, .how = how};
     t->X = gp_alloc(n, (d + 4) * sizeof *t->X);
     t->judged = gp_alloc(2 * n, sizeof *t->judged);
-    if (!t->X || !t->judged) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", n);
+    if (!t->X || !t->judged) return gp_no_memory(err);
     t->y = t->X + n * d, t->w = t->y + n, t->mean = t->w + n, t->var = t->mean + n;
     t->sorted = t->judged + n;
     if (q->directions_open && !how.directions) {
         t->steepness = gp_alloc(PARTS * p->n_columns * p->n_columns, sizeof *t->steepness);
-        if (!t->steepness) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu columns", p->n_columns);
+        if (!t->steepness) return gp_no_memory(err);
     }
     if (how.logarithm) set_logarithm(t, q);
     return ADVGP_OK;
@@ -180,7 +180,7 @@ static advgp_status find_directions(gp_encoding_pilot *p, size_t first_part, siz
 {
     const trial *t = &p->present; // whose rows are as its encoding has them
     double *sum = gp_alloc(n_products(p), sizeof *sum);
-    if (!sum) return gp_fail(err, ADVGP_ENOMEM, "no memory for directions of %zu columns", p->n_columns);
+    if (!sum) return gp_no_memory(err);
     for (size_t part = first_part; part < first_part + parts; part++)
         for (size_t k = 0; k < n_products(p); k++) sum[k] += t->steepness[part * n_products(p) + k];
     const advgp_status st = gp_steepest(sum, p->n_columns, p->columns, gp_cmat_of(t->X, t->n, t->d), most,
@@ -455,8 +455,7 @@ static advgp_status pilot_init(gp_encoding_pilot *p, gp_encodings present, advgp
     const size_t d = q->rows->d;
     p->columns = gp_alloc(d, sizeof *p->columns);
     p->directions = gp_alloc(GP_DIRECTIONS_MAX * d, sizeof *p->directions);
-    if (!p->columns || !p->directions)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", q->rows->n);
+    if (!p->columns || !p->directions) return gp_no_memory(err);
     p->n_columns = gp_steepness_columns(q->schema, p->columns);
     return trial_init(&p->present, p, present, err);
 }
@@ -465,7 +464,7 @@ advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_enco
                                    advgp_error *err)
 {
     gp_encoding_pilot *p = *out = gp_alloc(1, sizeof *p);
-    if (!p) return gp_fail(err, ADVGP_ENOMEM, "no memory for a pilot of %zu rows", question->rows->n);
+    if (!p) return gp_no_memory(err);
     p->question = *question;
     const advgp_status st = pilot_init(p, present, err);
     if (st == ADVGP_OK) return st;

@@ -89,8 +89,7 @@ advgp_status gp_training_fill_model(gp_training *t, gp_model *model, size_t fini
     if (record && t->result->counts.rolled_back)
         json_object_set_new(record, "rolled_back", json_integer((json_int_t)t->result->counts.rolled_back));
     if (record && model->cells) json_object_set_new(record, "cells", json_integer((json_int_t)model->cells->shape.n));
-    if (!record || json_object_update(model->record, record) < 0)
-        st = gp_fail(err, ADVGP_ENOMEM, "no memory for the training record");
+    if (!record || json_object_update(model->record, record) < 0) st = gp_no_memory(err);
     json_decref(record);
     return st;
 }

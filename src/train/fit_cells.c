@@ -138,8 +138,7 @@ static advgp_status take_sample(fitting *f, size_t n_cells, advgp_error *err)
     f->residual = gp_alloc(n, sizeof(double));
     f->scale = gp_alloc(d + n_cells, sizeof(double));
     f->which = gp_alloc(2 * n + n_cells + 1, sizeof *f->which);
-    if (!f->residual || !f->scale || !f->which)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for the rows of %zu cells", n_cells);
+    if (!f->residual || !f->scale || !f->which) return gp_no_memory(err);
     f->distances = f->scale + d;
     f->order = f->which + n, f->first = f->order + n;
     set_relevance(t->learner, f->scale);
@@ -207,7 +206,7 @@ static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
     const size_t d = f->rows.X.cols;
     double *centres = gp_alloc(n * d, sizeof *centres);
     size_t *m = gp_alloc(n, sizeof *m);
-    advgp_status st = centres && m ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu cells", n);
+    advgp_status st = centres && m ? ADVGP_OK : gp_no_memory(err);
     if (st == ADVGP_OK) st = choose_centres(f, &n, centres, err);
     for (size_t c = 0; st == ADVGP_OK && c < n; c++) {
         const size_t rows = f->first[c + 1] - f->first[c], some = has_few_rows(f, n) ? 2 * rows / 3 : rows / 2;
@@ -262,7 +261,7 @@ static advgp_status take_rows(const fitting *f, size_t c, size_t most, size_t mo
     const size_t d = f->rows.X.cols, all = f->first[c + 1] - f->first[c], n = all < most ? all : most;
     const size_t *order = f->order + f->first[c];
     double *X = *block = gp_alloc(n * (d + 2) + more, sizeof *X);
-    if (!X) return gp_fail(err, ADVGP_ENOMEM, "no memory for a cell of %zu rows", n);
+    if (!X) return gp_no_memory(err);
     double *y = X + n * d, *w = y + n;
     for (size_t i = 0; i < n; i++) {
         memcpy(X + i * d, f->rows.X.p + order[i] * f->rows.X.ld, d * sizeof *X);
@@ -379,7 +378,7 @@ static advgp_status pool_cells(fitting *f, advgp_error *err)
     const size_t n = f->cells->shape.n, pooled = n < POOLED_CELLS ? n : POOLED_CELLS;
     gp_pooled_cell cells[POOLED_CELLS];
     double *blocks[POOLED_CELLS] = {0}, *start = gp_alloc(2 * (2 + f->rows.X.cols), sizeof *start);
-    advgp_status st = start ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for the start of %zu cells", n);
+    advgp_status st = start ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < pooled; i++) {
         cells[i].ln_spread = ln_spread(f, i * n / pooled);
         st = take_rows(f, i * n / pooled, EVIDENCE_ROWS, 0, &cells[i].rows, &blocks[i], err);
@@ -431,7 +430,7 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
     gp_predictor *p = NULL;
     char said[80];
     *c = (candidate){.theta = gp_alloc(l->layout.size, sizeof(double))};
-    if (!c->theta) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu parameters", l->layout.size);
+    if (!c->theta) return gp_no_memory(err);
     memcpy(c->theta, l->theta, l->layout.size * sizeof(double));
     advgp_status st = place_cells(f, n, err);
     if (st == ADVGP_OK && has_few_rows(f, f->cells->shape.n)) {

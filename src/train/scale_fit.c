@@ -26,7 +26,7 @@ advgp_status gp_scale_rows_init(gp_scale_rows *s, size_t capacity, size_t d, adv
     double **arrays[] = {&s->u, &s->z, &s->w, &s->ln_g, &s->ln_g_unseen, &s->sorted};
     enum { ARRAYS = sizeof arrays / sizeof *arrays };
     *s = (gp_scale_rows){.d = d, .X = gp_alloc(capacity, (d + ARRAYS) * sizeof *s->X)};
-    if (!s->X) return gp_fail(err, ADVGP_ENOMEM, "no memory for the residuals of %zu rows", capacity);
+    if (!s->X) return gp_no_memory(err);
     for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = s->X + capacity * (d + i);
     return ADVGP_OK;
 }

@@ -11,7 +11,7 @@ advgp_status gp_training_identify(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
     char *schema = gp_schema_to_json(t->schema), settings[240];
-    if (!schema) return gp_fail(err, ADVGP_ENOMEM, "no memory for the schema");
+    if (!schema) return gp_no_memory(err);
     snprintf(settings, sizeof settings, "%.40s %.40s %zu %zu %d %a %zu %.20s %zu %a %a%s%s", o->kernel->name,
              o->map->name, o->rank, o->groups, (int)o->trend, o->step, o->patience, gp_training_rule(t)->name,
              o->max_delay, gp_training_quorum(t), o->filter, o->theorem_steps ? " theorem" : "",

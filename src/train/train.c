@@ -54,7 +54,7 @@ advgp_status gp_training_fit(gp_training *t, const gp_train_request *request, gp
                        .cpu_start = gp_clock_cpu()};
     *result = (gp_train_result){0};
     t->rows_passed = gp_alloc(2, sizeof *t->rows_passed); // zeroed
-    if (!t->rows_passed) return gp_fail(err, ADVGP_ENOMEM, "no memory for a training");
+    if (!t->rows_passed) return gp_no_memory(err);
     t->cells_done = t->rows_passed + 1;
     st = gp_training_resolve_defaults(t, err);
     if (st == ADVGP_OK) st = gp_training_begin(t, err);

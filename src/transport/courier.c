@@ -284,7 +284,7 @@ advgp_status gp_courier_beat(gp_endpoint *endpoint, double seconds, const void *
         c->beat_every = seconds, c->beat_next = 0;
     }
     pthread_mutex_unlock(&c->lock);
-    if (no_memory) return gp_fail(err, ADVGP_ENOMEM, "no memory for a sign of life of %zu bytes", n);
+    if (no_memory) return gp_no_memory(err);
     c->o.wire->ops->poke(c->o.wire);
     return ADVGP_OK;
 }
@@ -344,7 +344,7 @@ advgp_status gp_courier_know(gp_endpoint *endpoint, size_t n_peers, advgp_error 
     c->anybody = true;
     const bool known = know_peer(c, n_peers - 1);
     pthread_mutex_unlock(&c->lock);
-    return known ? ADVGP_OK : gp_fail(err, ADVGP_ENOMEM, "no memory for %zu peers", n_peers);
+    return known ? ADVGP_OK : gp_no_memory(err);
 }
 
 gp_wire *gp_courier_wire(gp_endpoint *endpoint)
@@ -404,7 +404,7 @@ advgp_status gp_courier_open(const gp_courier_options *o, gp_endpoint **out, adv
     courier *c = gp_alloc(1, sizeof *c);
     if (!c) {
         o->wire->ops->close(o->wire);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for an endpoint");
+        return gp_no_memory(err);
     }
     c->base.transport = o->wire->ops->transport;
     c->o = *o;

@@ -191,8 +191,7 @@ static advgp_status hub_new(size_t n_workers, size_t message_max, hub **out, adv
             return gp_fail(err, ADVGP_EIO, "cannot make a semaphore: %s", strerror(errno));
     return ADVGP_OK;
 no_memory:
-    return gp_fail(err, ADVGP_ENOMEM, "no memory for %d messages of %zu bytes each way for each of %zu workers", SLOTS,
-                   message_max, n_workers);
+    return gp_no_memory(err);
 }
 
 advgp_status gp_inproc_open(size_t n_workers, size_t message_max, gp_endpoint **endpoints, advgp_error *err)

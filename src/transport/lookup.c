@@ -58,7 +58,7 @@ advgp_status gp_lookup_start(const char *text, gp_lookup **out, advgp_error *err
     const advgp_status st = gp_address_numeric(text, &at, &is_name, err);
     if (st != ADVGP_OK) return st;
     gp_lookup *l = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory to look a name up");
+    if (!l) return gp_no_memory(err);
     pthread_mutex_init(&l->lock, NULL);
     snprintf(l->text, sizeof l->text, "%s", text);
     l->at = at, l->ended = !is_name;

@@ -140,7 +140,7 @@ advgp_status gp_mpi_open(const gp_mpi_options *given, gp_endpoint **out, gp_rank
     const gp_mpi_options o = filled(given);
     const gp_mpi_host host = {&gp_transport_mpi, gp_alloc, gp_free, gp_launch_check_after};
     gp_wire *wire = module->wire_new(&o, &launch, &host);
-    if (!wire) return gp_fail(err, ADVGP_ENOMEM, "no memory for an endpoint");
+    if (!wire) return gp_no_memory(err);
     // Without it ranks that outnumber the cores spin away each other's time. Open MPI reads it in Init.
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     return open_courier(wire, &o, out, place, err);

@@ -332,7 +332,7 @@ static advgp_status begin_receive(mpi_wire *w, MPI_Message *message, const MPI_S
     void *to = room_for(w, l, status->MPI_TAG, (size_t)n);
     if (!to) {
         w->broken = true;
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a message of rank %zu", peer);
+        return gp_no_memory(err);
     }
     l->tag = (enum tag)status->MPI_TAG;
     l->arriving = (size_t)n;
@@ -527,7 +527,7 @@ static advgp_status mpi_open(gp_wire *wire, advgp_error *err)
     if (threads < MPI_THREAD_FUNNELED)
         return gp_fail(err, ADVGP_EINVAL, "%s was built without threads: use one that has MPI_THREAD_FUNNELED",
                        version());
-    if (!allocate(w)) return gp_fail(err, ADVGP_ENOMEM, "no memory for %zu ranks", w->size);
+    if (!allocate(w)) return gp_no_memory(err);
     w->opened = true;
     return ADVGP_OK;
 }

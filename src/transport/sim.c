@@ -332,7 +332,7 @@ advgp_status gp_sim_open(size_t n_workers, size_t message_max, uint64_t seed, gp
 {
     for (size_t i = 0; i <= n_workers; i++) endpoints[i] = NULL;
     gp_net *net = gp_alloc(1, sizeof *net);
-    if (!net) return gp_fail(err, ADVGP_ENOMEM, "no memory for a network");
+    if (!net) return gp_no_memory(err);
     net->n = net->open = n_workers + 1;
     net->message_max = message_max;
     net->rng = gp_rng_seeded(seed, 0x6e6574);
@@ -342,7 +342,7 @@ advgp_status gp_sim_open(size_t n_workers, size_t message_max, uint64_t seed, gp
     net->heap = gp_alloc(net->n_packets, sizeof *net->heap);
     if (!net->endpoints || !net->packets || !net->heap) {
         net_free(net);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a network of %zu workers", n_workers);
+        return gp_no_memory(err);
     }
     for (size_t i = net->n_packets; i-- > 0;) discard(net, &net->packets[i]);
     for (size_t i = 0; i < net->n; i++) {

@@ -346,7 +346,7 @@ static advgp_status read_allowed(lead *l, const gp_zmq_listen_options *o, advgp_
 static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_error *err)
 {
     lead *l = *out = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead");
+    if (!l) return gp_no_memory(err);
     l->wire.bell = -1;
     l->peers_max = o->peers_max;
     l->report = o->report, l->ctx = o->ctx;
@@ -357,8 +357,7 @@ static advgp_status lead_new(const gp_zmq_listen_options *o, lead **out, advgp_e
     l->peers = gp_alloc(o->peers_max + 1, sizeof *l->peers);
     l->gone = gp_alloc(o->peers_max + 1, sizeof *l->gone);
     l->buckets = gp_alloc(l->n_buckets, sizeof *l->buckets);
-    if (!l->allowed || !l->peers || !l->gone || !l->buckets)
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a lead of %zu workers", o->peers_max);
+    if (!l->allowed || !l->peers || !l->gone || !l->buckets) return gp_no_memory(err);
     advgp_status st = gp_zmq_wire_init(&l->wire, &lead_ops, o->receive_max ? o->receive_max : o->message_max, err);
     if (st == ADVGP_OK) st = gp_address_listen(o->address, &l->at, err);
     if (st == ADVGP_OK && !o->keys && !l->at.loopback)

@@ -30,7 +30,7 @@ struct gp_zmq_lines {
 advgp_status gp_zmq_lines_new(size_t most, gp_zmq_lines **out, advgp_error *err)
 {
     gp_zmq_lines *l = *out = gp_alloc(1, sizeof *l);
-    if (!l) return gp_fail(err, ADVGP_ENOMEM, "no memory for the connections of a lead");
+    if (!l) return gp_no_memory(err);
     l->most = most;
     return ADVGP_OK;
 }

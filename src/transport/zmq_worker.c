@@ -307,7 +307,7 @@ advgp_status gp_zmq_connect(const gp_zmq_connect_options *o, gp_endpoint **out, 
     worker *w = gp_alloc(1, sizeof *w);
     if (!w) {
         if (o->done) o->done(o->ctx);
-        return gp_fail(err, ADVGP_ENOMEM, "no memory for a worker's connection");
+        return gp_no_memory(err);
     }
     w->o = *o;
     w->reopen_when = INFINITY;
