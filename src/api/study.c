@@ -7,7 +7,7 @@
 #include "base/whole.h"
 #include "linalg/blas.h"
 #include "store/runlog.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <stdlib.h>

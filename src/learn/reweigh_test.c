@@ -2,7 +2,7 @@
 // is known to vary, the same bits for any number of threads, with cells and without; left as it was where it does harm.
 #include "base/alloc.h"
 #include "learn/reweigh.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 #include <math.h>
 #include <string.h>

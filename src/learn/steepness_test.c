@@ -2,7 +2,7 @@
 // that sum alone, one of a single column along none that is not there already.
 #include "data/table_test.h"
 #include "learn/steepness.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 enum { ROWS = 800 };
 

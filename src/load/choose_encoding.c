@@ -7,7 +7,7 @@
 #include "linalg/blas.h"
 #include "load/request.h"
 #include "store/modelfile.h"
-#include "train/encoding_pilot.h"
+#include "recipe/encoding_pilot.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "data/schema.h"
 #include "load/host.h"
 #include "options/option.h"
-#include "train/encoding_pilot.h"
+#include "recipe/encoding_pilot.h"
 
 typedef struct gp_encoding_choice {
     gp_encoding_verdict logarithm, ranks, directions; // {0}: nothing was asked

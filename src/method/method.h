@@ -4,7 +4,7 @@
 // A new method is one file with one table, and one line of the list below: the words of --method, its help
 // and completion come from there.
 #pragma once
-#include "train/train.h"
+#include "recipe/train.h"
 
 typedef struct gp_method {
     const char *name;    // what users type: --method linear

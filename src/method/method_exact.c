@@ -9,7 +9,7 @@
 #include "method/method.h"
 #include "optim/lbfgs.h"
 #include "score/calibrate.h"
-#include "train/conclude.h"
+#include "recipe/conclude.h"
 
 #include <math.h>
 #include <stdio.h>

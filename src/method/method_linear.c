@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "method/method.h"
 #include "score/linear_fit.h"
-#include "train/conclude.h"
+#include "recipe/conclude.h"
 
 #include <math.h>
 #include <stdio.h>

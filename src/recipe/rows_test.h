@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "learn/learner.h"
 #include "shards/shards.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // noise.c: residuals of training rows, a scale for them, a factor for the scores, and the choice.
-#include "train/noise.h"
+#include "recipe/noise.h"
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/whole.h"
@@ -9,7 +9,7 @@
 #include "score/paired.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "train/scale_fit.h"
+#include "recipe/scale_fit.h"
 
 #include <math.h>
 

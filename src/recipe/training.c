@@ -1,5 +1,5 @@
 // training.c: what the acts of a training share: what options mean, a learner, a run of the server, the posterior.
-#include "train/training.h"
+#include "recipe/training.h"
 #include "linalg/factor.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 // what a checkpoint knows of the run.
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 

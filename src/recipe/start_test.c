@@ -8,7 +8,7 @@
 #include "learn/learner.h"
 #include "learn/warmstart.h"
 #include "linalg/interrupt.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <stdlib.h>

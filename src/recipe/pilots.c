@@ -2,7 +2,7 @@
 // the noise: whether more inducing inputs than usual pay.
 #include "cluster/cluster.h"
 #include "learn/map_choice.h"
-#include "train/training.h"
+#include "recipe/training.h"
 
 #include <math.h>
 #include <string.h>

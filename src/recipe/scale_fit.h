@@ -2,7 +2,7 @@
 // training on them, and what scales say of rows that they have not seen. docs/math.md 6.
 #pragma once
 #include "score/groups.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 typedef struct gp_scale_rows {
     size_t n, d;           // d: inputs of the scale

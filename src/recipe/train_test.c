@@ -5,9 +5,9 @@
 #include "fixture.h"
 #include "learn/checkpoint.h"
 #include "score/linear_fit.h"
-#include "train/rows_test.h"
-#include "train/train.h"
-#include "train/training.h"
+#include "recipe/rows_test.h"
+#include "recipe/train.h"
+#include "recipe/training.h"
 
 #include <math.h>
 #include <stdlib.h>

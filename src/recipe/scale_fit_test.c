@@ -2,7 +2,7 @@
 // heeded, ties and zeros do no harm, and scales that have not seen a row know nothing of its score.
 #include "base/rng.h"
 #include "fixture.h"
-#include "train/scale_fit.h"
+#include "recipe/scale_fit.h"
 
 #include <math.h>
 

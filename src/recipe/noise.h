@@ -3,7 +3,7 @@
 #pragma once
 #include "score/groups.h"
 #include "shards/reader.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 // By options->noise: none for `constant`; `varying` takes it, where rows and residuals allow one; `auto` takes it if
 // the CRPS of rows that it has not seen falls: of held-out ones, or where those are few of training rows, each left

@@ -1,7 +1,7 @@
 // evaluation.c: how good the parameters are on held-out rows, while the steps go on: the best are kept, and after
 // a while without gain it is enough.
 #include "base/clock.h"
-#include "train/training.h"
+#include "recipe/training.h"
 
 #include <math.h>
 #include <string.h>

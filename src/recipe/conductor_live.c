@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/whole.h"
 #include "cluster/cluster.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 

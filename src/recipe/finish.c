@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "learn/collapsed.h"
 #include "linalg/factor.h"
-#include "train/conclude.h"
-#include "train/conductor.h"
+#include "recipe/conclude.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 #include <string.h>

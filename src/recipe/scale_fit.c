@@ -1,12 +1,12 @@
 // scale_fit.c: logarithms of scores, a short training on them, and q(w) solved again as the factor comes to be known.
-#include "train/scale_fit.h"
+#include "recipe/scale_fit.h"
 #include "base/alloc.h"
 #include "base/least.h"
 #include "learn/scale_search.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
 #include "score/left_out.h"
-#include "train/training.h"
+#include "recipe/training.h"
 
 #include <math.h>
 #include <string.h>

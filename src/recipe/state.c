@@ -1,7 +1,7 @@
 // state.c: the whole state of a run into its checkpoint.
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "train/training.h"
+#include "recipe/training.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-// train.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish, cells.
+// recipe.c: a training from its checks to its model, act after act: defaults, pilots, steps, finish, cells.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "learn/map_choice.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 

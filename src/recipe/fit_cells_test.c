@@ -6,8 +6,8 @@
 #include "cells/local_fit.h"
 #include "fixture.h"
 #include "model/arrow.h"
-#include "train/rows_test.h"
-#include "train/train.h"
+#include "recipe/rows_test.h"
+#include "recipe/train.h"
 
 enum { ROWS = 3000 }; // of a function that twelve inducing inputs cannot follow
 

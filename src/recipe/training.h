@@ -7,7 +7,7 @@
 #include "learn/map_choice.h"
 #include "model/cells.h"
 #include "run/run.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <stdatomic.h>
 

@@ -2,9 +2,9 @@
 // again, and nothing else changed.
 #include "base/alloc.h"
 #include "score/left_out.h"
-#include "train/noise.h"
-#include "train/rows_test.h"
-#include "train/train.h"
+#include "recipe/noise.h"
+#include "recipe/rows_test.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <string.h>

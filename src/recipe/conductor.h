@@ -2,7 +2,7 @@
 // many rows the finish takes. Of a training it is the clock and people (conductor_live.c), of a replay the log
 // (conductor_replay.c). The acts of a training (training.h) are the same for both, and ask here.
 #pragma once
-#include "train/training.h"
+#include "recipe/training.h"
 
 typedef struct gp_conductor {
     // Components and inducing inputs, where they are known without pilots; 0 components: these must choose; 0 inducing

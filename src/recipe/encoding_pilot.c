@@ -1,5 +1,5 @@
 // encoding_pilot.c: a sample in parts, a small process fitted without one of them, and that part judged by it.
-#include "train/encoding_pilot.h"
+#include "recipe/encoding_pilot.h"
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -7,7 +7,7 @@
 #include "linalg/dense.h"
 #include "model/predict.h"
 #include "score/score.h"
-#include "train/training.h"
+#include "recipe/training.h"
 
 #include <math.h>
 #include <stdlib.h>

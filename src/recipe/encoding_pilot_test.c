@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "data/table_test.h"
-#include "train/encoding_pilot.h"
+#include "recipe/encoding_pilot.h"
 
 #include <math.h>
 #include <stdlib.h>

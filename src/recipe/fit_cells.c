@@ -15,7 +15,7 @@
 #include "cluster/cluster.h"
 #include "linalg/dense.h"
 #include "run/crew.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // conclude.c: assessment, times, and the record of the training in the model.
-#include "train/conclude.h"
+#include "recipe/conclude.h"
 #include "base/clock.h"
 #include "base/whole.h"
 #include "score/assess_json.h"
 #include "score/calibrate.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "train/noise.h"
+#include "recipe/noise.h"
 
 gp_stopwatch gp_stopwatch_start(void)
 {

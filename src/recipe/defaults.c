@@ -7,7 +7,7 @@
 #include "linalg/blas.h"
 #include "linalg/interrupt.h"
 #include "score/linear_fit.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <math.h>
 #include <stdio.h>

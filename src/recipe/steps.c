@@ -1,7 +1,7 @@
 // steps.c: versions of the parameter server until the schedule ends, patience runs out, time is up or someone asks.
 #include "base/clock.h"
 #include "linalg/interrupt.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <string.h>
 
