@@ -224,7 +224,7 @@ class Travels(unittest.TestCase):
         rng = np.random.default_rng(5)
         X = rng.normal(size=(6000, 70))
         y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=6000)
-        model = ADVGPRegressor(method="advgp", inducing=20, components=1, max_iter=20).fit(X, y).model_
+        model = ADVGPRegressor(method="advgp", inducing=20, components=1, epochs=5).fit(X, y).model_
         self.assertLessEqual(len(model.describe().splitlines()), 60)
         self.assertIn("less relevant", model.describe())
 
