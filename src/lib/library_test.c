@@ -353,7 +353,21 @@ static void check_rows(const char *method)
     assert_int_equal(gp_alloc_count().calls, calls);
     gp_alloc_freeze(false);
     ASSERT_FAILS(advgp_predict_interval(m, w, rows[0], 1, 0, 1.5, mean, lo, hi, err), ADVGP_EINVAL, "1.5");
+    ASSERT_FAILS(advgp_predict_interval(m, w, rows[0], 1, 0, 0.9999999999999999, mean, lo, hi, err), ADVGP_EINVAL,
+                 "from 0.001 to 0.999");
+    ASSERT_FAILS(advgp_predict_quantiles(m, w, rows[0], 1, 0, (const double[]){0.5, 0.99999}, 2, q[0], err),
+                 ADVGP_EINVAL, "from 0.0001 to 0.9999");
     ASSERT_FAILS(advgp_predict_mean(m, w, rows[0], 2, 2, mean, err), ADVGP_EINVAL, "5 inputs");
+    for (size_t j = 1; j < N; j++)
+        rows[3][j] = j % 2 ? 1e308 : -1e308; // too far: no answer, and the others have theirs
+    ASSERT_OK(advgp_predict_interval(m, w, rows[0], ROWS, N + 1, 0.8, mean, lo, hi, err));
+    for (size_t i = 0; i < 6; i++) {
+        const bool told = isfinite(mean[i]) && isfinite(lo[i]) && isfinite(hi[i]);
+        if (i == 3)
+            assert_true(isnan(lo[i]) && isnan(hi[i]));
+        else
+            assert_true(told);
+    }
     advgp_workspace_free(w);
     advgp_answer_free(a);
     advgp_model_free(m);

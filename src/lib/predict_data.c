@@ -16,14 +16,15 @@ struct advgp_answer {
     size_t n_rows;
 };
 
-static advgp_status add_block(advgp_answer *a, const gp_answer_block *b, advgp_error *err)
+static advgp_status add_block(advgp_answer *a, gp_answers *in, const gp_answer_block *b, advgp_error *err)
 {
     const size_t n = a->n_rows, more = b->rows.n;
     for (size_t k = 0; k < a->columns.n; k++)
         if (!gp_grow(&a->values[k], &a->room[k], n, n + more, sizeof **a->values))
             return gp_fail(err, ADVGP_ENOMEM, "no memory for predictions of %zu rows", n + more);
     for (size_t i = 0; i < more; i++) {
-        gp_answer_row(&a->columns, n + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0, a->row);
+        const double var_f = b->var_f ? b->var_f[i] : 0, var_y = b->var_y ? b->var_y[i] : 0;
+        if (!gp_answer_row(&a->columns, n + i, b->mean[i], var_f, var_y, a->row)) gp_answers_lose(in, 1);
         for (size_t k = 0; k < a->columns.n; k++) a->values[k][n + i] = a->row[k];
     }
     a->n_rows += more;
@@ -35,7 +36,7 @@ static advgp_status fill(advgp_answer *a, gp_answers *in, const gp_host *host, a
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(in, &block, err)) == ADVGP_OK && block.chunk) {
-        st = add_block(a, &block, err);
+        st = add_block(a, in, &block, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", a->n_rows);
     }
