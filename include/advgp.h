@@ -17,9 +17,10 @@
 //
 // Rules that hold everywhere. A function that can fail returns advgp_status (ADVGP_OK is 0), gives its results through
 // out-arguments, which are NULL after a failure, and takes an advgp_error last, which may be NULL. What was made by
-// advgp_X_new or the like is freed by advgp_X_free, which takes NULL. The library never prints, exits or aborts, and
-// touches neither signals nor the locale. Two threads may use it at once as long as they do not share what one of them
-// changes; a model is never changed.
+// advgp_X_new or the like is freed by advgp_X_free, which takes NULL; where else a handle is NULL, that is
+// ADVGP_EINVAL, or nothing: 0 or NULL. The library never prints, exits or aborts, and touches neither signals nor the
+// locale. Two threads may use it at once as long as they do not share what one of them changes; a model is never
+// changed.
 #ifndef ADVGP_H
 #define ADVGP_H
 

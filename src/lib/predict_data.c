@@ -67,7 +67,9 @@ advgp_status advgp_predict_data(const advgp_model *model, const advgp_data *data
     gp_answers *in = NULL;
     gp_model_data files = {0};
     advgp_answer *a = NULL;
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(model, "model", err) || !library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
     gp_blas_enter();
     advgp_status st = library_options_init(&options, predict, "predict", "", data, err);
@@ -93,22 +95,22 @@ advgp_status advgp_predict_data(const advgp_model *model, const advgp_data *data
 
 size_t advgp_answer_rows(const advgp_answer *answer)
 {
-    return answer->n_rows;
+    return answer ? answer->n_rows : 0;
 }
 
 size_t advgp_answer_columns(const advgp_answer *answer)
 {
-    return answer->columns.n;
+    return answer ? answer->columns.n : 0;
 }
 
 const char *advgp_answer_name(const advgp_answer *answer, size_t column)
 {
-    return column < answer->columns.n ? answer->columns.list[column].name : NULL;
+    return answer && column < answer->columns.n ? answer->columns.list[column].name : NULL;
 }
 
 const double *advgp_answer_values(const advgp_answer *answer, size_t column)
 {
-    return column < answer->columns.n ? answer->values[column] : NULL;
+    return answer && column < answer->columns.n ? answer->values[column] : NULL;
 }
 
 void advgp_answer_free(advgp_answer *a)
@@ -131,7 +133,9 @@ advgp_status advgp_evaluate(const advgp_model *model, const advgp_data *data, co
     library_host host;
     gp_source *table = NULL;
     gp_evaluation evaluation = {0};
+    if (!library_has(json, "place for the result", err)) return ADVGP_EINVAL;
     *json = NULL;
+    if (!library_has(model, "model", err) || !library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
     gp_blas_enter();
     advgp_status st = library_options_init(&options, evaluate, "evaluate", "", data, err);

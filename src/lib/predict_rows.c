@@ -23,7 +23,9 @@ static atomic_size_t n_workspaces; // each may be in BLAS at the same time
 
 advgp_status advgp_workspace_new(const advgp_model *model, advgp_workspace **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(model, "model", err)) return ADVGP_EINVAL;
     const gp_schema *s = model->model->schema;
     advgp_workspace *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_fail(err, ADVGP_ENOMEM, "no memory for a workspace");
@@ -80,6 +82,8 @@ static advgp_status encode(advgp_workspace *w, const double *row, size_t number,
 static advgp_status predict(const advgp_model *model, advgp_workspace *w, const double *rows, size_t n_rows,
                             size_t stride, const wanted *t, advgp_error *err)
 {
+    if (!library_has(model, "model", err) || !library_has(w, "workspace", err)) return ADVGP_EINVAL;
+    if (n_rows && !library_has(rows, "row", err)) return ADVGP_EINVAL;
     const gp_schema *s = model->model->schema;
     if (w->model != model) return gp_fail(err, ADVGP_EINVAL, "the workspace was made for another model");
     if (!stride) stride = s->n_inputs;
@@ -172,6 +176,8 @@ advgp_status advgp_predict_interval(const advgp_model *model, advgp_workspace *w
                                     advgp_error *err)
 {
     const wanted t = {.variance = true, .take = take_interval, .level = level, .mean = mean, .lo = lo, .hi = hi};
+    if (n_rows && (!library_has(lo, "place for lower ends", err) || !library_has(hi, "place for upper ends", err)))
+        return ADVGP_EINVAL;
     const advgp_status st = check_level(level, err);
     return st == ADVGP_OK ? predict(model, workspace, rows, n_rows, stride, &t, err) : st;
 }
@@ -191,6 +197,9 @@ advgp_status advgp_predict_quantiles(const advgp_model *model, advgp_workspace *
 {
     const wanted t = {
         .variance = true, .take = take_quantiles, .levels = levels, .n_levels = n_levels, .values = values};
+    if (n_rows && n_levels &&
+        (!library_has(levels, "quantile", err) || !library_has(values, "place for quantiles", err)))
+        return ADVGP_EINVAL;
     advgp_status st = ADVGP_OK;
     for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) st = check_quantile(levels[l], err);
     return st == ADVGP_OK ? predict(model, workspace, rows, n_rows, stride, &t, err) : st;
@@ -209,5 +218,6 @@ advgp_status advgp_predict_exceeds(const advgp_model *model, advgp_workspace *wo
                                    advgp_error *err)
 {
     const wanted t = {.variance = true, .take = take_exceeds, .level = threshold, .values = probability};
+    if (n_rows && !library_has(probability, "place for probabilities", err)) return ADVGP_EINVAL;
     return predict(model, workspace, rows, n_rows, stride, &t, err);
 }
