@@ -342,11 +342,13 @@ class Refusals(unittest.TestCase):
         X = np.arange(60.0).reshape(-1, 1)
         model = ADVGPRegressor(method="linear").fit(X, X[:, 0])
         for rows in (X[:2], X):  # a few go another way
-            for level in ("0.9", 10**400, None, "x"):
+            for level in ("0.9", 10**400, None, "x", 1, 0, float("nan"), 0.9999999999999999):
                 with self.assertRaisesRegex(advgp.AdvgpValueError, "level: a number from"):
                     model.predict_interval(rows, level=level)
             with self.assertRaisesRegex(advgp.AdvgpValueError, "quantiles: numbers"):
                 model.predict_quantiles(rows, [10**400])
+            with self.assertRaisesRegex(advgp.AdvgpValueError, "from 0.0001 to 0.9999"):
+                model.predict_quantiles(rows, [0.5, 0.99999])
         with self.assertRaisesRegex(ValueError, "too large"):
             model.predict([[10**400], [1]])
         for y, weight in (([10**400] * 60, None), (X[:, 0], [10**400] * 60), (X[:, 0], 10**400)):
@@ -370,6 +372,31 @@ class Refusals(unittest.TestCase):
         weighted = ADVGPRegressor(method="linear").fit(X, y, sample_weight=weight)
         without = ADVGPRegressor(method="linear").fit(X[:40], y[:40])
         np.testing.assert_allclose(weighted.predict(X), without.predict(X), rtol=1e-9)
+
+    def test_what_is_masked_is_missing(self):
+        X, y = wave(60)
+        hidden = np.arange(60) % 6 == 0
+        wrong = np.ma.array(np.where(hidden, 1000, y), mask=hidden)
+        without = ADVGPRegressor(method="linear").fit(X[~hidden], y[~hidden])
+        masked = ADVGPRegressor(method="linear").fit(X, wrong)
+        np.testing.assert_allclose(masked.predict(X), without.predict(X), rtol=1e-9)
+        self.assertAlmostEqual(masked.score(X, wrong), without.score(X[~hidden], y[~hidden]), 9)
+        weight = np.ma.array(np.where(hidden, 1e6, 1), mask=hidden)
+        weighted = ADVGPRegressor(method="linear").fit(X, wrong.data, sample_weight=weight)
+        np.testing.assert_allclose(weighted.predict(X), without.predict(X), rtol=1e-9)
+        self.assertAlmostEqual(weighted.score(X, wrong.data, weight), without.score(X[~hidden], y[~hidden]), 9)
+
+    def test_answers_are_finite_or_counted(self):
+        x = np.linspace(0, 1, 60).reshape(-1, 1)
+        model = ADVGPRegressor(method="linear", log_target=True).fit(x, np.exp(50 * x[:, 0]))
+        for near in (x[:2], x):  # a few go another way
+            far = np.vstack([near, [[1000.0]], [[1e308]]])
+            for ask in (model.predict, model.predict_interval, lambda X: model.predict(X, return_std=True),
+                        lambda X: model.predict_quantiles(X).T):
+                with self.assertWarnsRegex(advgp.DataWarning, "2 rows are without an answer") as caught:
+                    answers = np.atleast_2d(ask(far))
+                self.assertEqual(len(caught.warnings), 1)
+                self.assertTrue(np.isfinite(answers[:, :-2]).all() and np.isnan(answers[:, -2:]).all())
 
     def test_bounds_and_logarithms(self):
         X, y = wave(60)

@@ -40,7 +40,7 @@ check "another seed draws others" "$(quietly predict m.safetensors t.csv --draws
 check "draws lie in the 90 % interval nine times out of ten" "$(quietly predict m.safetensors t.csv --draws 50 | awk -F, 'NR > 1 {
   for (i = 6; i <= NF; i++) { n++; k += $i >= $4 && $i <= $5 } } END { print (n == 20000 && k / n > 0.89 && k / n < 0.91) }')" 1
 quietly predict m.safetensors t.csv --interval 0.998 > far.csv; check "a rank that is not there is told" "$(grep -c "too few for 'lo'" tmp/err.txt)" 1
-check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400, "columns": []}'
+check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400, "unanswered": 0, "columns": []}'
 
 # the same answers from other forms of the same rows
 for j in 2 3 4; do (head -1 t.csv; tail -n +2 t.csv | awk -v j=$j 'NR % 5 == j') > part$j.csv; done
