@@ -34,7 +34,7 @@ class DataWarning(UserWarning):
 
 # What the notes say of columns whose answers deserve a doubt.
 _DOUBTS = ("outside the range of training", "outside the time of training", "not seen in training", "is missing in",
-           "have missing values", "no column", "without an answer")
+           "have missing values", "taken as missing", "held dates in training", "no column", "without an answer")
 
 
 class _Reading(Apart):

@@ -332,7 +332,7 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
                                         "warp",     "directions", "sql",     "validation",  "date-format",
                                         "header",   "delimiter",  "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
-    if (target && strcmp(target, schema->target) != 0)
+    if (target && !gp_same_name(target, schema->target))
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
