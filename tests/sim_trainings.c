@@ -46,7 +46,7 @@ static bool is_whole(void *ctx, const double *theta, const double *sum)
     double size = 0, far = 0;
     for (size_t i = 0; i < done.n_values; i++)
         size = fmax(size, fabs(c->sum[i])), far = fmax(far, fabs(c->sum[i] - sum[i]));
-    return far <= 1e-9 * size || c->o.server.on_loss == GP_LOSS_DROP;
+    return far <= 1e-9 * size || c->o.server.schedule.on_loss == GP_LOSS_DROP;
 }
 
 // ---- one seed -------------------------------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                                      .server = {.theta = c->s->theta,
                                                 .n_shards = n_shards,
                                                 .shard_weight = c->weight,
-                                                .max_delay = delays[pick(&rng, 6)],
-                                                .quorum = rule->quorum,
-                                                .follow_pace = seed / 7 % 2,
-                                                .filter = pick(&rng, 5) ? 0 : 1e-3,
-                                                .on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
+                                                .schedule.max_delay = delays[pick(&rng, 6)],
+                                                .schedule.quorum = rule->quorum,
+                                                .schedule.follow_pace = seed / 7 % 2,
+                                                .schedule.filter = pick(&rng, 5) ? 0 : 1e-3,
+                                                .schedule.on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
                                      .shard_rows = c->rows,
                                      .computer = {.ctx = c, .compute = compute},
                                      .push_size = rule->push_size(layout, gp_range_all(layout)),
@@ -178,8 +178,8 @@ static void show(const cluster *c, const gp_sim_training_outcome *out, const out
     const gp_sim_training_options *o = &c->o;
     printf("seed %" PRIu64 ": %s, %zu workers, %zu servers, %zu shards, tau %zd, loss %.2f, duplication %.2f, "
            "reorder %.2f\n",
-           o->seed, c->job.rule->name, o->n_workers, o->lead.servers, o->server.n_shards, (ssize_t)o->server.max_delay,
-           o->link.loss, o->link.duplication, o->link.reorder);
+           o->seed, c->job.rule->name, o->n_workers, o->lead.servers, o->server.n_shards,
+           (ssize_t)o->server.schedule.max_delay, o->link.loss, o->link.duplication, o->link.reorder);
     for (size_t i = 0; i < o->n_faults; i++)
         printf("  %s of %zu at %.2f s for %.2f s\n", kinds[o->faults[i].kind], o->faults[i].who, o->faults[i].at,
                o->faults[i].seconds);
@@ -206,11 +206,12 @@ static outcome run_seed(uint64_t seed, setting *settings, const gp_sim_tampering
     v.restarts = out.restarts, v.abandoned = out.abandoned;
     v.tasks = out.tasks, v.own_tasks = out.own_tasks;
     // Rows that are given up with their workers may be all of them.
-    const bool drop = c.o.server.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
+    const bool drop = c.o.server.schedule.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
     v.good = st == ADVGP_OK && (out.lead == ADVGP_OK || drop);
     if (!v.good) snprintf(v.text, sizeof v.text, "%s", st == ADVGP_OK ? out.why : err.text);
-    v.exact = v.good && out.lead == ADVGP_OK && c.o.server.max_delay == 0 && !(c.o.server.filter > 0) && !out.lost &&
-              !out.moved && !out.fewer && !ideal.fewer && c.o.server.n_shards >= c.o.n_workers;
+    v.exact = v.good && out.lead == ADVGP_OK && c.o.server.schedule.max_delay == 0 &&
+              !(c.o.server.schedule.filter > 0) && !out.lost && !out.moved && !out.fewer && !ideal.fewer &&
+              c.o.server.n_shards >= c.o.n_workers;
     if (v.exact && memcmp(out.theta, ideal.theta, out.size * sizeof(double)) != 0) {
         v.good = false;
         snprintf(v.text, sizeof v.text, "EXACT: tau is 0 and nobody was lost, yet the parameters are others");

@@ -151,7 +151,7 @@ advgp_status gp_sim_keep(keeper *k, gp_range range, const double *theta, size_t 
     if (st != ADVGP_OK) return st;
     so.rule = k->rule;
     so.theta = theta;
-    so.workers = workers < so.n_shards ? workers : so.n_shards;
+    so.schedule.workers = workers < so.n_shards ? workers : so.n_shards;
     so.workers_max = t->o->lead.workers_max;
     so.lost_after = t->o->lead.lost_after;
     so.run[0] = run[0], so.run[1] = run[1];

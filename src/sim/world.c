@@ -213,7 +213,7 @@ static bool is_faithful(const world *w, const gp_work *work)
     if (!w->history) return true;
     if (work->version > w->newest) return false;
     const double *theta = w->history + work->version * w->size;
-    const double far = w->o->server.filter / fmax((double)work->version, 1);
+    const double far = w->o->server.schedule.filter / fmax((double)work->version, 1);
     for (size_t i = 0; i < w->size; i++)
         if (!(fabs(work->theta[i] - theta[i]) <= far)) return false;
     return true;
