@@ -211,10 +211,10 @@ static advgp_status open_work(joining *j, const gp_job *job, gp_follower_tools *
     gp_features_free(f);
     const gp_row_computer_options co = {.shards = j->shards,
                                         .spec = &job->claims.spec,
-                                        .rule = job->rule,
+                                        .schedule.rule = job->rule,
                                         .range = range,
-                                        .batch = job->batch,
-                                        .mixed = job->mixed};
+                                        .schedule.batch = job->batch,
+                                        .schedule.mixed = job->mixed};
     gp_row_computer_free(j->computer);
     j->computer = NULL;
     st = gp_row_computer_new(&co, &j->computer, err);
@@ -241,17 +241,17 @@ static advgp_status open_service(joining *j, const gp_job *job, gp_follower_tool
                               .theta = begin->image.theta,
                               .range = begin->range,
                               .shards = j->shards,
-                              .rule = job->rule,
-                              .workers = s->workers < n_shards ? s->workers : n_shards,
+                              .schedule.rule = job->rule,
+                              .schedule.workers = s->workers < n_shards ? s->workers : n_shards,
                               .workers_max = s->workers_max,
-                              .batch = job->batch,
-                              .max_delay = s->max_delay,
-                              .quorum = s->quorum,
-                              .follow_pace = s->follow_pace,
-                              .theorem_steps = s->theorem_steps,
-                              .filter = s->filter,
-                              .on_loss = s->on_loss,
-                              .steps = s->steps,
+                              .schedule.batch = job->batch,
+                              .schedule.max_delay = s->max_delay,
+                              .schedule.quorum = s->quorum,
+                              .schedule.follow_pace = s->follow_pace,
+                              .schedule.theorem_steps = s->theorem_steps,
+                              .schedule.filter = s->filter,
+                              .schedule.on_loss = s->on_loss,
+                              .schedule.steps = s->steps,
                               .id = {id[0], id[1]},
                               .fingerprint = j->fingerprint,
                               .lost_after = s->lost_after,

@@ -37,18 +37,18 @@ static advgp_status start(gp_run *run, advgp_error *err)
                             .limits = r->limits,
                             .shard_rows = o->shards->rows,
                             .n_shards = o->shards->n_train,
-                            .on_loss = o->on_loss,
+                            .on_loss = o->schedule.on_loss,
                             .split = r->split,
-                            .service = {.steps = o->steps,
-                                        .max_delay = o->max_delay,
-                                        .quorum = o->quorum,
-                                        .follow_pace = o->follow_pace,
-                                        .theorem_steps = o->theorem_steps,
-                                        .filter = o->filter,
+                            .service = {.steps = o->schedule.steps,
+                                        .max_delay = o->schedule.max_delay,
+                                        .quorum = o->schedule.quorum,
+                                        .follow_pace = o->schedule.follow_pace,
+                                        .theorem_steps = o->schedule.theorem_steps,
+                                        .filter = o->schedule.filter,
                                         .wait = l->wait,
                                         .lost_after = l->lost_after,
                                         .stuck_after = l->stuck_after,
-                                        .on_loss = o->on_loss}};
+                                        .on_loss = o->schedule.on_loss}};
     r->begun = true;
     return gp_lead_begin(r->c->lead, gp_clock_wall(), &lr, err);
 }
@@ -117,7 +117,7 @@ static const gp_run_ops cluster_ops = {.start = start, .turn = turn, .wake = wak
 
 static advgp_status check_split(const cluster_run *r, advgp_error *err)
 {
-    const gp_rule_ops *rule = r->base.o.rule;
+    const gp_rule_ops *rule = r->base.o.schedule.rule;
     if (!r->split) return ADVGP_OK;
     if (!rule->element_wise)
         return gp_fail(err, ADVGP_EINVAL,
@@ -140,7 +140,7 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     r->event = options->event, r->event_ctx = options->event_ctx;
     r->split = options->split && c->o.lead.servers;
     gp_run_options o = *options;
-    o.workers = workers < o.shards->n_train ? workers : o.shards->n_train;
+    o.schedule.workers = workers < o.shards->n_train ? workers : o.shards->n_train;
     o.workers_max = c->o.lead.workers_max;
     if (!o.id[0] && !o.id[1]) gp_lead_next_id(c->lead, o.id);
     o.fingerprint = c->fingerprint;
@@ -150,13 +150,13 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     if (st == ADVGP_OK) st = check_split(r, err);
     if (st != ADVGP_OK) return st;
     const gp_run *run = &r->base;
-    const size_t size = run->range.count, push = gp_row_computer_push_size(run->layout, o.rule, run->range);
+    const size_t size = run->range.count, push = gp_row_computer_push_size(run->layout, o.schedule.rule, run->range);
     r->limits = (gp_message_limits){
         .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_LEAD_TEXT};
     r->job = (gp_job){.claims = {.spec = *o.spec},
-                      .rule = o.rule,
-                      .batch = o.batch,
-                      .mixed = o.mixed,
+                      .rule = o.schedule.rule,
+                      .batch = o.schedule.batch,
+                      .mixed = o.schedule.mixed,
                       .data = c->data,
                       .fingerprint = c->fingerprint,
                       .heartbeat = c->o.lead.heartbeat,

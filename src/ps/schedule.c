@@ -111,31 +111,32 @@ json_t *gp_schedule_json(const gp_schedule *s)
     return written ? o : NULL;
 }
 
+static bool is_within(const field *f, double number)
+{
+    return number >= f->least && number <= f->most;
+}
+
 static bool from_json(const json_t *o, const field *f, value *v)
 {
     const char *word = json_string_value(o);
-    const uint64_t whole = (uint64_t)json_integer_value(o);
-    double number = json_number_value(o);
     switch (f->kind) {
     case WHOLE:
-        v->whole = whole, number = (double)whole;
-        break;
+        v->whole = (uint64_t)json_integer_value(o);
+        return json_is_integer(o) && is_within(f, (double)v->whole);
     case REAL:
-        v->real = number;
-        break;
+        v->real = json_number_value(o);
+        return json_is_number(o) && is_within(f, v->real);
     case FLAG:
         v->flag = json_is_true(o);
-        break;
+        return json_is_boolean(o);
     case RULE:
         v->rule = word ? gp_rule_named(word) : NULL;
-        break;
+        return v->rule;
     case LOSS:
-        v->loss = (gp_on_loss)whole;
-        break;
+        v->loss = (gp_on_loss)json_integer_value(o);
+        return json_is_integer(o) && is_within(f, json_number_value(o));
     }
-    if (f->kind == RULE) return v->rule;
-    if (f->kind == FLAG) return json_is_boolean(o);
-    return (f->kind == REAL ? json_is_number(o) : json_is_integer(o)) && number >= f->least && number <= f->most;
+    return false;
 }
 
 const char *gp_schedule_read(const json_t *o, gp_schedule *out)

@@ -26,23 +26,24 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
-    o.rule = &gp_rule_natural;
-    o.max_delay = 0, o.filter = 0, o.mixed = false;
-    if (o.batch > batch_max) o.batch = batch_max;
-    o.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
+    o.schedule.rule = &gp_rule_natural;
+    o.schedule.max_delay = 0, o.schedule.filter = 0, o.schedule.mixed = false;
+    if (o.schedule.batch > batch_max) o.schedule.batch = batch_max;
+    o.schedule.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK)
-        gp_training_phase(t, what,
-                          (gp_act){.server = run->server,
-                                   .last = o.steps,
-                                   .rows_a_version = fmin((double)(o.batch * o.workers), (double)t->n_train)});
-    if (st == ADVGP_OK) st = gp_server_allow(run->server, o.steps, err);
+        gp_training_phase(
+            t, what,
+            (gp_act){.server = run->server,
+                     .last = o.schedule.steps,
+                     .rows_a_version = fmin((double)(o.schedule.batch * o.schedule.workers), (double)t->n_train)});
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, o.schedule.steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
-    while (st == ADVGP_OK && gp_server_version(run->server) < o.steps && !gp_training_stop_asked(t))
+    while (st == ADVGP_OK && gp_server_version(run->server) < o.schedule.steps && !gp_training_stop_asked(t))
         st = run->ops->turn(run, 0.2, err);
     if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
         memcpy(l->theta, gp_server_theta(run->server), l->layout.size * sizeof(double));
-        st = gp_training_posterior(t, run, l, 40 * o.batch * o.workers, gp_training_stop, score, err);
+        st = gp_training_posterior(t, run, l, 40 * o.schedule.batch * o.schedule.workers, gp_training_stop, score, err);
         if (st == ADVGP_ESTOPPED) st = ADVGP_OK; // there will be no comparison
     }
     if (st == ADVGP_OK && !gp_training_stop_asked(t) && gp_training_held_out_decides(t)) {

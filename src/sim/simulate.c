@@ -121,10 +121,10 @@ static advgp_status with_gradients(simulation *s, gp_world_options *w)
     s->step_rows = batch * s->o->workers;
     const gp_row_computer_options co = {.shards = s->cut,
                                         .spec = spec,
-                                        .rule = s->p->rule,
+                                        .schedule.rule = s->p->rule,
                                         .range = gp_range_all(s->layout),
-                                        .batch = batch,
-                                        .mixed = true};
+                                        .schedule.batch = batch,
+                                        .schedule.mixed = true};
     st = gp_row_computer_new(&co, &s->rows, s->err);
     if (st == ADVGP_OK) st = gp_reader_new(s->p->shards, READ_ROWS, &s->reader, s->err);
     if (st != ADVGP_OK) return st;
