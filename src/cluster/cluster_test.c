@@ -748,9 +748,9 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
     double delays[] = {0, 0.5};
     char data[] = "/some/where";
     const gp_job job = {.claims = {.spec = l->spec},
-                        .rule = &gp_rule_prox,
-                        .batch = 17,
-                        .mixed = true,
+                        .schedule.rule = &gp_rule_prox,
+                        .schedule.batch = 17,
+                        .schedule.mixed = true,
                         .data = data,
                         .fingerprint = 0x123456789abcdef0,
                         .heartbeat = 1.5,
@@ -761,8 +761,8 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
     gp_job got;
     advgp_error err;
     must(gp_job_from_text(text, strlen(text), &got, &err), &err);
-    assert_true(got.rule == job.rule && got.batch == 17 && got.mixed && got.fingerprint == job.fingerprint &&
-                got.n_delays == 2);
+    assert_true(got.schedule.rule == job.schedule.rule && got.schedule.batch == 17 && got.schedule.mixed &&
+                got.fingerprint == job.fingerprint && got.n_delays == 2);
     assert_true(!strcmp(got.data, data) && got.delays[1] == 0.5 && got.heartbeat == 1.5);
     gp_features *f;
     must(gp_features_new(&got.claims.spec, &f, &err), &err);

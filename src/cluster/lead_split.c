@@ -119,7 +119,7 @@ static advgp_status prepare_place(gp_lead *l, server_place *p, advgp_error *err)
     if (begin) {
         job.serves = true, job.range_state = begin;
         job.service = l->run.service;
-        job.service.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
+        job.schedule.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
         job.service.workers_min = l->o.workers_min;
         job.service.workers_max = l->o.workers_max;
         job.service.known = l->known;
@@ -147,7 +147,8 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     if (!l->interval_job) return gp_no_memory(err);
     gp_lead_next_id(l, l->id);
     l->until = gp_server_allowed(l->run.server);
-    if (l->run.service.steps && l->until > l->run.service.steps) l->until = l->run.service.steps;
+    const size_t steps = job.schedule.steps;
+    if (steps && l->until > steps) l->until = steps;
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = prepare_place(l, &l->places[i], err);
     if (st != ADVGP_OK) return st;

@@ -39,16 +39,7 @@ static advgp_status start(gp_run *run, advgp_error *err)
                             .n_shards = o->shards->n_train,
                             .on_loss = o->schedule.on_loss,
                             .split = r->split,
-                            .service = {.steps = o->schedule.steps,
-                                        .max_delay = o->schedule.max_delay,
-                                        .quorum = o->schedule.quorum,
-                                        .follow_pace = o->schedule.follow_pace,
-                                        .theorem_steps = o->schedule.theorem_steps,
-                                        .filter = o->schedule.filter,
-                                        .wait = l->wait,
-                                        .lost_after = l->lost_after,
-                                        .stuck_after = l->stuck_after,
-                                        .on_loss = o->schedule.on_loss}};
+                            .service = {.wait = l->wait, .lost_after = l->lost_after, .stuck_after = l->stuck_after}};
     r->begun = true;
     return gp_lead_begin(r->c->lead, gp_clock_wall(), &lr, err);
 }
@@ -154,9 +145,7 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     r->limits = (gp_message_limits){
         .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_LEAD_TEXT};
     r->job = (gp_job){.claims = {.spec = *o.spec},
-                      .rule = o.schedule.rule,
-                      .batch = o.schedule.batch,
-                      .mixed = o.schedule.mixed,
+                      .schedule = o.schedule,
                       .data = c->data,
                       .fingerprint = c->fingerprint,
                       .heartbeat = c->o.lead.heartbeat,

@@ -147,7 +147,7 @@ advgp_status gp_sim_keep(keeper *k, gp_range range, const double *theta, size_t 
     gp_rule_options ro = t->o->rule_options;
     gp_server_options so = t->o->server;
     ro.range = range;
-    advgp_status st = t->o->job->rule->make(&ro, &k->rule, t->err);
+    advgp_status st = t->o->job->schedule.rule->make(&ro, &k->rule, t->err);
     if (st != ADVGP_OK) return st;
     so.rule = k->rule;
     so.theta = theta;
