@@ -35,7 +35,7 @@ static gp_model *train(gp_noise_choice noise, size_t cells)
                                 .noise = noise,
                                 .cells = cells,
                                 .epochs = 20,
-                                .seed = 3};
+                                .schedule.seed = 3};
     advgp_error err;
     gp_model *model;
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};

@@ -108,7 +108,7 @@ static size_t step_rows(const gp_training *t)
     size_t batch = t->n_train <= GP_BATCH_WHOLE ? t->n_train : BATCH_MIN;
     while (batch < most && 40 * batch < t->n_train) batch *= 2;
     if (batch < BATCH_PER_INDUCING * o->m) batch = BATCH_PER_INDUCING * o->m;
-    if (o->batch) batch = o->batch;
+    if (o->schedule.batch) batch = o->schedule.batch;
     return batch < t->n_train ? batch : t->n_train;
 }
 
@@ -121,7 +121,7 @@ static size_t within(size_t n, size_t most)
 static advgp_status resolve_workers(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
-    const size_t wanted = o->cluster ? gp_cluster_workers(o->cluster) : o->workers ? o->workers : 1;
+    const size_t wanted = o->cluster ? gp_cluster_workers(o->cluster) : o->schedule.workers ? o->schedule.workers : 1;
     const bool open = !o->workers_asked && !o->cluster;
     t->workers = t->threads = open ? within(wanted, t->n_train / THREAD_ROWS_MIN) : wanted;
     if (open) t->workers = within(t->workers, step_rows(t) / PUSH_ROWS_MIN);
@@ -133,8 +133,8 @@ static advgp_status resolve_workers(gp_training *t, advgp_error *err)
     }
     if (t->workers > t->shards->n_train) t->workers = t->shards->n_train; // without a shard there is nothing to do
     if (t->threads < t->workers) t->threads = t->workers;
-    const char *reduced = o->workers_asked && t->workers < o->workers ? "there are no more shards" : NULL;
-    const size_t before = o->workers_asked ? o->workers : t->workers;
+    const char *reduced = o->workers_asked && t->workers < o->schedule.workers ? "there are no more shards" : NULL;
+    const size_t before = o->workers_asked ? o->schedule.workers : t->workers;
     const advgp_status st = fit_threads(t, &reduced, err);
     if (st != ADVGP_OK || !reduced) return st; // said once, whatever the reasons
     return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", before, t->workers, reduced);
@@ -156,7 +156,7 @@ static void resolve_schedule(gp_training *t)
     const double epochs = gp_training_wants_cells(t) ? epochs_beside_cells : EPOCHS;
     const double steps = o->epochs > 0 ? o->epochs * per_epoch
                                        : fmin(STEPS_MAX, fmax(least_steps(t, batch), epochs * per_epoch));
-    t->steps = o->steps ? o->steps : gp_index(fmax(1, ceil(steps)), SIZE_MAX);
+    t->steps = o->schedule.steps ? o->schedule.steps : gp_index(fmax(1, ceil(steps)), SIZE_MAX);
 }
 
 static advgp_status resolve_inducing(gp_training *t, advgp_error *err)

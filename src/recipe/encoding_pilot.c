@@ -240,12 +240,12 @@ static advgp_status fit_part(const gp_encoding_pilot *p, trial *t, bool *stopped
                                 .kernel = q->kernel,
                                 .map = &gp_map_cholesky,
                                 .trend = t->d <= told ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
-                                .steps = few ? STEPS_FEW : STEPS,
+                                .schedule.steps = few ? STEPS_FEW : STEPS,
                                 .epochs = 1, // counted: no polish afterwards
-                                .batch = fits < batch ? fits : batch,
-                                .seed = q->seed,
-                                .workers = 1,
-                                .quorum = -1,
+                                .schedule.batch = fits < batch ? fits : batch,
+                                .schedule.seed = q->seed,
+                                .schedule.workers = 1,
+                                .schedule.quorum = -1,
                                 .noise = GP_NOISE_CONSTANT};
     const gp_train_events events = {.ctx = q->stop_ctx, .stop = q->stop};
     gp_shards *shards = NULL;

@@ -74,7 +74,7 @@ static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_row
                               .kernel = how->options->kernel,
                               .map = &gp_map_cholesky,
                               .trend = s->d <= s->n / ROWS_A_COLUMN ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
-                              .seed = how->options->seed};
+                              .schedule.seed = how->options->schedule.seed};
 }
 
 // A short training, in this process whatever the model's was, synchronous, so that the same rows give the same bits.
@@ -83,10 +83,10 @@ static advgp_status train_scale(const gp_scale_fitting *how, const gp_scale_rows
 {
     const size_t wide = BATCH_NUMBERS / shards->d, workers = gp_least(how->workers, WORKERS_MAX);
     gp_train_options o = shape_of(how, s);
-    o.steps = STEPS;
-    o.batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
-    o.workers = workers ? workers : 1;
-    o.quorum = -1;
+    o.schedule.steps = STEPS;
+    o.schedule.batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
+    o.schedule.workers = workers ? workers : 1;
+    o.schedule.quorum = -1;
     o.noise = GP_NOISE_CONSTANT;
     const gp_train_request request = {.shards = shards, .schema = how->model->schema, .options = &o};
     gp_train_result result;
@@ -111,7 +111,7 @@ static advgp_status begin_scale(const gp_scale_fitting *how, const gp_scale_rows
                             .map = shape.map,
                             .trend = shape.trend,
                             .length_scale = sqrt((double)s->d),
-                            .seed = shape.seed};
+                            .seed = shape.schedule.seed};
     gp_learner *learner = NULL;
     double *centres = NULL;
     advgp_status st = gp_inducing_choose(shards, shape.m, 0, GP_START_KMEANS, o.kernel, o.length_scale, &centres, &o.m,
@@ -189,7 +189,7 @@ advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_mode
     if (!take_logarithms(s)) return ADVGP_OK;
     const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
     const gp_rows all = {.n = s->n, .d = s->d, .X = s->X, .y = s->z, .w = s->w};
-    advgp_status st = gp_memory_shards_of(&all, how->weighted, how->options->seed, &shards, err);
+    advgp_status st = gp_memory_shards_of(&all, how->weighted, how->options->schedule.seed, &shards, err);
     if (st == ADVGP_OK) st = (is_few(s) ? begin_scale : train_scale)(how, s, shards, noise, err);
     gp_shards_free(shards);
     if (st == ADVGP_OK && is_few(s)) st = gp_scale_search(*noise, rows, ITERATIONS, err);

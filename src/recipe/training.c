@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double adam_rate = 0.1;
-
 double gp_train_start_length(size_t d)
 {
     return 0.7 * sqrt(fmax(1, (double)d / 9)); // by measurement, of tables with nine columns and more
@@ -69,12 +67,12 @@ gp_map_choice gp_training_map(const gp_train_options *o)
 
 const gp_rule_ops *gp_training_rule(const gp_training *t)
 {
-    return t->options->rule ? t->options->rule : &gp_rule_natural;
+    return gp_schedule_settled(t->options->schedule).rule;
 }
 
 double gp_training_quorum(const gp_training *t)
 {
-    return t->options->quorum >= 0 ? t->options->quorum : gp_training_rule(t)->quorum;
+    return gp_schedule_settled(t->options->schedule).quorum;
 }
 
 bool gp_training_mostly_noise(double ln_sigma)
@@ -85,8 +83,8 @@ bool gp_training_mostly_noise(double ln_sigma)
 // Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
 double gp_training_rows_a_version(const gp_training *t)
 {
-    const double pushes = t->options->max_delay ? fmax(1, ceil(gp_training_quorum(t) * (double)t->workers))
-                                                : (double)t->workers;
+    const double pushes = t->options->schedule.max_delay ? fmax(1, ceil(gp_training_quorum(t) * (double)t->workers))
+                                                         : (double)t->workers;
     return fmin(pushes * (double)t->batch, (double)t->n_train);
 }
 
@@ -109,7 +107,7 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t m, size_t comp
         .groups = o->groups,
         .trend = o->trend,
         .length_scale = gp_train_start_length(t->shards->d),
-        .seed = o->seed,
+        .seed = o->schedule.seed,
         .inducing = gp_cmat_of(t->inducing, m, t->shards->d),
     };
     const advgp_status st = gp_learner_new(&lo, out, err);
@@ -124,23 +122,13 @@ enum { MIXED_ROWS_MIN = 4096 };
 gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l)
 {
     const gp_train_options *o = t->options;
+    gp_schedule schedule = gp_schedule_settled(o->schedule);
+    schedule.workers = t->workers, schedule.batch = t->batch, schedule.steps = t->steps;
+    schedule.mixed &= t->batch >= MIXED_ROWS_MIN;
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t->shards,
-                            .schedule = {.rule = gp_training_rule(t),
-                                         .natural_rate = o->step > 0 ? o->step : 0.2,
-                                         .adam_rate = adam_rate,
-                                         .workers = t->workers,
-                                         .batch = t->batch,
-                                         .mixed = o->mixed && t->batch >= MIXED_ROWS_MIN,
-                                         .max_delay = o->max_delay,
-                                         .quorum = gp_training_quorum(t),
-                                         .follow_pace = o->quorum < 0,
-                                         .theorem_steps = o->theorem_steps,
-                                         .filter = o->filter,
-                                         .on_loss = o->on_loss,
-                                         .steps = t->steps,
-                                         .seed = o->seed},
+                            .schedule = schedule,
                             .cluster = o->cluster,
                             .rows_passed = t->rows_passed};
 }

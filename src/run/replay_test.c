@@ -431,15 +431,15 @@ static void a_resumed_run_is_replayed_to_the_bit(void **state)
                                     .kernel = &gp_kernel_ard_rbf,
                                     .map = &gp_map_cholesky,
                                     .trend = GP_TREND_LINEAR,
-                                    .batch = 200,
+                                    .schedule.batch = 200,
                                     .epochs = 6,
-                                    .rule = seed == 3 ? &gp_rule_prox : NULL,
-                                    .workers = 3,
-                                    .max_delay = seed == 1 ? 0 : 8,
-                                    .filter = seed % 2 ? 0 : 1e-2,
-                                    .quorum = -1,
+                                    .schedule.rule = seed == 3 ? &gp_rule_prox : NULL,
+                                    .schedule.workers = 3,
+                                    .schedule.max_delay = seed == 1 ? 0 : 8,
+                                    .schedule.filter = seed % 2 ? 0 : 1e-2,
+                                    .schedule.quorum = -1,
                                     .noise = seed == 1 ? GP_NOISE_AUTO : GP_NOISE_CONSTANT, // once is enough
-                                    .seed = seed};
+                                    .schedule.seed = seed};
         check_resumed(&o, seed, 7 + 6 * seed);
     }
 }

@@ -255,11 +255,11 @@ static gp_train_options small(size_t workers)
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
                               .trend = GP_TREND_LINEAR,
-                              .batch = 100,
+                              .schedule.batch = 100,
                               .epochs = 30,
-                              .seed = 3,
-                              .workers = workers,
-                              .quorum = -1};
+                              .schedule.seed = 3,
+                              .schedule.workers = workers,
+                              .schedule.quorum = -1};
 }
 
 static gp_train_result train_with(const gp_train_options *o, diary *d)
@@ -282,7 +282,7 @@ static void a_score_takes_effect_at_the_next_evaluation_version(void **state)
     for (size_t tau = 0; tau <= 8; tau += 8) {
         make_table(4000, 23, "0.3");
         gp_train_options o = small(2);
-        o.patience = 1, o.batch = 32, o.max_delay = tau; // noisy enough to lose a little soon
+        o.patience = 1, o.schedule.batch = 32, o.schedule.max_delay = tau; // noisy enough to lose a little soon
         diary d;
         const gp_train_result r = train_with(&o, &d);
         assert_int_equal(r.stopped, GP_STOPPED_NO_GAIN);

@@ -213,13 +213,13 @@ static void unequal_shards_do_not_hurt_a_training(void **state)
                                     .components = 1,
                                     .kernel = &gp_kernel_ard_rbf,
                                     .map = &gp_map_cholesky,
-                                    .batch = 500,
+                                    .schedule.batch = 500,
                                     .epochs = 16,
-                                    .seed = 5,
-                                    .workers = 2,
+                                    .schedule.seed = 5,
+                                    .schedule.workers = 2,
                                     .workers_asked = true,
-                                    .max_delay = 20,
-                                    .quorum = -1};
+                                    .schedule.max_delay = 20,
+                                    .schedule.quorum = -1};
         const gp_train_request request = {.shards = shards, .schema = t.schema, .options = &o};
         must(gp_train(&request, &model, &r, &err), &err);
         t.schema = NULL; // the model's
