@@ -12,10 +12,8 @@ static advgp_status svigp_train(const gp_train_request *request, gp_model **mode
     gp_train_request changed = *request;
     gp_train_options o = *request->options;
     changed.options = &o;
+    o.schedule = gp_schedule_synchronous(o.schedule);
     o.schedule.workers = 1;
-    o.schedule.rule = &gp_rule_natural;
-    o.schedule.max_delay = 0;
-    o.schedule.filter = 0;
     if (!o.schedule.batch) o.schedule.batch = BATCH;
     if (!o.components) o.components = 1;
     o.cells = 0;

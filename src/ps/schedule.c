@@ -15,6 +15,13 @@ gp_schedule gp_schedule_settled(gp_schedule s)
     return s;
 }
 
+gp_schedule gp_schedule_synchronous(gp_schedule s)
+{
+    s.rule = &gp_rule_natural;
+    s.max_delay = 0, s.filter = 0;
+    return s;
+}
+
 double gp_schedule_age_power(const gp_schedule *s)
 {
     return s->theorem_steps ? 1 : s->rule->age_power;
@@ -56,47 +63,21 @@ static const field fields[] = {
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a count is read and written as 64 bits");
 
-// The value of a field, whatever its type.
-typedef union value {
-    uint64_t whole;
-    double real;
-    bool flag;
-    const gp_rule_ops *rule;
-    gp_on_loss loss;
-} value;
-
-static size_t bytes_of(const field *f)
-{
-    static const size_t bytes[] = {[WHOLE] = sizeof(uint64_t),
-                                   [REAL] = sizeof(double),
-                                   [FLAG] = sizeof(bool),
-                                   [RULE] = sizeof(gp_rule_ops *),
-                                   [LOSS] = sizeof(gp_on_loss)};
-    return bytes[f->kind];
-}
-
-static value value_of(const gp_schedule *s, const field *f)
-{
-    value v = {0};
-    memcpy(&v, (const char *)s + f->at, bytes_of(f));
-    return v;
-}
-
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static json_t *to_json(const field *f, value v)
+static json_t *to_json(const field *f, const void *at)
 {
     switch (f->kind) {
     case WHOLE:
-        return json_integer((json_int_t)v.whole); // no bound, SIZE_MAX, is -1
+        return json_integer((json_int_t)(*(const uint64_t *)at)); // no bound, SIZE_MAX, is -1
     case REAL:
-        return json_real(v.real);
+        return json_real(*(const double *)at);
     case FLAG:
-        return json_boolean(v.flag);
+        return json_boolean(*(const bool *)at);
     case RULE:
-        return json_string(v.rule->name);
+        return json_string((*(const gp_rule_ops *const *)at)->name);
     case LOSS:
-        return json_integer((json_int_t)v.loss);
+        return json_integer((json_int_t)(*(const gp_on_loss *)at));
     }
     return NULL;
 }
@@ -105,36 +86,34 @@ json_t *gp_schedule_json(const gp_schedule *s)
 {
     json_t *o = json_object();
     bool written = o;
-    for (size_t i = 0; i < N_FIELDS; i++)
-        written &= !json_object_set_new(o, fields[i].name, to_json(&fields[i], value_of(s, &fields[i])));
+    for (const field *f = fields; f < fields + N_FIELDS; f++)
+        written &= !json_object_set_new(o, f->name, to_json(f, (const char *)s + f->at));
     if (!written) json_decref(o);
     return written ? o : NULL;
 }
 
-static bool is_within(const field *f, double number)
+// False: it is not of the field's type, or out of its bounds.
+static bool from_json(const json_t *o, const field *f, void *at)
 {
-    return number >= f->least && number <= f->most;
-}
-
-static bool from_json(const json_t *o, const field *f, value *v)
-{
-    const char *word = json_string_value(o);
+    const uint64_t whole = (uint64_t)json_integer_value(o);
+    const double number = f->kind == WHOLE ? (double)whole : json_number_value(o);
+    const bool within = number >= f->least && number <= f->most;
     switch (f->kind) {
     case WHOLE:
-        v->whole = (uint64_t)json_integer_value(o);
-        return json_is_integer(o) && is_within(f, (double)v->whole);
+        *(uint64_t *)at = whole;
+        return json_is_integer(o) && within;
     case REAL:
-        v->real = json_number_value(o);
-        return json_is_number(o) && is_within(f, v->real);
+        *(double *)at = number;
+        return json_is_number(o) && within;
     case FLAG:
-        v->flag = json_is_true(o);
+        *(bool *)at = json_is_true(o);
         return json_is_boolean(o);
     case RULE:
-        v->rule = word ? gp_rule_named(word) : NULL;
-        return v->rule;
+        *(const gp_rule_ops **)at = json_is_string(o) ? gp_rule_named(json_string_value(o)) : NULL;
+        return *(const gp_rule_ops **)at;
     case LOSS:
-        v->loss = (gp_on_loss)json_integer_value(o);
-        return json_is_integer(o) && is_within(f, json_number_value(o));
+        *(gp_on_loss *)at = (gp_on_loss)whole;
+        return json_is_integer(o) && within;
     }
     return false;
 }
@@ -142,25 +121,28 @@ static bool from_json(const json_t *o, const field *f, value *v)
 const char *gp_schedule_read(const json_t *o, gp_schedule *out)
 {
     *out = (gp_schedule){0};
-    for (const field *f = fields; f < fields + N_FIELDS; f++) {
-        value v = {0};
-        if (!from_json(json_object_get(o, f->name), f, &v)) return f->name;
-        memcpy((char *)out + f->at, &v, bytes_of(f));
-    }
+    for (const field *f = fields; f < fields + N_FIELDS; f++)
+        if (!from_json(json_object_get(o, f->name), f, (char *)out + f->at)) return f->name;
     return NULL;
 }
 
 // ---- checkpoints ----------------------------------------------------------------------------------------------------
+
+static double number_of(const field *f, const void *at)
+{
+    return f->kind == REAL    ? *(const double *)at
+           : f->kind == WHOLE ? (double)*(const uint64_t *)at
+           : f->kind == FLAG  ? *(const bool *)at
+                              : 0;
+}
 
 void gp_schedule_identify(const gp_schedule *asked, gp_buffer *text)
 {
     const gp_schedule s = gp_schedule_settled(*asked);
     gp_buffer_add(text, " %.20s %zu %a %a", s.rule->name, s.max_delay, s.quorum, s.filter);
     for (const field *f = fields; f < fields + N_FIELDS; f++) {
-        const value v = value_of(&s, f);
-        if (!f->mark) continue;
-        if (f->kind == FLAG && v.flag) gp_buffer_add(text, " %s", f->mark);
-        if (f->kind == REAL && v.real != 0) gp_buffer_add(text, " %s %a", f->mark, v.real);
-        if (f->kind == WHOLE && v.whole) gp_buffer_add(text, " %s %llu", f->mark, (unsigned long long)v.whole);
+        const double number = f->mark ? number_of(f, (const char *)&s + f->at) : 0;
+        if (number != 0) gp_buffer_add(text, " %s", f->mark);
+        if (number != 0 && f->kind != FLAG) gp_buffer_add(text, " %a", number);
     }
 }

@@ -30,6 +30,7 @@ typedef struct gp_schedule {
 
 // What was asked for, with rule, rates and quorum as a run has them.
 gp_schedule gp_schedule_settled(gp_schedule asked);
+gp_schedule gp_schedule_synchronous(gp_schedule s);       // by the natural rule, and nothing is old or left out
 double gp_schedule_age_power(const gp_schedule *settled); // gp_rule_options.age_power
 
 json_t *gp_schedule_json(const gp_schedule *settled); // NULL: no memory

@@ -26,8 +26,8 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
-    o.schedule.rule = &gp_rule_natural;
-    o.schedule.max_delay = 0, o.schedule.filter = 0, o.schedule.mixed = false;
+    o.schedule = gp_schedule_synchronous(o.schedule);
+    o.schedule.mixed = false;
     if (o.schedule.batch > batch_max) o.schedule.batch = batch_max;
     o.schedule.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
