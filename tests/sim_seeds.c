@@ -40,7 +40,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     cluster *c = ctx;
     const bool all = work->flags & GP_FLAG_ALL_ROWS; // the last act, in which nothing may fail
     const size_t only = c->whole || all ? ALL_SHARDS : a_shard_of(work);
-    const advgp_status st = sum_rows(c->s, c->o.rule, c->first, work, only, push, done, err);
+    const advgp_status st = sum_rows(c->s, c->o.server.schedule.rule, c->first, work, only, push, done, err);
     if (st != ADVGP_OK) return st;
     const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
@@ -98,7 +98,7 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     const bool clean = pick(&rng, 4) == 0; // a network without faults
     const double latency = between(&rng, 0.001, 0.4);
     const size_t places = n_workers + pick(&rng, 3);
-    gp_schedule schedule = {.workers = n_workers, .follow_pace = seed / 7 % 2};
+    gp_schedule schedule = {.rule = rule, .workers = n_workers, .follow_pace = seed / 7 % 2};
     schedule.max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)];
     schedule.quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)];
     schedule.filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)];
@@ -107,7 +107,6 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     c->o = (gp_world_options){
         .seed = seed,
         .n_workers = n_workers,
-        .rule = rule,
         .rule_options = {.layout = layout,
                          .range = gp_range_all(layout),
                          .age_power = rule->age_power,
@@ -174,8 +173,8 @@ static void show(const cluster *c, const gp_world_outcome *out, const outcome *v
     const gp_world_options *o = &c->o;
     printf("seed %" PRIu64 ": %s, %zu workers, tau %zd, quorum %g, filter %g, %s, %s; %zu faults, loss %.2f, "
            "duplication %.2f, reorder %.2f\n",
-           o->seed, o->rule->name, o->n_workers, (ssize_t)o->server.schedule.max_delay, o->server.schedule.quorum,
-           o->server.schedule.filter, c->whole ? "whole" : "batches",
+           o->seed, o->server.schedule.rule->name, o->n_workers, (ssize_t)o->server.schedule.max_delay,
+           o->server.schedule.quorum, o->server.schedule.filter, c->whole ? "whole" : "batches",
            o->server.schedule.on_loss == GP_LOSS_DROP ? "drop" : "reassign", o->n_faults, o->costs.link.loss,
            o->costs.link.duplication, o->costs.link.reorder);
     for (size_t i = 0; i < o->n_faults; i++)
@@ -226,7 +225,7 @@ static outcome run_seed(uint64_t seed, setting *settings, planted_bug bug, bool 
     planted = BUG_NONE;
     const bool all_given_up = st == ADVGP_ECLUSTER && !out.broken && c.o.server.schedule.on_loss == GP_LOSS_DROP;
     v.broken = out.broken;
-    v.rule = c.o.rule == gp_rules[1];
+    v.rule = c.o.server.schedule.rule == gp_rules[1];
     v.good = (st == ADVGP_OK && out.end == GP_END_VERSIONS) || all_given_up;
     if (!v.good) snprintf(v.text, sizeof v.text, "%s", st == ADVGP_OK ? "TIME: it did not end" : err.text);
     if (st == ADVGP_OK) compare(&v, &c, &out, &ideal);

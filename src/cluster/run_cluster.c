@@ -29,7 +29,6 @@ static advgp_status start(gp_run *run, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
     const gp_run_options *o = &run->o;
-    const gp_lead_options *l = &r->c->o.lead;
     const gp_lead_run lr = {.server = run->server,
                             .rule = run->rule,
                             .id = {o->id[0], o->id[1]},
@@ -38,8 +37,7 @@ static advgp_status start(gp_run *run, advgp_error *err)
                             .shard_rows = o->shards->rows,
                             .n_shards = o->shards->n_train,
                             .on_loss = o->schedule.on_loss,
-                            .split = r->split,
-                            .service = {.wait = l->wait, .lost_after = l->lost_after, .stuck_after = l->stuck_after}};
+                            .split = r->split};
     r->begun = true;
     return gp_lead_begin(r->c->lead, gp_clock_wall(), &lr, err);
 }

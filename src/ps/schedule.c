@@ -67,19 +67,11 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a count is read and written 
 
 static json_t *to_json(const field *f, const void *at)
 {
-    switch (f->kind) {
-    case WHOLE:
-        return json_integer((json_int_t)(*(const uint64_t *)at)); // no bound, SIZE_MAX, is -1
-    case REAL:
-        return json_real(*(const double *)at);
-    case FLAG:
-        return json_boolean(*(const bool *)at);
-    case RULE:
-        return json_string((*(const gp_rule_ops *const *)at)->name);
-    case LOSS:
-        return json_integer((json_int_t)(*(const gp_on_loss *)at));
-    }
-    return NULL;
+    if (f->kind == RULE) return json_string((*(const gp_rule_ops *const *)at)->name);
+    if (f->kind == REAL) return json_real(*(const double *)at);
+    if (f->kind == FLAG) return json_boolean(*(const bool *)at);
+    if (f->kind == LOSS) return json_integer((json_int_t)(*(const gp_on_loss *)at));
+    return json_integer((json_int_t)(*(const uint64_t *)at)); // no bound, SIZE_MAX, is -1
 }
 
 json_t *gp_schedule_json(const gp_schedule *s)
@@ -97,25 +89,13 @@ static bool from_json(const json_t *o, const field *f, void *at)
 {
     const uint64_t whole = (uint64_t)json_integer_value(o);
     const double number = f->kind == WHOLE ? (double)whole : json_number_value(o);
-    const bool within = number >= f->least && number <= f->most;
-    switch (f->kind) {
-    case WHOLE:
-        *(uint64_t *)at = whole;
-        return json_is_integer(o) && within;
-    case REAL:
-        *(double *)at = number;
-        return json_is_number(o) && within;
-    case FLAG:
-        *(bool *)at = json_is_true(o);
-        return json_is_boolean(o);
-    case RULE:
-        *(const gp_rule_ops **)at = json_is_string(o) ? gp_rule_named(json_string_value(o)) : NULL;
-        return *(const gp_rule_ops **)at;
-    case LOSS:
-        *(gp_on_loss *)at = (gp_on_loss)whole;
-        return json_is_integer(o) && within;
-    }
-    return false;
+    if (f->kind == RULE)
+        return (*(const gp_rule_ops **)at = json_is_string(o) ? gp_rule_named(json_string_value(o)) : NULL);
+    if (f->kind == FLAG) return *(bool *)at = json_is_true(o), json_is_boolean(o);
+    if (f->kind == REAL) *(double *)at = number;
+    if (f->kind == LOSS) *(gp_on_loss *)at = (gp_on_loss)whole;
+    if (f->kind == WHOLE) *(uint64_t *)at = whole;
+    return (f->kind == REAL ? json_is_number(o) : json_is_integer(o)) && number >= f->least && number <= f->most;
 }
 
 const char *gp_schedule_read(const json_t *o, gp_schedule *out)
@@ -128,20 +108,15 @@ const char *gp_schedule_read(const json_t *o, gp_schedule *out)
 
 // ---- checkpoints ----------------------------------------------------------------------------------------------------
 
-static double number_of(const field *f, const void *at)
-{
-    return f->kind == REAL    ? *(const double *)at
-           : f->kind == WHOLE ? (double)*(const uint64_t *)at
-           : f->kind == FLAG  ? *(const bool *)at
-                              : 0;
-}
-
 void gp_schedule_identify(const gp_schedule *asked, gp_buffer *text)
 {
     const gp_schedule s = gp_schedule_settled(*asked);
     gp_buffer_add(text, " %.20s %zu %a %a", s.rule->name, s.max_delay, s.quorum, s.filter);
     for (const field *f = fields; f < fields + N_FIELDS; f++) {
-        const double number = f->mark ? number_of(f, (const char *)&s + f->at) : 0;
+        json_t *value = f->mark ? to_json(f, (const char *)&s + f->at) : NULL;
+        const double number = json_is_true(value) ? 1 : json_number_value(value);
+        text->failed |= f->mark && !value;
+        json_decref(value);
         if (number != 0) gp_buffer_add(text, " %s", f->mark);
         if (number != 0 && f->kind != FLAG) gp_buffer_add(text, " %a", number);
     }

@@ -25,25 +25,25 @@ static advgp_status pilot(gp_training *t, const char *what, size_t components, d
     *score = INFINITY, *ln_sigma = 0;
     if (st != ADVGP_OK) return st;
     gp_run_options o = gp_training_run_options(t, l);
+    gp_schedule *s = &o.schedule;
     const size_t batch_max = (PILOT_BATCH_MAX + t->workers - 1) / t->workers;
-    o.schedule = gp_schedule_synchronous(o.schedule);
-    o.schedule.mixed = false;
-    if (o.schedule.batch > batch_max) o.schedule.batch = batch_max;
-    o.schedule.steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
+    *s = gp_schedule_synchronous(*s);
+    s->mixed = false;
+    if (s->batch > batch_max) s->batch = batch_max;
+    s->steps = gp_training_sees_all(t) ? PILOT_STEPS_WHOLE : PILOT_STEPS;
     st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK)
-        gp_training_phase(
-            t, what,
-            (gp_act){.server = run->server,
-                     .last = o.schedule.steps,
-                     .rows_a_version = fmin((double)(o.schedule.batch * o.schedule.workers), (double)t->n_train)});
-    if (st == ADVGP_OK) st = gp_server_allow(run->server, o.schedule.steps, err);
+        gp_training_phase(t, what,
+                          (gp_act){.server = run->server,
+                                   .last = s->steps,
+                                   .rows_a_version = fmin((double)(s->batch * s->workers), (double)t->n_train)});
+    if (st == ADVGP_OK) st = gp_server_allow(run->server, s->steps, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);
-    while (st == ADVGP_OK && gp_server_version(run->server) < o.schedule.steps && !gp_training_stop_asked(t))
+    while (st == ADVGP_OK && gp_server_version(run->server) < s->steps && !gp_training_stop_asked(t))
         st = run->ops->turn(run, 0.2, err);
     if (st == ADVGP_OK && !gp_training_stop_asked(t)) {
         memcpy(l->theta, gp_server_theta(run->server), l->layout.size * sizeof(double));
-        st = gp_training_posterior(t, run, l, 40 * o.schedule.batch * o.schedule.workers, gp_training_stop, score, err);
+        st = gp_training_posterior(t, run, l, 40 * s->batch * s->workers, gp_training_stop, score, err);
         if (st == ADVGP_ESTOPPED) st = ADVGP_OK; // there will be no comparison
     }
     if (st == ADVGP_OK && !gp_training_stop_asked(t) && gp_training_held_out_decides(t)) {

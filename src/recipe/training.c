@@ -65,16 +65,6 @@ gp_map_choice gp_training_map(const gp_train_options *o)
     return (gp_map_choice){.map = o->map, .rank = o->rank, .groups = o->groups};
 }
 
-const gp_rule_ops *gp_training_rule(const gp_training *t)
-{
-    return gp_schedule_settled(t->options->schedule).rule;
-}
-
-double gp_training_quorum(const gp_training *t)
-{
-    return gp_schedule_settled(t->options->schedule).quorum;
-}
-
 bool gp_training_mostly_noise(double ln_sigma)
 {
     return exp(2 * ln_sigma) > 0.5;
@@ -83,8 +73,8 @@ bool gp_training_mostly_noise(double ln_sigma)
 // Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
 double gp_training_rows_a_version(const gp_training *t)
 {
-    const double pushes = t->options->schedule.max_delay ? fmax(1, ceil(gp_training_quorum(t) * (double)t->workers))
-                                                         : (double)t->workers;
+    const gp_schedule s = gp_schedule_settled(t->options->schedule);
+    const double workers = (double)t->workers, pushes = s.max_delay ? fmax(1, ceil(s.quorum * workers)) : workers;
     return fmin(pushes * (double)t->batch, (double)t->n_train);
 }
 

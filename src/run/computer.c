@@ -140,8 +140,8 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     gp_row_computer *c = ctx;
     const stretch s = stretch_of(c, work);
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
-    const bool mixed = c->o.schedule.mixed &&
-                       !(work->flags & GP_FLAG_ALL_ROWS); // all rows: their sum is taken at its word
+    const gp_schedule *o = &c->o.schedule;
+    const bool mixed = o->mixed && !(work->flags & GP_FLAG_ALL_ROWS); // all rows: their sum is taken at its word
     double sum_g = 0;
     advgp_status st = pass_over(c, work, s, mixed, &sum_g, err);
     if (st == ADVGP_ENUMERIC && mixed)
@@ -151,13 +151,12 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     if (statistics)
         gp_statistics_pack(stats, sum_g, push);
     else
-        c->o.schedule.rule->fill(c->layout, c->o.range, stats, sum_g, c->grad, push);
-    *done = (gp_work_done){.shard_weight = gp_ring_weight(c->o.shards, s.ring),
-                           .batch_weight = stats->n > 0 ? stats->n
-                                                        : 1, // rows of no weight: sums of 0, however often they count
-                           .rows = s.n,
-                           .n_values = statistics ? gp_statistics_size(c->layout.M)
-                                                  : c->o.schedule.rule->push_size(c->layout, c->o.range)};
+        o->rule->fill(c->layout, c->o.range, stats, sum_g, c->grad, push);
+    *done = (gp_work_done){
+        .shard_weight = gp_ring_weight(c->o.shards, s.ring),
+        .batch_weight = stats->n > 0 ? stats->n : 1, // rows of no weight: sums of 0, however often they count
+        .rows = s.n,
+        .n_values = statistics ? gp_statistics_size(c->layout.M) : o->rule->push_size(c->layout, c->o.range)};
     return ADVGP_OK;
 }
 

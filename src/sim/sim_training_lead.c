@@ -69,20 +69,18 @@ static void begin_stage(simulation *t, bool again)
         gp_watch_restart(t->keeps.watch, version);
         keep_checkpoint(t); // so that this generation does not come again
         const size_t size = o->rule_options.range.count;
-        const gp_lead_run run = {
-            .server = t->keeps.server,
-            .rule = t->keeps.rule,
-            .id = {id[0], id[1]},
-            .job = o->job,
-            .limits = {.values = o->push_size > size ? o->push_size : size,
-                       .masked = size,
-                       .shards = o->server.n_shards,
-                       .text = GP_LEAD_TEXT},
-            .shard_rows = o->shard_rows,
-            .n_shards = o->server.n_shards,
-            .on_loss = o->server.schedule.on_loss,
-            .split = t->interval,
-            .service = {.wait = o->lead.wait, .lost_after = o->lead.lost_after, .stuck_after = o->lead.stuck_after}};
+        const gp_lead_run run = {.server = t->keeps.server,
+                                 .rule = t->keeps.rule,
+                                 .id = {id[0], id[1]},
+                                 .job = o->job,
+                                 .limits = {.values = o->push_size > size ? o->push_size : size,
+                                            .masked = size,
+                                            .shards = o->server.n_shards,
+                                            .text = GP_LEAD_TEXT},
+                                 .shard_rows = o->shard_rows,
+                                 .n_shards = o->server.n_shards,
+                                 .on_loss = o->server.schedule.on_loss,
+                                 .split = t->interval};
         st = gp_lead_begin(t->lead, t->now, &run, t->err);
     }
     gp_sim_fail_with(t, st);

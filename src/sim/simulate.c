@@ -196,7 +196,6 @@ static gp_world_options world_of(const simulation *s)
     return (gp_world_options){
         .seed = s->schedule.seed,
         .n_workers = s->schedule.workers,
-        .rule = s->schedule.rule,
         .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : gp_schedule_age_power(&s->schedule),
                          .natural_rate = s->schedule.natural_rate,
                          .adam_rate = s->schedule.adam_rate,

@@ -27,12 +27,11 @@ static gp_world_options options_of(uint64_t seed, size_t n_workers)
     return (gp_world_options){
         .seed = seed,
         .n_workers = n_workers,
-        .rule = &gp_rule_prox,
         .rule_options = {.layout = layout, .range = gp_range_all(layout), .gamma = 0.1 / (double)n_workers},
         .server = {.theta = start,
                    .n_shards = n_workers,
                    .shard_weight = weights,
-                   .schedule.workers = n_workers,
+                   .schedule = {.rule = &gp_rule_prox, .workers = n_workers},
                    .workers_max = n_workers},
         .computer = {.compute = compute},
         .costs = {.compute = 1},
