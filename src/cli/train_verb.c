@@ -22,9 +22,9 @@ static void on_begin(void *ctx, const gp_train_plan *p)
 {
     const view *r = ctx;
     char delay[24] = "any";
-    if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
-    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
-               p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
+    if (p->schedule.max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->schedule.max_delay);
+    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->schedule.workers,
+               p->schedule.workers == 1 ? "" : "s", p->schedule.batch, p->schedule.steps, delay);
     gp_cli_live_name(r->o, "steps");
 }
 

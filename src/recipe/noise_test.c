@@ -37,7 +37,7 @@ static gp_model *train(gp_noise_choice noise, gp_train_result *result)
                                 .trend = GP_TREND_LINEAR,
                                 .noise = noise,
                                 .epochs = 30,
-                                .seed = 3};
+                                .schedule.seed = 3};
     advgp_error err;
     gp_model *model;
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
@@ -252,8 +252,8 @@ static void what_cannot_vary_is_told(void **state)
                                 .map = &gp_map_cholesky,
                                 .trend = GP_TREND_LINEAR,
                                 .noise = GP_NOISE_VARYING,
-                                .steps = 20,
-                                .seed = 3};
+                                .schedule.steps = 20,
+                                .schedule.seed = 3};
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .notes = &notes};
     must(gp_train(&request, &model, NULL, &err), &err);
     t.schema = NULL;
@@ -274,7 +274,7 @@ static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
     gp_train_result result;
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
-    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
+    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .schedule.seed = 1};
     result.interrupted = interrupted;
     gp_score_groups *of_all;
     must(gp_noise_fit(model, &reader, &o, &result, NULL, &of_all, &err), &err);
