@@ -93,7 +93,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
     if (st == ADVGP_OK) out->columns = gp_answers_columns_json(in);
     if (st == ADVGP_OK) out->n_lost = gp_answers_lost(in);
-    if (st == ADVGP_OK && !model->calibration)
+    if (st == ADVGP_OK && !model->calibration.rows)
         gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
     out->all.scored = GP_SCORED_TEST;

@@ -15,6 +15,7 @@ advgp_status gp_findings_init(gp_findings *f, const gp_model *model, const gp_li
     *f = (gp_findings){.drawn = {drawn[0], drawn[1]}, .has_linear = line != NULL, .rng = gp_rng_seeded(seed, 1)};
     advgp_status st = gp_tally_init(&f->tally, model, line, err);
     f->tally.left_out = left_out;
+    gp_calibration_init(&f->gaussian);
     f->worst_x = gp_alloc(GP_WORST_ROWS, d * sizeof *f->worst_x);
     f->sample = gp_alloc(GP_SAMPLED_ROWS, sizeof *f->sample);
     f->typical = gp_alloc(GP_TYPICAL_ROWS, d * sizeof *f->typical);
@@ -83,7 +84,7 @@ void gp_findings_add(gp_findings *f, size_t number, double w, const double *x, d
     const size_t n = t->sums.rows;
     const double error = gp_tally_add(t, w, x, y, mean, var_y)->error;
     const double sd = sqrt(var_y), score = (y - mean) / sd;
-    const gp_distribution d = {.scores = &t->scores, .schema = s, .mean = mean, .sd = sd};
+    const gp_distribution d = {.scores = t->scores, .schema = s, .mean = mean, .sd = sd};
     const double u = 1 - gp_distribution_exceeds(&d, gp_schema_target(s, y));
     f->weight += w;
     f->pit[gp_index(u * GP_PIT_BINS, GP_PIT_BINS - 1)] += w;

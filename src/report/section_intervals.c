@@ -217,10 +217,10 @@ static void write_calibration(const gp_model *m, gp_buffer *out)
 {
     const json_t *fitted = json_object_get(m->record,
                                            "rows"); // where few are held out, these have done it (calibrate.h)
-    const bool left_out = (size_t)json_integer_value(fitted) == m->n_calibration;
-    if (m->calibration)
+    const bool left_out = (size_t)json_integer_value(fitted) == m->calibration.rows;
+    if (m->calibration.rows)
         gp_buffer_add(out, "<p class=\"note\">The intervals were calibrated on %s rows%s",
-                      gp_count_of(m->n_calibration).p,
+                      gp_count_of(m->calibration.rows).p,
                       !json_is_integer(fitted) ? ""
                       : left_out               ? ", each left out of the fit in turn"
                                                : " that the fit had not seen");

@@ -24,8 +24,7 @@ typedef struct gp_tally_row {
 
 advgp_status gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *line, advgp_error *err)
 {
-    *t = (gp_tally){.schema = model->schema, .line = line, .stride = 1};
-    gp_scores_init(&t->scores, model);
+    *t = (gp_tally){.schema = model->schema, .scores = &model->calibration, .line = line, .stride = 1};
     for (size_t l = 0; l < GP_LEVELS; l++) t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
     t->kept = gp_alloc(KEPT_MAX, sizeof *t->kept);
     return t->kept ? ADVGP_OK : gp_no_memory(err);
@@ -61,7 +60,7 @@ const gp_judged *gp_tally_add(gp_tally *t, double w, const double *x, double y, 
                          .error = target - gp_predicted_mean(t->schema, mean, var_y),
                          .unit = unit,
                          .off = (target - t->y_first) / unit,
-                         .calibrated = {&t->scores, t->schema, mean, sqrt(var_y)},
+                         .calibrated = {t->scores, t->schema, mean, sqrt(var_y)},
                          .gaussian = t->gaussian};
     gp_judge_row(&t->row);
     gp_sums_add(&t->sums, &t->row);

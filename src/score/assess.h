@@ -49,11 +49,11 @@ typedef struct gp_tally {
     bool left_out;         // rows are those of training, each left out
     gp_sums sums;
     gp_score mean, linear;
-    gp_scores scores;
-    double gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
-    double y_first;             // target of the first row
-    gp_judged row;              // the last one
-    struct gp_tally_row *kept;  // every stride-th row, for the tenths: of many rows a sample
+    const gp_calibration *scores; // of the model
+    double gaussian[GP_LEVELS];   // ends of intervals, in standard deviations
+    double y_first;               // target of the first row
+    gp_judged row;                // the last one
+    struct gp_tally_row *kept;    // every stride-th row, for the tenths: of many rows a sample
     size_t n_kept, stride;
 } gp_tally;
 // model and line are borrowed. On failure, too, fini is due.

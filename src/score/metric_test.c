@@ -120,6 +120,7 @@ static gp_assessment assess(void)
 {
     gp_schema schema = {.y_mean = shift, .y_scale = scale};
     gp_model model = {.schema = &schema};
+    gp_calibration_init(&model.calibration);
     gp_assessment a = {.scored = GP_SCORED_TEST};
     gp_tally tally;
     advgp_error err;
