@@ -45,20 +45,10 @@ within src/method/method.h 'X(exact)' 'X(exact) X(yours)'
 
 # ---- a metric: the mean of errors -----------------------------------------------------------------------------------------
 within src/score/metric.h 'ONE(mae) ' 'ONE(mae) ONE(yours) '
-before src/score/metric.c 'static double add_mae(' 'static double add_yours(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return r->w * r->error;
-}
-'
+behind src/score/metric.c 'ADDS(mae, ' 'ADDS(yours, r->error * r->w)'
 behind src/score/metric.c 'const gp_metric gp_metrics[GP_N_METRICS] = {' '    ROW(yours, .label = "Yours", .means = "mean error", .unit = GP_UNIT_TARGET, .ends_training = true, .by_group = true,
-        .add = add_yours),'
-before src/score/metric_test.c 'static double mae(' 'static double yours(const plain_row *r, double level)
-{
-    (void)level;
-    return r->y - r->mean;
-}
-'
+        .add = yours_add),'
+behind src/score/metric_test.c 'PLAIN(mae, ' 'PLAIN(yours, r->y - r->mean)'
 behind src/score/metric_test.c '{"mae", mae, NULL, 1e-12},' '             {"yours", yours, NULL, 1e-12},'
 
 # ---- a source: synthetic, by another name ---------------------------------------------------------------------------------

@@ -117,10 +117,12 @@ static void doubt(const gp_tally *t, gp_assessment *out)
         rows[i] = (gp_doubt_row){
             .w = r->w, .error = r->error / s->unit, .off = (r->prediction + r->error - mean) / s->unit};
     }
-    const gp_doubts d = {.rows = rows, .n = s->rows, .unit = s->unit, .worth = s->n * s->n / s->squares};
+    gp_doubts d = {.rows = rows, .n = s->rows, .unit = s->unit, .worth = s->n * s->n / s->squares};
     for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
-        for (size_t i = m->at; i < m->at + m->n; i++)
-            out->errors[i] = rows && m->error ? m->error(&d, out->values[i]) : NAN;
+        for (size_t i = m->at; i < m->at + m->n; i++) {
+            d.value = out->values[i];
+            out->errors[i] = rows && m->error ? m->error(&d) : NAN;
+        }
     gp_free(rows);
 }
 

@@ -20,15 +20,22 @@ const char *gp_scored_name(gp_scored scored)
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-typedef struct level_text {
-    char p[16];
-} level_text;
+typedef struct key {
+    char p[64];
+} key;
 
-static level_text level_of(size_t level)
+static key level_of(size_t level)
 {
-    level_text text;
-    snprintf(text.p, sizeof text.p, "%g", gp_levels[level]);
-    return text;
+    key k;
+    snprintf(k.p, sizeof k.p, "%g", gp_levels[level]);
+    return k;
+}
+
+static key error_of(const gp_metric *m)
+{
+    key k;
+    snprintf(k.p, sizeof k.p, "%s_se", m->name);
+    return k;
 }
 
 // The figures of a metric: a number, or an object by level.
@@ -38,17 +45,6 @@ static json_t *figures_json(const gp_metric *m, const double *figures)
     json_t *o = json_object();
     for (size_t l = 0; l < m->n; l++) json_object_set_new(o, level_of(l).p, gp_json_real(figures[m->at + l]));
     return o;
-}
-
-typedef struct error_name {
-    char p[64];
-} error_name;
-
-static error_name error_of(const gp_metric *m)
-{
-    error_name name;
-    snprintf(name.p, sizeof name.p, "%s_se", m->name);
-    return name;
 }
 
 static json_t *tenths_json(const gp_tenth *tenths, size_t n)

@@ -16,42 +16,25 @@ bool gp_is_inside(const gp_judged *r, size_t level)
     return ends[0] <= e && e <= ends[1];
 }
 
-static double add_coverage(const gp_judged *r, size_t level)
-{
-    return r->w * gp_is_inside(r, level);
-}
-
-static double coverage_error(const gp_doubts *d, double value)
-{
-    return gp_doubt_share(value, d->worth);
-}
-
-static double add_coverage_gaussian(const gp_judged *r, size_t level)
-{
-    return r->w * (fabs((r->y - r->mean) / r->calibrated.sd) <= r->gaussian[level]);
-}
-
-static double add_square(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return r->w * (r->error / r->unit) * (r->error / r->unit);
-}
+// What a row adds to the sum of a metric, at r->level where it has several.
+#define ADDS(metric, number)                       \
+    static double metric##_add(const gp_judged *r) \
+    {                                              \
+        return number;                             \
+    }
+ADDS(coverage, gp_is_inside(r, r->level) * r->w)
+ADDS(coverage_gaussian, (fabs((r->y - r->mean) / r->calibrated.sd) <= r->gaussian[r->level]) * r->w)
+ADDS(square, (r->error / r->unit) * r->w * (r->error / r->unit))
+ADDS(mae, fabs(r->error) * r->w)
+ADDS(mnlp, gp_gaussian_nlp(r->calibrated.schema, r->y, r->mean, r->var_y) * r->w)
+ADDS(mnlp_calibrated, -gp_distribution_log_density(&r->calibrated, r->target) * r->w)
+ADDS(crps, gp_distribution_crps(&r->calibrated, r->target) * r->w)
+ADDS(width, (r->ends[r->level][1] - r->ends[r->level][0]) * r->w)
+ADDS(winkler, gp_winkler(r->ends[GP_JUDGED], gp_judged_level, r->target) * r->w)
 
 static double rmse(const gp_sums *s, double squares)
 {
     return s->unit * sqrt(squares / s->n);
-}
-
-static double rmse_error(const gp_doubts *d, double value)
-{
-    (void)value;
-    return d->unit * gp_doubt_rmse(d->rows, d->n);
-}
-
-static double add_mae(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return r->w * fabs(r->error);
 }
 
 static double r2(const gp_sums *s, double squares)
@@ -59,39 +42,19 @@ static double r2(const gp_sums *s, double squares)
     return 1 - squares / (s->off_squares - s->off * s->off / s->n);
 }
 
-static double r2_error(const gp_doubts *d, double value)
+static double rmse_error(const gp_doubts *d)
 {
-    (void)value;
+    return d->unit * gp_doubt_rmse(d->rows, d->n);
+}
+
+static double r2_error(const gp_doubts *d)
+{
     return gp_doubt_r2(d->rows, d->n);
 }
 
-static double add_mnlp(const gp_judged *r, size_t level)
+static double share_error(const gp_doubts *d)
 {
-    (void)level;
-    return r->w * gp_gaussian_nlp(r->calibrated.schema, r->y, r->mean, r->var_y);
-}
-
-static double add_mnlp_calibrated(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return -r->w * gp_distribution_log_density(&r->calibrated, r->target);
-}
-
-static double add_crps(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return r->w * gp_distribution_crps(&r->calibrated, r->target);
-}
-
-static double add_width(const gp_judged *r, size_t level)
-{
-    return r->w * (r->ends[level][1] - r->ends[level][0]);
-}
-
-static double add_winkler(const gp_judged *r, size_t level)
-{
-    (void)level;
-    return r->w * gp_winkler(r->ends[GP_JUDGED], gp_judged_level, r->target);
+    return gp_doubt_share(d->value, d->worth);
 }
 
 // ---- the table ------------------------------------------------------------------------------------------------------
@@ -103,23 +66,23 @@ static double add_winkler(const gp_judged *r, size_t level)
                             __VA_ARGS__}
 
 const gp_metric gp_metrics[GP_N_METRICS] = {
-    ROW(coverage, .label = "inside", .of = "calibrated", .unit = GP_UNIT_SHARE, .by_group = true, .add = add_coverage,
-        .error = coverage_error),
-    ROW(coverage_gaussian, .label = "inside", .of = "Gaussian", .unit = GP_UNIT_SHARE, .add = add_coverage_gaussian),
-    ROW(rmse, .label = "RMSE", .means = "typical error", .unit = GP_UNIT_TARGET, .by_group = true, .add = add_square,
+    ROW(coverage, .label = "inside", .of = "calibrated", .unit = GP_UNIT_SHARE, .by_group = true, .add = coverage_add,
+        .error = share_error),
+    ROW(coverage_gaussian, .label = "inside", .of = "Gaussian", .unit = GP_UNIT_SHARE, .add = coverage_gaussian_add),
+    ROW(rmse, .label = "RMSE", .means = "typical error", .unit = GP_UNIT_TARGET, .by_group = true, .add = square_add,
         .value = rmse, .error = rmse_error),
-    ROW(mae, .label = "MAE", .means = "mean absolute error", .unit = GP_UNIT_TARGET, .add = add_mae),
-    ROW(r2, .label = "R2", .title = "R\u00b2", .means = "1 is perfect, 0 the mean", .add = add_square, .value = r2,
+    ROW(mae, .label = "MAE", .means = "mean absolute error", .unit = GP_UNIT_TARGET, .add = mae_add),
+    ROW(r2, .label = "R2", .title = "R\u00b2", .means = "1 is perfect, 0 the mean", .add = square_add, .value = r2,
         .error = r2_error),
     ROW(mnlp, .label = "MNLP", .of = "Gaussian", .unit = GP_UNIT_NATS, .decimals = 4, .ends_training = true,
-        .add = add_mnlp),
+        .add = mnlp_add),
     ROW(mnlp_calibrated, .label = "MNLP", .of = "calibrated", .unit = GP_UNIT_NATS, .decimals = 4,
-        .ends_training = true, .add = add_mnlp_calibrated),
+        .ends_training = true, .add = mnlp_calibrated_add),
     ROW(crps, .label = "CRPS", .means = "error of the whole distribution", .unit = GP_UNIT_TARGET,
-        .ends_training = true, .by_group = true, .add = add_crps),
-    ROW(width, .label = "mean width", .unit = GP_UNIT_TARGET, .by_group = true, .add = add_width),
+        .ends_training = true, .by_group = true, .add = crps_add),
+    ROW(width, .label = "mean width", .unit = GP_UNIT_TARGET, .by_group = true, .add = width_add),
     ROW(winkler, .label = "Winkler", .of = "of the 90 % interval", .title = "Winkler score of the 90 % interval",
-        .unit = GP_UNIT_TARGET, .ends_training = true, .by_group = true, .add = add_winkler),
+        .unit = GP_UNIT_TARGET, .ends_training = true, .by_group = true, .add = winkler_add),
 };
 
 // ---- rows and sums --------------------------------------------------------------------------------------------------
@@ -131,7 +94,7 @@ void gp_judge_row(gp_judged *r)
         gp_distribution_interval(&r->calibrated, gp_levels[l], r->ends[l]);
     }
     for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
-        for (size_t l = 0; l < m->n; l++) r->adds[m->at + l] = m->add(r, l);
+        for (r->level = 0; r->level < m->n; r->level++) r->adds[m->at + r->level] = m->add(r);
 }
 
 void gp_sums_add(gp_sums *s, const gp_judged *r)

@@ -42,9 +42,10 @@ typedef struct gp_judged {
     gp_distribution calibrated; // what intervals and CRPS are of
     const double *gaussian;     // [GP_LEVELS]: ends of Gaussian intervals, in standard deviations
     double score_ends[GP_LEVELS][2], ends[GP_LEVELS][2]; // of calibrated intervals: as scores, and of the target
+    size_t level;                                        // of the figure that is asked for
     double adds[GP_N_FIGURES];
 } gp_judged;
-void gp_judge_row(gp_judged *row); // the last two lines, from those before
+void gp_judge_row(gp_judged *row); // ends and what it adds, from the lines before
 bool gp_is_inside(const gp_judged *row, size_t level);
 
 // The sums over rows that all figures come from. Start from {0}.
@@ -63,6 +64,7 @@ typedef struct gp_doubts {
     size_t n;
     double unit;
     double worth; // how many rows of equal weights tell as much
+    double value; // of the figure
 } gp_doubts;
 
 typedef enum gp_metric_unit { GP_UNIT_NONE, GP_UNIT_TARGET, GP_UNIT_NATS, GP_UNIT_SHARE } gp_metric_unit;
@@ -78,9 +80,9 @@ typedef struct gp_metric {
     bool ends_training, by_group; // is in that line; in tables of groups, at gp_judged_level
     size_t at, n;                 // which figures are its own: all[at], and n of them, 1 or GP_LEVELS
 
-    double (*add)(const gp_judged *row, size_t level);      // what a row adds to its sum, with its weight
-    double (*value)(const gp_sums *sums, double sum);       // of its own sum and the others; NULL: its mean
-    double (*error)(const gp_doubts *doubts, double value); // its standard error; NULL: nobody knows
+    double (*add)(const gp_judged *row);              // what a row adds to its sum, with its weight
+    double (*value)(const gp_sums *sums, double sum); // of its own sum and the others; NULL: its mean
+    double (*error)(const gp_doubts *doubts);         // its standard error; NULL: nobody knows
 } gp_metric;
 extern const gp_metric gp_metrics[GP_N_METRICS];
 

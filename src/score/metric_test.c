@@ -7,9 +7,9 @@ enum { N = 200 };
 static const double scale = 3, shift = 10;
 
 // Rows of a Gaussian model that is not calibrated: weight, target, predicted mean and standard deviation, all in the
-// target's own units.
+// target's own units; and the level that is asked for.
 typedef struct plain_row {
-    double w, y, mean, sd;
+    double w, y, mean, sd, level;
 } plain_row;
 
 static plain_row rows[N];
@@ -24,10 +24,13 @@ static void draw(void)
     }
 }
 
-static double mean_of(double (*of)(const plain_row *row, double level), double level)
+static double mean_of(double (*of)(const plain_row *r), double level)
 {
     double sum = 0, n = 0;
-    for (size_t i = 0; i < N; i++) sum += rows[i].w * of(&rows[i], level), n += rows[i].w;
+    for (size_t i = 0; i < N; i++) {
+        rows[i].level = level;
+        sum += rows[i].w * of(&rows[i]), n += rows[i].w;
+    }
     return sum / n;
 }
 
@@ -38,58 +41,21 @@ static double off(const plain_row *r, double level)
     return fabs(r->y - r->mean) - gp_gaussian_interval(level) * r->sd;
 }
 
-static double coverage(const plain_row *r, double level)
-{
-    return off(r, level) <= 0;
-}
-
-static double square(const plain_row *r, double level)
-{
-    (void)level;
-    return (r->y - r->mean) * (r->y - r->mean);
-}
-
-static double mae(const plain_row *r, double level)
-{
-    (void)level;
-    return fabs(r->y - r->mean);
-}
-
-static double target(const plain_row *r, double level)
-{
-    (void)level;
-    return r->y;
-}
-
-static double target_square(const plain_row *r, double level)
-{
-    (void)level;
-    return r->y * r->y;
-}
-
-static double mnlp(const plain_row *r, double level)
-{
-    (void)level;
-    return 0.5 * log(2 * acos(-1) * r->sd * r->sd) + 0.5 * (r->y - r->mean) * (r->y - r->mean) / (r->sd * r->sd);
-}
-
-static double crps(const plain_row *r, double level)
-{
-    (void)level;
-    const double z = (r->y - r->mean) / r->sd, pi = acos(-1);
-    return r->sd * (z * erf(z / sqrt(2)) + 2 * exp(-z * z / 2) / sqrt(2 * pi) - 1 / sqrt(pi));
-}
-
-static double width(const plain_row *r, double level)
-{
-    return 2 * gp_gaussian_interval(level) * r->sd;
-}
-
-static double winkler(const plain_row *r, double level)
-{
-    (void)level;
-    return width(r, 0.9) + 20 * fmax(0, off(r, 0.9));
-}
+#define PLAIN(metric, number)                \
+    static double metric(const plain_row *r) \
+    {                                        \
+        return number;                       \
+    }
+PLAIN(coverage, off(r, r->level) <= 0)
+PLAIN(square, (r->y - r->mean) * (r->y - r->mean))
+PLAIN(mae, fabs(r->y - r->mean))
+PLAIN(target, r->y)
+PLAIN(target_square, r->y * r->y)
+PLAIN(mnlp, 0.5 * log(2 * acos(-1) * r->sd * r->sd) + 0.5 * square(r) / (r->sd * r->sd))
+PLAIN(z, (r->y - r->mean) / r->sd)
+PLAIN(crps, (z(r) * erf(z(r) / sqrt(2)) + (sqrt(2) * exp(-z(r) * z(r) / 2) - 1) / sqrt(acos(-1))) * r->sd)
+PLAIN(width, 2 * gp_gaussian_interval(r->level) * r->sd)
+PLAIN(winkler, 2 * gp_gaussian_interval(0.9) * r->sd + 20 * fmax(0, off(r, 0.9)))
 
 static double rmse_value(double squares)
 {
@@ -104,7 +70,7 @@ static double r2_value(double squares)
 
 static const struct {
     const char *name;
-    double (*of)(const plain_row *row, double level);
+    double (*of)(const plain_row *r);
     double (*value)(double mean); // NULL: the mean itself
     double tolerance;
 } plain[] = {{"coverage", coverage, NULL, 1e-12},    {"coverage_gaussian", coverage, NULL, 1e-12},
@@ -112,7 +78,7 @@ static const struct {
              {"r2", square, r2_value, 1e-10},        {"mnlp", mnlp, NULL, 1e-12},
              {"mnlp_calibrated", mnlp, NULL, 1e-12}, {"crps", crps, NULL, 1e-3}, // of a table of quantiles
              {"width", width, NULL, 1e-12},          {"winkler", winkler, NULL, 1e-10}};
-enum { PLAIN = sizeof plain / sizeof *plain };
+enum { N_PLAIN = sizeof plain / sizeof *plain };
 
 // ---- tests ----------------------------------------------------------------------------------------------------------
 
@@ -139,7 +105,7 @@ static void every_row_is_whole(void **state)
 {
     (void)state;
     size_t at = 0;
-    assert_int_equal(GP_N_METRICS, PLAIN); // each has its formula above
+    assert_int_equal(GP_N_METRICS, N_PLAIN); // each has its formula above
     assert_true(gp_levels[GP_JUDGED] == gp_judged_level);
     for (size_t k = 0; k < GP_N_METRICS; k++) {
         const gp_metric *m = &gp_metrics[k];
@@ -157,7 +123,7 @@ static void figures_are_those_of_plain_formulas(void **state)
 {
     (void)state;
     const gp_assessment a = assess();
-    for (size_t k = 0; k < PLAIN; k++) {
+    for (size_t k = 0; k < N_PLAIN; k++) {
         const gp_metric *m = NULL;
         for (size_t i = 0; i < GP_N_METRICS; i++)
             if (!strcmp(gp_metrics[i].name, plain[k].name)) m = &gp_metrics[i];
