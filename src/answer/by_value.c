@@ -1,5 +1,5 @@
-// groups.c: a value is found by its hash; the sums are those of metric.h.
-#include "answer/groups.h"
+// by_value.c: a value is found by its hash; the sums are those of metric.h.
+#include "answer/by_value.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "report/decode.h"
