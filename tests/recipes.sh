@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a source, a verb with an option,
-# an option of a run and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the newcomers
+# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a metric, a source, a verb with
+# an option, an option of a run and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the newcomers
 # work: help lists them, the program takes them, the tests of their families ask them.
 #     recipes.sh PROJECT_ROOT
 set -euo pipefail
@@ -42,6 +42,14 @@ within tests/fixture.c 'c->map == &gp_map_rvm' 'c->map == &gp_map_rvm || c->map 
 sed '/^static advgp_status train_mean/,/^}/d; /^const gp_method gp_method_mean/,/^};/d; s/gp_method_linear/gp_method_yours/
      s/"linear"/"yours"/; s/train_linear/train_yours/' src/method/method_linear.c >src/method/method_yours.c
 within src/method/method.h 'X(exact)' 'X(exact) X(yours)'
+
+# ---- a metric: the mean of errors -----------------------------------------------------------------------------------------
+within src/score/metric.h 'ONE(mae) ' 'ONE(mae) ONE(yours) '
+behind src/score/metric.c 'ADDS(mae, ' 'ADDS(yours, r->error * r->w)'
+behind src/score/metric.c 'const gp_metric gp_metrics[GP_N_METRICS] = {' '    ROW(yours, .label = "Yours", .means = "mean error", .unit = GP_UNIT_TARGET, .ends_training = true, .by_group = true,
+        .add = yours_add),'
+behind src/score/metric_test.c 'PLAIN(mae, ' 'PLAIN(yours, r->y - r->mean)'
+behind src/score/metric_test.c '{"mae", mae, NULL, 1e-12},' '             {"yours", yours, NULL, 1e-12},'
 
 # ---- a source: synthetic, by another name ---------------------------------------------------------------------------------
 sed 's/gp_source_synthetic/gp_source_yours/g; s/"synthetic"/"yours"/' src/shards/synthetic.c >src/data/yours.c
@@ -210,7 +218,7 @@ within src/api/participant.c 'st = transport->enter ?' \
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
-tests=(kernel_test map_test method_test source_test option_test schedule_test transport_test)
+tests=(kernel_test map_test method_test metric_test source_test option_test schedule_test transport_test)
 { cmake -S . -B build -G Ninja "${launcher[@]}" -DADVGP_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 &&
   cmake --build build --target advgp docs "${tests[@]}"; } >log 2>&1 || { tail -n 40 log; fail "what the recipes give does not build"; }
 export OPENBLAS_NUM_THREADS=1
@@ -245,6 +253,12 @@ says . $advgp predict map.safetensors t.csv -o - -q
 says . $advgp train t.csv --target y --method yours -q -o method.safetensors
 says 'by yours' $advgp inspect method.safetensors
 says . $advgp predict method.safetensors t.csv -o - -q
+says 'Yours [-0-9.e]+   MNLP' $advgp train t.csv --target y --method linear -q --force -o method.safetensors
+says '^Yours +[-0-9.e]+$' $advgp evaluate method.safetensors t.csv -q
+says 'RMSE +Yours' $advgp evaluate method.safetensors t.csv --by a -q
+says '"yours": *[-0-9.e]+' $advgp evaluate method.safetensors t.csv --json -q
+says . $advgp report method.safetensors --data t.csv -q -o page.html
+says '<dt>Yours</dt>.*mean error' cat page.html
 says '^hello, everybody$' $advgp greet
 says '^hello, world$' $advgp greet --whom world
 says '  greet ' $advgp --help

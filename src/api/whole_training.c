@@ -225,9 +225,10 @@ static uint64_t bits_of(const gp_model *m)
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
     if (m->noise) h = XXH3_64bits_withSeed(m->noise->theta, m->noise->layout.size * sizeof(double), h);
-    if (m->groups) h = XXH3_64bits_withSeed(m->groups, sizeof *m->groups, h);
-    h = XXH3_64bits_withSeed(m->calibration_tails, sizeof m->calibration_tails, h);
-    return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
+    const gp_calibration *c = &m->calibration;
+    if (c->groups) h = XXH3_64bits_withSeed(c->groups, sizeof *c->groups, h);
+    h = XXH3_64bits_withSeed(c->tails, sizeof c->tails, h);
+    return XXH3_64bits_withSeed(c->q, sizeof c->q, h);
 }
 
 // How an interrupted run is gone on with.

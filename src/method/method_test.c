@@ -196,7 +196,7 @@ static void every_method_gives_a_whole_model(void **state)
         for (size_t i = 0; i < 5; i++)
             CHECK(fabs(r.assessment.coverage[i] - gp_levels[i]) < 0.12, name, "the %g interval covers %g", gp_levels[i],
                   r.assessment.coverage[i]);
-        CHECK(model->n_calibration >= 100, name, "calibrated on %zu rows", model->n_calibration);
+        CHECK(model->calibration.rows >= 100, name, "calibrated on %zu rows", model->calibration.rows);
         const char *path = scratch_path("m.safetensors");
         must(gp_model_save(model, path, &err), &err);
         must(gp_model_load(path, &again, &err), &err);

@@ -102,9 +102,10 @@ static void auto_takes_what_is_better_and_the_same_bits(void **state)
     }
     CHECK(models[0]->noise && models[1]->noise, "auto", "a scale of 0.1 to 0.5 was not taken");
     CHECK_BITS(models[0]->noise->layout.size, models[0]->noise->theta, models[1]->noise->theta, "auto");
-    CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration, models[1]->calibration, "auto");
-    CHECK(!models[0]->groups == !models[1]->groups, "auto", "groups or none");
-    if (models[0]->groups) CHECK_BITS(GP_GROUPS, models[0]->groups->tails[0], models[1]->groups->tails[0], "auto");
+    CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration.q, models[1]->calibration.q, "auto");
+    CHECK(!models[0]->calibration.groups == !models[1]->calibration.groups, "auto", "groups or none");
+    if (models[0]->calibration.groups)
+        CHECK_BITS(GP_GROUPS, models[0]->calibration.groups->tails[0], models[1]->calibration.groups->tails[0], "auto");
     for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
 }
 
@@ -180,7 +181,7 @@ static void errors_of_two_shapes_are_taken_by_groups(void **state)
     make_cut_rows(8000);
     gp_train_result result;
     gp_model *model = train(GP_NOISE_AUTO, &result);
-    assert_non_null(model->groups);
+    assert_non_null(model->calibration.groups);
     const json_t *alike = json_object_get(model->record, "crps_scores_alike");
     const json_t *grouped = json_object_get(model->record, "crps_scores_by_group");
     CHECK(json_real_value(grouped) < 0.99 * json_real_value(alike), "groups", "CRPS %g, alike %g",
@@ -192,7 +193,7 @@ static void errors_of_two_shapes_are_taken_by_groups(void **state)
     free_table();
     make_cut_rows(8000);
     model = train(GP_NOISE_CONSTANT, &result);
-    assert_null(model->groups);
+    assert_null(model->calibration.groups);
     gp_model_free(model);
     free_table();
 }

@@ -46,7 +46,7 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     }
     const size_t judges = gp_shards_rows(t.shards, GP_STOP);
     assert_int_equal(r.assessment.n_scored, judges); // one half judges, in the end both calibrate
-    assert_int_equal(model->n_calibration, judges + gp_shards_rows(t.shards, GP_CALIBRATE));
+    assert_int_equal(model->calibration.rows, judges + gp_shards_rows(t.shards, GP_CALIBRATE));
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
     gp_model_free(model);
@@ -186,7 +186,7 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     gp_train_result r;
     gp_model *model = train_table(&o, NULL, &r);
     assert_int_equal(r.assessment.scored, GP_SCORED_LEFT_OUT);
-    assert_int_equal(model->n_calibration, 150);
+    assert_int_equal(model->calibration.rows, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
     assert_true(r.assessment.coverage[2] >= 0.88);
     gp_model_free(model);
