@@ -77,7 +77,8 @@ static void rows_are_complete(void **state)
         const gp_option *o = &gp_option_table[i];
         bool number = o->kind == GP_OPTION_INTEGER || o->kind == GP_OPTION_REAL;
         bool named = o->value || o->kind == GP_OPTION_FLAG || o->kind == GP_OPTION_CHOICE;
-        if (!o->help || !o->verbs || !named || (number && o->min >= o->max) || !o->check != !o->allowed ||
+        if (!o->help || !o->verbs || !named || (number && o->min >= o->max) ||
+            !o->check != (!o->allowed && !o->allows) || (o->allowed && o->allows) ||
             (o->kind == GP_OPTION_CHOICE && !o->words == !o->family) || (o->kind == GP_OPTION_FLAG && !o->fallback) ||
             strncmp(o->name, "no-", 3) == 0 || strlen(o->name) > 40)
             fail_msg("row %zu (%s) lacks something", i, o->name);
