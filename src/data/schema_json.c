@@ -56,9 +56,12 @@ static json_t *directions_to_json(const gp_schema *s)
 {
     const size_t plain = gp_schema_plain(s);
     json_t *list = json_array();
-    for (size_t i = 0; i < s->n_directions; i++)
-        json_array_append_new(list, gp_numbers_json(s->directions + i * plain, plain));
-    return list;
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < s->n_directions; i++)
+        ok = json_array_append_new(list, gp_numbers_json(s->directions + i * plain, plain)) == 0;
+    if (ok) return list;
+    json_decref(list);
+    return NULL;
 }
 
 char *gp_schema_to_json(const gp_schema *s)
@@ -71,17 +74,14 @@ char *gp_schema_to_json(const gp_schema *s)
                           s->y_mean, "y_scale", s->y_scale, "rows", (json_int_t)s->n_rows, "weight", s->n_weight,
                           "inputs", inputs, "x_mean", gp_numbers_json(s->x_mean, s->d), "x_scale",
                           gp_numbers_json(s->x_scale, s->d));
-    if (o && s->weights) json_object_set_new(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)));
-    if (o && s->target_written)
-        json_object_set_new(o, "target_written", json_string(gp_writing_name(s->target_written)));
-    if (o && s->dirty) json_object_set_new(o, "dirty", json_string("missing"));
-    if (o && s->log_offset > 0) json_object_set_new(o, "log_offset", json_real(s->log_offset));
-    bool whole = o && (!s->bounded || set_limits(o, "bounds", s->bounds));
-    if (o && s->n_directions) json_object_set_new(o, "directions", directions_to_json(s));
-    // A member lost to exhausted memory would be a smaller schema: compare before trusting.
-    whole = whole && json_array_size(inputs) == s->n_inputs && (!s->weights || json_object_get(o, "weights_are")) &&
-            (!s->dirty || json_object_get(o, "dirty")) &&
-            json_array_size(json_object_get(o, "directions")) == s->n_directions;
+    const bool whole = o && json_array_size(inputs) == s->n_inputs &&
+                       (!s->weights || set(o, "weights_are", json_string(gp_weights_are_name(s->weights_are)))) &&
+                       (!s->target_written ||
+                        set(o, "target_written", json_string(gp_writing_name(s->target_written)))) &&
+                       (!s->dirty || set(o, "dirty", json_string("missing"))) &&
+                       (!(s->log_offset > 0) || set(o, "log_offset", json_real(s->log_offset))) &&
+                       (!s->bounded || set_limits(o, "bounds", s->bounds)) &&
+                       (!s->n_directions || set(o, "directions", directions_to_json(s)));
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
     char *copy = text ? gp_copy_text(text) : NULL;
     free(text);
