@@ -35,7 +35,7 @@ static void fill(const struct sample *s, bool gaps)
         const bool odd = i >= N;
         number[i] = s->type == GP_BOOLEAN ? (double)(k < 2)
                     : s->type == GP_TIME  ? 86400.0 * (double)(i * 7 % 501) + 3600.0 * (double)(i % 24)
-                    : s->how              ? (double)k
+                    : s->encoding->texts  ? (double)k
                                           : 0.25 * (double)(i * 7 % 101) - 5;
         if (odd && s->type != GP_BOOLEAN) number[i] = 1e9 + (double)i;
         word[i] = odd ? "never seen" : words[k];
