@@ -115,7 +115,7 @@ static void zsh_action(gp_buffer *out, const gp_option *option)
         gp_buffer_add(out, "_files");
     } else if (option->kind == GP_OPTION_DIR) {
         gp_buffer_add(out, "_files -/");
-    } else if (option->words) {
+    } else if (option->words || option->family) {
         gp_buffer_add(out, "(");
         add_words(out, option);
         gp_buffer_add(out, ")");
@@ -131,7 +131,11 @@ static void zsh_spec(gp_buffer *out, const gp_option *option, const char *dashes
                   flag      ? ""
                   : is_long ? "="
                             : "+");
-    add_quoted(out, option->help, ":[]");
+    gp_buffer help = {0};
+    gp_option_describe(option, &help);
+    out->failed |= help.failed;
+    if (!help.failed) add_quoted(out, help.p, ":[]");
+    gp_buffer_fini(&help);
     gp_buffer_add(out, "]");
     if (!flag) zsh_action(out, option);
     gp_buffer_add(out, "' \\\n");
@@ -180,13 +184,18 @@ static void fish_option(gp_buffer *out, const gp_verb *verb, const gp_option *op
         gp_buffer_add(out, " -r -F");
     else if (option->kind != GP_OPTION_FLAG)
         gp_buffer_add(out, " -x");
-    if (option->words && !*prefix) {
+    if ((option->words || option->family) && !*prefix) {
         gp_buffer_add(out, " -a '");
         add_words(out, option);
         gp_buffer_add(out, "'");
     }
     gp_buffer_add(out, " -d '");
-    for (const char *p = option->help; *p; p++) gp_buffer_add(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+    gp_buffer help = {0};
+    gp_option_describe(option, &help);
+    out->failed |= help.failed;
+    for (const char *p = help.failed ? "" : help.p; *p; p++)
+        gp_buffer_add(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+    gp_buffer_fini(&help);
     gp_buffer_add(out, "'\n");
 }
 
