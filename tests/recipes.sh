@@ -60,24 +60,32 @@ before src/data/source_test.c 'static gp_source *open_csv(' 'static gp_source *o
 
 # ---- an encoding: the logarithm of a number's size, and its sign -----------------------------------------------------------
 cat >src/data/encoding_yours.c <<'END'
-// encoding_yours.c: the logarithm of a number's size with its sign, and whether it is negative.
+// encoding_yours.c: the logarithm of a number's size with its sign, and whether it is negative. Its own: the unit of the
+// size, which is the first number.
+#include "base/alloc.h"
 #include "data/encoding_kit.h"
 
 #include <math.h>
 
-static double log_of(double value)
+static double log_of(double value, const double *unit)
 {
-    return copysign(log1p(fabs(value)), value);
+    return copysign(log1p(fabs(value) / *unit), value);
 }
 
 static advgp_status observe(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, advgp_error *err)
 {
     const double *values;
+    double *unit = c->own;
     size_t n;
     const advgp_status st = gp_fit_numbers(f, c, chunk, &values, &n, err);
-    if (st != ADVGP_OK) return st;
+    if (st != ADVGP_OK || n == 0) return st;
+    if (!unit) {
+        c->own = unit = gp_alloc(1, sizeof *unit);
+        if (!unit) return gp_no_memory(err);
+        *unit = f->x[0] != 0 ? fabs(f->x[0]) : 1;
+    }
     gp_moments_add(&c->moments[2], n, f->x, f->w);
-    for (size_t i = 0; i < n; i++) f->x[i] = log_of(f->x[i]);
+    for (size_t i = 0; i < n; i++) f->x[i] = log_of(f->x[i], unit);
     gp_moments_add(&c->moments[0], n, f->x, f->w);
     for (size_t i = 0; i < n; i++) f->x[i] = f->x[i] < 0;
     gp_moments_add(&c->moments[1], n, f->x, f->w);
@@ -88,6 +96,8 @@ static advgp_status fill(const gp_fit *f, gp_candidate *c, gp_input *input, advg
 {
     (void)f, (void)err;
     input->range = (gp_limits){.lo = c->moments[2].least, .hi = c->moments[2].most};
+    input->own = c->own; // moved
+    c->own = NULL;
     return ADVGP_OK;
 }
 
@@ -116,7 +126,7 @@ static void encode(const gp_input *input, gp_input_scale scale, gp_picked v, dou
     for (size_t k = 0; k < v.n; k++, x += stride) {
         const double value = v.numbers[v.rows[k]];
         const bool there = isfinite(value);
-        x[0] = there ? log_of(value) : scale.mean[0];
+        x[0] = there ? log_of(value, input->own) : scale.mean[0];
         x[1] = there ? value < 0 : scale.mean[1];
         odd->n_outside += there && (value < input->range.lo || value > input->range.hi);
         gp_encode_end(input, scale, !there, x);
@@ -126,7 +136,7 @@ static void encode(const gp_input *input, gp_input_scale scale, gp_picked v, dou
 static double decode(const gp_schema *s, const gp_input *input, const double *x)
 {
     const double encoded = gp_schema_input(s, input->first, x[input->first]);
-    return copysign(expm1(fabs(encoded)), encoded);
+    return copysign(*(const double *)input->own * expm1(fabs(encoded)), encoded);
 }
 
 static void show(const gp_input *input, double value, gp_buffer *out)
@@ -142,12 +152,26 @@ static bool remark(const gp_schema *s, const gp_input *input, const double *x, g
     return value < input->range.lo - rounding || value > input->range.hi + rounding;
 }
 
+static bool write(const gp_input *input, json_t *o)
+{
+    return json_object_set_new(o, "size", json_real(*(const double *)input->own)) == 0;
+}
+
+static advgp_status read(const json_t *o, gp_input *input, advgp_error *err)
+{
+    double *unit = input->own = gp_alloc(1, sizeof *unit);
+    if (!unit) return gp_no_memory(err);
+    const bool ok = gp_json_number(json_object_get(o, "size"), unit) && gp_scale_is_usable(*unit);
+    return ok ? ADVGP_OK : gp_schema_damaged("the size of an input", err);
+}
+
 const gp_encoding gp_encoding_yours = {.name = "yours",
                                        .described = "a sample",
                                        .kind = ADVGP_KIND_NUMBER,
                                        .asked = true,
                                        .types = 1u << GP_NUMBER | 1u << GP_TEXT,
                                        .unit = 1,
+                                       .free_own = gp_free,
                                        .observe = observe,
                                        .is_constant = gp_number_is_constant,
                                        .fill = fill,
@@ -157,7 +181,9 @@ const gp_encoding gp_encoding_yours = {.name = "yours",
                                        .encode = encode,
                                        .decode = decode,
                                        .show = show,
-                                       .remark = remark};
+                                       .remark = remark,
+                                       .write = write,
+                                       .read = read};
 END
 within src/data/encoding.h 'X(time)' 'X(time) X(yours)'
 within src/data/encoding_test.c '{&gp_encoding_number, GP_NUMBER, NULL},' \

@@ -7,10 +7,8 @@
 #include "data/encoding.h"
 #include "data/strings.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -48,6 +48,9 @@ struct gp_encoding {
     unsigned suggested;    // bit t: it is what such a column gets, unless values or people say otherwise
     double unit;           // a unit of gp_input.range, in those of a value
 
+    // Of gp_candidate.own and gp_input.own, where a kind keeps what is in no other field. NULL: it keeps nothing there.
+    void (*free_own)(void *own);
+
     // ---- the first pass over the rows (fit.h) ----
     advgp_status (*observe)(gp_fit *fit, gp_candidate *c, const gp_chunk *chunk, advgp_error *err);
     // Is it the right one? May set c->encoding to another, or *use to false, with a note. NULL: it is.

@@ -281,6 +281,7 @@ static void fit_fini(gp_fit *f)
         gp_coerced_fini(&f->candidates[i].buffer);
         gp_free(f->candidates[i].sampled);
         gp_warp_fini(&f->candidates[i].warp);
+        if (f->candidates[i].own) f->candidates[i].encoding->free_own(f->candidates[i].own);
     }
     gp_free(f->candidates);
     gp_free(f->gaps);

@@ -19,6 +19,7 @@ typedef struct gp_candidate {          // a column that may become an input
     size_t n_missing;
     double missing_weight;
     char unit[GP_UNIT_BYTES]; // as in gp_input
+    void *own;                // as in gp_input
     gp_coerced buffer;
 } gp_candidate;
 

@@ -71,6 +71,7 @@ void gp_schema_free(gp_schema *schema)
         gp_free(schema->inputs[i].category_values);
         gp_free(schema->inputs[i].date_format);
         gp_warp_fini(&schema->inputs[i].warp);
+        if (schema->inputs[i].own) schema->inputs[i].encoding->free_own(schema->inputs[i].own);
         gp_categories_fini(&schema->inputs[i].categories);
     }
     for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);

@@ -55,6 +55,7 @@ typedef struct gp_input { // one column of the table that the model uses
     gp_limits clip;           // NUMBER: values beyond are taken as at these ends
     gp_warp warp;             // NUMBER: then it is mapped to its ranks, where there is a map
     bool long_tailed;         // fresh from fit: NUMBER, and a map might pay. Not stored in JSON.
+    void *own;                // what only its encoding knows; NULL: nothing
     size_t first, n_encoded;  // its encoded columns
 } gp_input;
 
