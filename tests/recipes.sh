@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a metric, a source, a verb with
-# an option, an option of a run and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the newcomers
-# work: help lists them, the program takes them, the tests of their families ask them.
+# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a metric, a source, an encoding, a
+# verb with an option, an option of a run and a transport are added, each by the steps that its recipe names and no others; the
+# copy is built, and the newcomers work: help lists them, the program takes them, the tests of their families ask them.
 #     recipes.sh PROJECT_ROOT
 set -euo pipefail
 root=$(cd "$1" && pwd)
@@ -65,6 +65,137 @@ before src/data/source_test.c 'static gp_source *open_csv(' 'static gp_source *o
     return s;
 }
 '
+
+# ---- an encoding: the logarithm of a number's size, and its sign -----------------------------------------------------------
+cat >src/data/encoding_yours.c <<'END'
+// encoding_yours.c: the logarithm of a number's size with its sign, and whether it is negative. Its own: the unit of the
+// size, which is the first number.
+#include "base/alloc.h"
+#include "data/encoding_kit.h"
+
+#include <math.h>
+
+static double log_of(double value, const double *unit)
+{
+    return copysign(log1p(fabs(value) / *unit), value);
+}
+
+static advgp_status observe(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, advgp_error *err)
+{
+    const double *values;
+    double *unit = c->own;
+    size_t n;
+    const advgp_status st = gp_fit_numbers(f, c, chunk, &values, &n, err);
+    if (st != ADVGP_OK || n == 0) return st;
+    if (!unit) {
+        c->own = unit = gp_alloc(1, sizeof *unit);
+        if (!unit) return gp_no_memory(err);
+        *unit = f->x[0] != 0 ? fabs(f->x[0]) : 1;
+    }
+    gp_moments_add(&c->moments[2], n, f->x, f->w);
+    for (size_t i = 0; i < n; i++) f->x[i] = log_of(f->x[i], unit);
+    gp_moments_add(&c->moments[0], n, f->x, f->w);
+    for (size_t i = 0; i < n; i++) f->x[i] = f->x[i] < 0;
+    gp_moments_add(&c->moments[1], n, f->x, f->w);
+    return ADVGP_OK;
+}
+
+static advgp_status fill(const gp_fit *f, gp_candidate *c, gp_input *input, advgp_error *err)
+{
+    (void)f, (void)err;
+    input->range = (gp_limits){.lo = c->moments[2].least, .hi = c->moments[2].most};
+    input->own = c->own; // moved
+    c->own = NULL;
+    return ADVGP_OK;
+}
+
+static advgp_status scale(const gp_candidate *c, const gp_input *input, gp_schema *s, advgp_error *err)
+{
+    (void)err;
+    for (size_t k = 0; k < 2; k++)
+        gp_fit_scale(s, input->first + k, c->moments[k].mean, c->moments[k].m2 / s->n_weight);
+    return ADVGP_OK;
+}
+
+static size_t width(const gp_input *input)
+{
+    (void)input;
+    return 2;
+}
+
+static void name_column(const gp_input *input, size_t k, gp_buffer *out)
+{
+    (void)input;
+    if (k) gp_buffer_add(out, " (negative)");
+}
+
+static void encode(const gp_input *input, gp_input_scale scale, gp_picked v, double *x, size_t stride, gp_oddities *odd)
+{
+    for (size_t k = 0; k < v.n; k++, x += stride) {
+        const double value = v.numbers[v.rows[k]];
+        const bool there = isfinite(value);
+        x[0] = there ? log_of(value, input->own) : scale.mean[0];
+        x[1] = there ? value < 0 : scale.mean[1];
+        odd->n_outside += there && (value < input->range.lo || value > input->range.hi);
+        gp_encode_end(input, scale, !there, x);
+    }
+}
+
+static double decode(const gp_schema *s, const gp_input *input, const double *x)
+{
+    const double encoded = gp_schema_input(s, input->first, x[input->first]);
+    return copysign(*(const double *)input->own * expm1(fabs(encoded)), encoded);
+}
+
+static void show(const gp_input *input, double value, gp_buffer *out)
+{
+    (void)input;
+    gp_buffer_add(out, "%.6g", value);
+}
+
+static bool remark(const gp_schema *s, const gp_input *input, const double *x, gp_remark *out)
+{
+    const double value = decode(s, input, x), rounding = 1e-6 * (1 + fabs(value));
+    *out = (gp_remark){"outside", value, input->range};
+    return value < input->range.lo - rounding || value > input->range.hi + rounding;
+}
+
+static bool write(const gp_input *input, json_t *o)
+{
+    return json_object_set_new(o, "size", json_real(*(const double *)input->own)) == 0;
+}
+
+static advgp_status read(const json_t *o, gp_input *input, advgp_error *err)
+{
+    double *unit = input->own = gp_alloc(1, sizeof *unit);
+    if (!unit) return gp_no_memory(err);
+    const bool ok = gp_json_number(json_object_get(o, "size"), unit) && gp_scale_is_usable(*unit);
+    return ok ? ADVGP_OK : gp_schema_damaged("the size of an input", err);
+}
+
+const gp_encoding gp_encoding_yours = {.name = "yours",
+                                       .described = "a sample",
+                                       .kind = ADVGP_KIND_NUMBER,
+                                       .asked = true,
+                                       .types = 1u << GP_NUMBER | 1u << GP_TEXT,
+                                       .unit = 1,
+                                       .free_own = gp_free,
+                                       .observe = observe,
+                                       .is_constant = gp_number_is_constant,
+                                       .fill = fill,
+                                       .scale = scale,
+                                       .width = width,
+                                       .name_column = name_column,
+                                       .encode = encode,
+                                       .decode = decode,
+                                       .show = show,
+                                       .remark = remark,
+                                       .write = write,
+                                       .read = read};
+END
+within src/data/encoding.h 'X(time)' 'X(time) X(yours)'
+within src/data/encoding_test.c '{&gp_encoding_number, GP_NUMBER, NULL},' \
+  '{&gp_encoding_number, GP_NUMBER, NULL}, {&gp_encoding_yours, GP_NUMBER, "yours"},'
 
 # ---- a verb with an option ------------------------------------------------------------------------------------------------
 all=$(sed -nE 's/^ +ALL = ([0-9]+),$/\1/p' src/options/option_table.c)
@@ -218,7 +349,7 @@ within src/api/participant.c 'st = transport->enter ?' \
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
-tests=(kernel_test map_test method_test metric_test source_test option_test schedule_test transport_test)
+tests=(kernel_test map_test method_test metric_test source_test encoding_test option_test schedule_test transport_test)
 { cmake -S . -B build -G Ninja "${launcher[@]}" -DADVGP_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 &&
   cmake --build build --target advgp docs "${tests[@]}"; } >log 2>&1 || { tail -n 40 log; fail "what the recipes give does not build"; }
 export OPENBLAS_NUM_THREADS=1
@@ -237,7 +368,7 @@ says() { # TEXT COMMAND...
   grep -qE -- "$text" said || { cat said; fail "$* does not say: $text"; }
 }
 $advgp train --help >help
-for word in '--kernel' '--map' '--method' '--transport'; do
+for word in '--kernel' '--map' '--method' '--encode' '--transport'; do
   grep -A12 -E -- "(^| )$word( |\$)" help | grep -q yours || fail "the help of $word does not name yours"
 done
 $advgp info --json >info
@@ -259,6 +390,9 @@ says 'RMSE +Yours' $advgp evaluate method.safetensors t.csv --by a -q
 says '"yours": *[-0-9.e]+' $advgp evaluate method.safetensors t.csv --json -q
 says . $advgp report method.safetensors --data t.csv -q -o page.html
 says '<dt>Yours</dt>.*mean error' cat page.html
+says . "${train[@]}" --encode a=yours -o encoding.safetensors
+says 'a +number +yours' $advgp inspect encoding.safetensors
+says . $advgp predict encoding.safetensors t.csv -o - -q
 says '^hello, everybody$' $advgp greet
 says '^hello, world$' $advgp greet --whom world
 says '  greet ' $advgp --help

@@ -2,6 +2,7 @@
 #include "answer/answer.h"
 
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "files/files.h"
 #include "load/load.h"
 #include "score/distribution.h"
@@ -140,7 +141,7 @@ static void clip_packed(gp_answers *a, size_t k, double *x)
 {
     const gp_schema *s = a->model->schema;
     const gp_input *input = &s->inputs[k];
-    if (input->encoding != GP_ENCODING_NUMBER || input->warp.n) return; // a rank is never beyond its column
+    if (input->encoding->kind != ADVGP_KIND_NUMBER || input->warp.n) return; // a rank is never beyond its column
     const double mean = s->x_mean[input->first], scale = s->x_scale[input->first], value = mean + scale * *x;
     const double rounding = 1e-6 * (fabs(value) + scale);
     const gp_limits range = input->range, clip = input->clip;
@@ -200,7 +201,7 @@ static gp_file_dates dates_of(const gp_schema *schema)
     gp_file_dates dates = GP_DATES_TEXT;
     for (size_t i = 0; i < schema->n_inputs; i++) {
         const gp_input *in = &schema->inputs[i];
-        if (in->encoding != GP_ENCODING_TIME || in->written != GP_WRITING_PLAIN) continue;
+        if (in->encoding->kind != ADVGP_KIND_TIME || in->written != GP_WRITING_PLAIN) continue;
         if (!gp_limits_any(in->range)) return GP_DATES_GUESSED;
         if (in->range.lo < year_100) dates = GP_DATES_LOOSE;
     }

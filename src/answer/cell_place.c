@@ -26,11 +26,7 @@ static const gp_input *input_of(const gp_schema *s, size_t column)
 // Which part of a time the column is; GP_TIME_PARTS: none.
 static gp_time_part part_of(const gp_input *input, size_t column)
 {
-    if (!input) return GP_TIME_PARTS;
-    size_t left = column - input->first;
-    for (int p = 0; input->encoding == GP_ENCODING_TIME && p < GP_TIME_PARTS; p++)
-        if (input->time_parts >> p & 1 && left-- == 0) return (gp_time_part)p;
-    return GP_TIME_PARTS;
+    return input ? gp_time_part_at(input, column - input->first) : GP_TIME_PARTS;
 }
 
 // The columns that set the cell apart; how many. Angles tell people nothing that day and hour do not.

@@ -1,7 +1,9 @@
 // explain.c: one prediction as an object: parts, distance from the training data, neighbours.
 #include "answer/explain.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "model/explain.h"
+#include "report/decode.h"
 #include "score/distribution.h"
 #include "score/relevance.h"
 #include "score/score.h"
@@ -129,55 +131,25 @@ static json_t *parts_json(const gp_explainer *e, const double *x, double *sum)
 
 // ---- how far from the training data ---------------------------------------------------------------------------------
 
-static void add_remark(json_t *list, const gp_input *in, const char *what, double value, gp_limits range)
+static void add_remark(json_t *list, const gp_input *in, gp_remark remark)
 {
-    json_t *o = json_pack("{s:s, s:s}", "column", in->name, "what", what);
-    if (isfinite(value)) json_object_set_new(o, "value", json_real(value));
-    if (gp_limits_any(range))
-        json_object_set_new(o, "range", json_pack("[o, o]", gp_json_real(range.lo), gp_json_real(range.hi)));
+    json_t *o = json_pack("{s:s, s:s}", "column", in->name, "what", remark.what);
+    if (isfinite(remark.value)) json_object_set_new(o, "value", json_real(remark.value));
+    if (gp_limits_any(remark.range))
+        json_object_set_new(o, "range",
+                            json_pack("[o, o]", gp_json_real(remark.range.lo), gp_json_real(remark.range.hi)));
     json_array_append_new(list, o);
-}
-
-// The encoded row tells as much as the table does, but for values beyond the ends at which a column is cut.
-static void remark_number(json_t *list, const gp_schema *s, const gp_input *in, const double *x)
-{
-    const double value = gp_schema_shown(s, in->first, x[in->first]);
-    const double rounding = 1e-6 * s->x_scale[in->first]; // packed rows have single precision
-    if (in->encoding == GP_ENCODING_TIME && !(in->time_parts >> GP_TIME_DAYS & 1)) return;
-    if (value < in->range.lo - rounding || value > in->range.hi + rounding)
-        add_remark(list, in, "outside", value, in->range);
-    else if (fabs(value - in->clip.lo) <= rounding || fabs(value - in->clip.hi) <= rounding)
-        add_remark(list, in, "cut", value, in->clip);
 }
 
 static json_t *remarks_json(const gp_explainer *e, const double *x)
 {
     const gp_schema *s = e->model->schema;
-    const gp_limits none = {-INFINITY, INFINITY};
     json_t *list = json_array();
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
-        const size_t last = in->first + in->n_encoded - 1;
-        const bool missing = in->indicator && gp_schema_input(s, last, x[last]) > 0.5;
-        double most = 0;
-        if (missing) {
-            add_remark(list, in, "missing", NAN, none);
-            continue;
-        }
-        switch (in->encoding) {
-        case GP_ENCODING_NUMBER:
-        case GP_ENCODING_TIME:
-            remark_number(list, s, in, x);
-            break;
-        case GP_ENCODING_ONEHOT:
-            for (size_t j = in->first; j <= last; j++) most = fmax(most, gp_schema_input(s, j, x[j]));
-            if (most < 0.5) add_remark(list, in, "unseen", NAN, none);
-            break;
-        case GP_ENCODING_TARGET:
-            if (fabs(gp_schema_input(s, in->first, x[in->first]) - in->prior) <= 1e-9 * s->x_scale[in->first])
-                add_remark(list, in, "unseen", NAN, none);
-            break;
-        }
+        gp_remark remark = {"missing", NAN, gp_no_limits()};
+        if (gp_input_is_missing(s, in, x) || (in->encoding->remark && in->encoding->remark(s, in, x, &remark)))
+            add_remark(list, in, remark);
     }
     return list;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/width.h"
+#include "data/encoding.h"
 #include "recipe/plan.h"
 #include "score/metric.h"
 #include "score/relevance.h"
@@ -76,7 +77,7 @@ static json_t *inputs_json(const gp_schema *s)
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
         json_t *o = json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", in->name, "type", gp_column_type_name(in->type),
-                              "encoding", gp_encoding_name(in->encoding), "indicator", in->indicator, "columns",
+                              "encoding", in->encoding->name, "indicator", in->indicator, "columns",
                               (json_int_t)in->n_encoded);
         json_t *words = json_array();
         for (size_t k = 0; k < in->categories.n; k++)
@@ -309,9 +310,9 @@ static void add_inputs(const view *v, gp_buffer *out)
         told++;
         gp_buffer_add(out, "  ");
         add_name(out, in->name, 28);
-        gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), gp_encoding_name(in->encoding));
+        gp_buffer_add(out, " %-8s %s", gp_column_type_name(in->type), in->encoding->name);
         if (in->categories.n) gp_buffer_add(out, ", %zu categories", in->categories.n);
-        if (in->encoding == GP_ENCODING_NUMBER && gp_limits_any(in->range))
+        if (in->encoding->kind == ADVGP_KIND_NUMBER && gp_limits_any(in->range))
             gp_buffer_add(out, ", from %.6g to %.6g", in->range.lo, in->range.hi);
         if (isfinite(in->clip.lo)) gp_buffer_add(out, ", taken as %.6g below that", in->clip.lo);
         if (isfinite(in->clip.hi)) gp_buffer_add(out, ", taken as %.6g above that", in->clip.hi);

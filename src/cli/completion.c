@@ -138,7 +138,11 @@ static void zsh_spec(gp_buffer *out, const gp_option *option, const char *dashes
                   flag      ? ""
                   : is_long ? "="
                             : "+");
-    add_quoted(out, option->help, ":[]");
+    gp_buffer help = {0};
+    gp_option_describe(option, &help);
+    out->failed |= help.failed;
+    if (!help.failed) add_quoted(out, help.p, ":[]");
+    gp_buffer_fini(&help);
     gp_buffer_add(out, "]");
     if (!flag) zsh_action(out, option);
     gp_buffer_add(out, "' \\\n");
@@ -193,7 +197,12 @@ static void fish_option(gp_buffer *out, const gp_verb *verb, const gp_option *op
         gp_buffer_add(out, "'");
     }
     gp_buffer_add(out, " -d '");
-    for (const char *p = option->help; *p; p++) gp_buffer_add(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+    gp_buffer help = {0};
+    gp_option_describe(option, &help);
+    out->failed |= help.failed;
+    for (const char *p = help.failed ? "" : help.p; *p; p++)
+        gp_buffer_add(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+    gp_buffer_fini(&help);
     gp_buffer_add(out, "'\n");
 }
 

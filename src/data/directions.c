@@ -1,7 +1,7 @@
 // directions.c: the encoded columns that are sums of others: their names, and their values in a row.
 #include "base/alloc.h"
 #include "base/text.h"
-#include "data/schema.h"
+#include "data/encoding.h"
 #include "data/strings.h"
 
 #include <math.h>
@@ -108,9 +108,8 @@ advgp_status gp_schema_take_directions(gp_schema *s, const gp_schema *from, advg
 static bool are_alike(const gp_input *a, const gp_input *b, double scale_a, double scale_b)
 {
     static const double off = 0.05, apart = 1.5; // ends, as a share of the range; scales, as a ratio
-    const bool numbers = a->encoding == GP_ENCODING_NUMBER && b->encoding == GP_ENCODING_NUMBER;
-    const bool days = a->encoding == GP_ENCODING_TIME && b->encoding == GP_ENCODING_TIME &&
-                      a->time_parts & b->time_parts & 1u << GP_TIME_DAYS;
+    const bool days = a->time_parts & b->time_parts & 1u << GP_TIME_DAYS;
+    const bool numbers = a->encoding->kind == ADVGP_KIND_NUMBER && b->encoding->kind == ADVGP_KIND_NUMBER;
     const double span = fmax(a->range.hi - a->range.lo, b->range.hi - b->range.lo);
     return (numbers || days) && !a->warp.n && !b->warp.n && isfinite(span) && span > 0 &&
            fabs(a->range.lo - b->range.lo) <= off * span && fabs(a->range.hi - b->range.hi) <= off * span &&

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "data/encode.h"
 #include "data/encode_row.h"
+#include "data/encoding.h"
 #include "data/table_test.h"
 
 #include <math.h>
@@ -70,11 +71,11 @@ static void columns_of_one_range_are_alike(void **state)
     enum { COLUMNS = 5, MOST = 2 };
     double scale[COLUMNS] = {0.3, 0.29, 0.3, 0.05, 1};
     const gp_limits days = {0, 1};
-    gp_input inputs[COLUMNS] = {{.name = name, .range = {0, 1}},
-                                {.name = name, .range = {0.02, 1.01}},
-                                {.name = name, .range = {0, 2}},
-                                {.name = name, .range = {0, 1}},
-                                {.name = name, .range = days, .encoding = GP_ENCODING_TIME, .time_parts = 1}};
+    gp_input inputs[COLUMNS] = {{.name = name, .encoding = &gp_encoding_number, .range = {0, 1}},
+                                {.name = name, .encoding = &gp_encoding_number, .range = {0.02, 1.01}},
+                                {.name = name, .encoding = &gp_encoding_number, .range = {0, 2}},
+                                {.name = name, .encoding = &gp_encoding_number, .range = {0, 1}},
+                                {.name = name, .range = days, .encoding = &gp_encoding_time, .time_parts = 1}};
     for (size_t i = 0; i < COLUMNS; i++) inputs[i].first = i;
     const gp_schema s = {.inputs = inputs, .n_inputs = COLUMNS, .d = COLUMNS, .x_scale = scale};
     size_t pairs[MOST][2];
@@ -83,7 +84,7 @@ static void columns_of_one_range_are_alike(void **state)
     for (size_t i = 2; i < COLUMNS; i++) inputs[i] = inputs[0], inputs[i].first = i, scale[i] = 0.3;
     assert_int_equal(gp_schema_alike(&s, MOST, pairs), COLUMNS * (COLUMNS - 1) / 2); // more than there is room for
     inputs[1].range = gp_no_limits();
-    for (size_t i = 2; i < COLUMNS; i++) inputs[i].encoding = GP_ENCODING_ONEHOT;
+    for (size_t i = 2; i < COLUMNS; i++) inputs[i].encoding = &gp_encoding_onehot;
     assert_int_equal(gp_schema_alike(&s, MOST, pairs), 0);
 }
 

@@ -2,7 +2,7 @@
 #include "data/encode.h"
 
 #include "base/alloc.h"
-#include "data/encode_value.h"
+#include "data/encoding.h"
 #include "data/strings.h"
 #include "data/usable.h"
 
@@ -15,8 +15,8 @@ typedef struct bound_input {
     size_t column; // of the source
     gp_coerced buffer;
     bool finds_order, unsure; // dates of training that are texts here: the first rows tell their order, or do not
-    size_t n_missing, n_unseen;
-    size_t n_outside, n_clipped; // beyond what training saw; beyond where it was clipped
+    size_t n_missing;
+    gp_oddities odd;
 } bound_input;
 
 struct gp_encoder {
@@ -40,9 +40,8 @@ struct gp_encoder {
 static advgp_status check_type(const gp_source *source, const bound_input *b, advgp_error *err)
 {
     gp_column_type now = source->columns[b->column].type;
-    bool need_time = b->input->encoding == GP_ENCODING_TIME;
-    if (need_time == (now == GP_TIME) || b->input->type == now) return ADVGP_OK;
-    if (b->input->encoding != GP_ENCODING_TIME && b->input->encoding != GP_ENCODING_NUMBER) return ADVGP_OK;
+    bool need_time = b->input->encoding->kind == ADVGP_KIND_TIME;
+    if (need_time == (now == GP_TIME) || b->input->type == now || b->input->encoding->texts) return ADVGP_OK;
     if (now == GP_TEXT || b->input->written == GP_WRITING_FORMAT) return ADVGP_OK; // asked row by row
     return gp_fail(err, ADVGP_EDATA, "%s: column '%s' holds %ss, and was of type %s in training", source->label,
                    b->input->name, gp_column_type_name(now), gp_column_type_name(b->input->type));
@@ -61,7 +60,7 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
         b->buffer.written = b->input->written;
         b->buffer.unit = b->input->unit;
         b->buffer.dirty = s->dirty;
-        const bool plain_time = b->input->encoding == GP_ENCODING_TIME && b->buffer.written == GP_WRITING_PLAIN;
+        const bool plain_time = b->input->encoding->kind == ADVGP_KIND_TIME && b->buffer.written == GP_WRITING_PLAIN;
         if (plain_time) b->buffer.written = GP_WRITING_YMD; // until a table that has it as text says more
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
         if (st == ADVGP_OK) st = check_type(source, b, err);
@@ -162,60 +161,24 @@ void gp_encoder_rewind(gp_encoder *e)
     e->n_given = 0;
     for (size_t i = 0; i < e->schema->n_inputs; i++) {
         bound_input *b = &e->inputs[i];
-        b->n_missing = b->n_unseen = b->n_outside = b->n_clipped = b->buffer.n_dirty = 0;
+        b->n_missing = b->buffer.n_dirty = 0;
+        b->odd = (gp_oddities){0};
     }
 }
 
 // ---- one column -----------------------------------------------------------------------------------------------------
-static advgp_status refuse_missing(const gp_encoder *e, const bound_input *b, const gp_chunk *chunk, size_t k,
-                                   advgp_error *err)
+static advgp_status count_missing(const gp_encoder *e, bound_input *b, const gp_chunk *chunk, gp_picked v,
+                                  advgp_error *err)
 {
-    if (e->schema->missing != GP_MISSING_ERROR) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EDATA, "%s, row %zu: column '%s' is missing; fill it, or allow {missing} impute or drop",
-                   e->source->label, chunk->first_row + e->usable.rows[k] + 1, b->input->name);
-}
-
-static advgp_status encode_numbers(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
-{
-    const gp_usable *u = &e->usable;
-    const gp_input input = *b->input;
-    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, b->input);
-    const double *values;
-    advgp_status st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
-    double *x = e->X + input.first;
-    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++, x += e->schema->d) {
-        const double v = values[u->rows[k]];
-        gp_encode_number(&input, scale, v, x);
-        if (isfinite(v)) {
-            b->n_outside += v < input.range.lo || v > input.range.hi;
-            b->n_clipped += v < input.clip.lo || v > input.clip.hi;
-        } else {
-            b->n_missing++;
-            st = refuse_missing(e, b, chunk, k, err);
-        }
+    for (size_t k = 0; k < v.n; k++) {
+        if (v.texts ? v.texts[v.rows[k]].p != NULL : isfinite(v.numbers[v.rows[k]])) continue;
+        b->n_missing++;
+        if (e->schema->missing == GP_MISSING_ERROR)
+            return gp_fail(err, ADVGP_EDATA,
+                           "%s, row %zu: column '%s' is missing; fill it, or allow {missing} impute or drop",
+                           e->source->label, chunk->first_row + v.rows[k] + 1, b->input->name);
     }
-    return st;
-}
-
-static advgp_status encode_texts(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
-{
-    const gp_usable *u = &e->usable;
-    const gp_input *input = b->input;
-    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, input);
-    const gp_text *texts;
-    advgp_status st = gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &texts, err);
-    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
-        const gp_text text = texts[u->rows[k]];
-        const long found = text.p ? gp_categories_find(&input->categories, text) : GP_NO_CATEGORY;
-        gp_encode_category(input, scale, found, !text.p, e->X + k * e->schema->d + input->first);
-        if (!text.p) {
-            b->n_missing++;
-            st = refuse_missing(e, b, chunk, k, err);
-        } else if (found < 0) {
-            b->n_unseen++;
-        }
-    }
-    return st;
+    return ADVGP_OK;
 }
 
 // Training had dates, and this table has texts: people write them in several orders.
@@ -230,23 +193,19 @@ static advgp_status find_order(const gp_encoder *e, bound_input *b, const gp_chu
     return ADVGP_OK;
 }
 
-static advgp_status encode_times(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
+static advgp_status encode_column(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
 {
-    const gp_usable *u = &e->usable;
     const gp_input *input = b->input;
-    const gp_input_scale scale = gp_input_scale_of(e->schema, e->inverse_scale, input);
-    const double *values;
+    gp_picked v = {.rows = e->usable.rows, .n = e->usable.n};
     advgp_status st = find_order(e, b, chunk, err);
-    if (st == ADVGP_OK) st = gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &values, err);
-    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
-        double days;
-        gp_encode_time(input, scale, values[u->rows[k]], &days, e->X + k * e->schema->d + input->first);
-        b->n_outside += days < input->range.lo || days > input->range.hi; // neither where it is missing
-        if (!isnan(days)) continue;
-        b->n_missing++;
-        st = refuse_missing(e, b, chunk, k, err);
-    }
-    return st;
+    if (st == ADVGP_OK)
+        st = input->encoding->texts ? gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &v.texts, err)
+                                    : gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &v.numbers, err);
+    if (st == ADVGP_OK) st = count_missing(e, b, chunk, v, err);
+    if (st != ADVGP_OK) return st;
+    const gp_input_scale scale = {.mean = e->schema->x_mean + input->first, .inverse = e->inverse_scale + input->first};
+    input->encoding->encode(input, scale, v, e->X + input->first, e->schema->d, &b->odd);
+    return ADVGP_OK;
 }
 
 // ---- one chunk ------------------------------------------------------------------------------------------------------
@@ -287,21 +246,7 @@ advgp_status gp_encoder_chunk(gp_encoder *e, const gp_chunk *chunk, gp_rows *row
 {
     advgp_status st = make_room(e, chunk->n_rows, err);
     if (st == ADVGP_OK) st = gp_usable_chunk(&e->usable, e->source, &e->roles, e->split, chunk, err);
-    for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
-        bound_input *b = &e->inputs[i];
-        switch (b->input->encoding) {
-        case GP_ENCODING_NUMBER:
-            st = encode_numbers(e, b, chunk, err);
-            break;
-        case GP_ENCODING_ONEHOT:
-        case GP_ENCODING_TARGET:
-            st = encode_texts(e, b, chunk, err);
-            break;
-        case GP_ENCODING_TIME:
-            st = encode_times(e, b, chunk, err);
-            break;
-        }
-    }
+    for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) st = encode_column(e, &e->inputs[i], chunk, err);
     if (st != ADVGP_OK) return st;
     for (size_t k = 0; e->schema->n_directions && k < e->usable.n; k++)
         gp_schema_follow_directions(e->schema, e->X + k * e->schema->d);
@@ -326,9 +271,9 @@ gp_encode_counts gp_encoder_counts(const gp_encoder *e)
                           .n_gaps = e->usable.n_gaps};
     for (size_t i = 0; i < e->schema->n_inputs; i++) {
         c.n_missing += e->inputs[i].n_missing;
-        c.n_unseen += e->inputs[i].n_unseen;
-        c.n_outside += e->inputs[i].n_outside;
-        c.n_clipped += e->inputs[i].n_clipped;
+        c.n_unseen += e->inputs[i].odd.n_unseen;
+        c.n_outside += e->inputs[i].odd.n_outside;
+        c.n_clipped += e->inputs[i].odd.n_clipped;
     }
     return c;
 }
@@ -336,13 +281,13 @@ gp_encode_counts gp_encoder_counts(const gp_encoder *e)
 gp_column_counts gp_encoder_column(const gp_encoder *e, size_t input)
 {
     const bound_input *b = &e->inputs[input];
-    return (gp_column_counts){.n_missing = b->n_missing, .n_unseen = b->n_unseen, .n_outside = b->n_outside};
+    return (gp_column_counts){.n_missing = b->n_missing, .n_unseen = b->odd.n_unseen, .n_outside = b->odd.n_outside};
 }
 
 advgp_status gp_note_outside(const gp_input *input, size_t n, gp_notes *notes, advgp_error *err)
 {
     if (n == 0) return ADVGP_OK;
-    if (input->encoding == GP_ENCODING_TIME)
+    if (input->encoding->kind == ADVGP_KIND_TIME)
         return gp_notes_add_column(notes, err, n, input->name, "are outside the time of training in some rows",
                                    "column '%s' is outside the time of training in %zu rows", input->name, n);
     return gp_notes_add_column(notes, err, n, input->name, "are outside the range of training in some rows",
@@ -376,7 +321,7 @@ static advgp_status note_dirty(const gp_encoder *e, const bound_input *b, gp_not
     if (!n || e->mode == GP_ENCODE_TRAIN) return ADVGP_OK;
     return gp_notes_add_column(notes, err, n, b->input->name, "hold texts among numbers or dates, taken as missing",
                                "column '%s' holds %zu values that are no %ss, as in '%s': taken as missing",
-                               b->input->name, n, b->input->encoding == GP_ENCODING_TIME ? "date" : "number",
+                               b->input->name, n, b->input->encoding->kind == ADVGP_KIND_TIME ? "date" : "number",
                                b->buffer.slip);
 }
 
@@ -402,12 +347,12 @@ advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error 
         if (st == ADVGP_OK && b->n_missing)
             st = gp_notes_add_column(notes, err, b->n_missing, b->input->name, "have missing values",
                                      "column '%s' is missing in %zu rows", b->input->name, b->n_missing);
-        if (st == ADVGP_OK && b->n_unseen)
-            st = gp_notes_add_column(notes, err, b->n_unseen, b->input->name, "hold categories not seen in training",
-                                     "column '%s' holds categories not seen in training in %zu rows", b->input->name,
-                                     b->n_unseen);
-        if (st == ADVGP_OK) st = gp_note_outside(b->input, b->n_outside, notes, err);
-        if (st == ADVGP_OK) st = gp_note_clipped(b->input, b->n_clipped, notes, err);
+        if (st == ADVGP_OK && b->odd.n_unseen)
+            st = gp_notes_add_column(
+                notes, err, b->odd.n_unseen, b->input->name, "hold categories not seen in training",
+                "column '%s' holds categories not seen in training in %zu rows", b->input->name, b->odd.n_unseen);
+        if (st == ADVGP_OK) st = gp_note_outside(b->input, b->odd.n_outside, notes, err);
+        if (st == ADVGP_OK) st = gp_note_clipped(b->input, b->odd.n_clipped, notes, err);
     }
     if (st == ADVGP_OK && c.n_no_target)
         st = gp_notes_add(notes, err, c.n_no_target, "%zu rows without a value of '%s' are left out", c.n_no_target,

@@ -3,7 +3,7 @@
 #include "data/fit.h"
 
 #include "base/alloc.h"
-#include "data/strings.h"
+#include "data/encoding.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,18 +66,23 @@ static advgp_status find_roles(gp_fit *f, advgp_error *err)
     return st == ADVGP_OK ? check_lists(f, err) : st;
 }
 
+static advgp_status refuse_encode(const char *spec, const char *how, advgp_error *err)
+{
+    gp_buffer choices = {0};
+    gp_encoding_choices(how ? "" : "COLUMN=", how ? ", " : " or ", &choices);
+    const advgp_status st = choices.failed ? gp_no_memory(err)
+                            : how ? gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of %s", spec, how, choices.p)
+                                  : gp_fail(err, ADVGP_EINVAL, "encode '%s' is not of the form %s", spec, choices.p);
+    gp_buffer_fini(&choices);
+    return st;
+}
+
 // "COLUMN=onehot": the last '=' separates, so that a name may hold one.
 static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
 {
     const char *equals = strrchr(spec, '=');
-    if (!equals || equals == spec)
-        return gp_fail(err, ADVGP_EINVAL,
-                       "encode '%s' is not of the form COLUMN=onehot, COLUMN=target or COLUMN=number", spec);
-    int chosen = -1;
-    for (int e = GP_ENCODING_NUMBER; e <= GP_ENCODING_TARGET; e++)
-        if (strcmp(equals + 1, gp_encoding_name((gp_encoding)e)) == 0) chosen = e;
-    if (chosen < 0)
-        return gp_fail(err, ADVGP_EINVAL, "encode '%s': '%s' is none of onehot, target, number", spec, equals + 1);
+    if (!equals || equals == spec) return refuse_encode(spec, NULL, err);
+    if (!gp_encoding_is_asked(equals + 1)) return refuse_encode(spec, equals + 1, err);
     char *name = gp_text_copy(spec, (size_t)(equals - spec));
     if (!name) return gp_no_memory(err);
     size_t index = 0;
@@ -87,7 +92,10 @@ static advgp_status apply_encode(gp_fit *f, const char *spec, advgp_error *err)
         if (f->candidates[i].column == index) c = &f->candidates[i];
     if (st == ADVGP_OK && !c)
         st = gp_fail(err, ADVGP_EINVAL, "encode '%s': the column is not among the features", spec);
-    if (c) c->forced = true, c->encoding = (gp_encoding)chosen;
+    if (c) c->forced = true, c->encoding = gp_encoding_named(equals + 1, f->source->columns[index].type);
+    if (c && !c->encoding)
+        st = gp_fail(err, ADVGP_EINVAL, "encode '%s': a column of type %s cannot be %s", spec,
+                     gp_column_type_name(f->source->columns[index].type), equals + 1);
     gp_free(name);
     return st;
 }
@@ -101,10 +109,6 @@ static bool is_unknown(const gp_schema *known, const char *name)
 
 static advgp_status find_candidates(gp_fit *f, advgp_error *err)
 {
-    static const gp_encoding suggested[] = {[GP_NUMBER] = GP_ENCODING_NUMBER,
-                                            [GP_BOOLEAN] = GP_ENCODING_NUMBER,
-                                            [GP_TIME] = GP_ENCODING_TIME,
-                                            [GP_TEXT] = GP_ENCODING_ONEHOT};
     const gp_schema_options *o = f->options;
     size_t n = f->source->n_columns;
     f->candidates = gp_alloc(n, sizeof *f->candidates);
@@ -128,7 +132,7 @@ static advgp_status find_candidates(gp_fit *f, advgp_error *err)
         if (!feature) continue;
         f->gaps[f->n_candidates] = i;
         f->candidates[f->n_candidates++] = (gp_candidate){
-            .column = i, .encoding = suggested[column->type], .clip = gp_no_limits()};
+            .column = i, .encoding = gp_encoding_suggested(column->type), .clip = gp_no_limits()};
     }
     f->roles.gaps = f->gaps;
     f->roles.n_gaps = o->missing == GP_MISSING_DROP ? f->n_candidates : 0;
@@ -144,7 +148,7 @@ static advgp_status make_sample(gp_fit *f, advgp_error *err)
     advgp_status st = gp_sample_init(&f->sample, f->n_candidates, f->split->seed, err);
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         gp_candidate *c = &f->candidates[i];
-        if (c->encoding != GP_ENCODING_NUMBER || f->source->columns[c->column].type == GP_BOOLEAN) continue;
+        if (c->encoding->kind != ADVGP_KIND_NUMBER) continue;
         c->sampled = gp_alloc(f->sample.capacity, sizeof *c->sampled);
         if (!c->sampled) st = gp_no_memory(err);
     }
@@ -153,93 +157,31 @@ static advgp_status make_sample(gp_fit *f, advgp_error *err)
 }
 
 // ---- one chunk ------------------------------------------------------------------------------------------------------
-static advgp_status count_missing(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, size_t k, advgp_error *err)
+advgp_status gp_fit_missing(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, size_t k, advgp_error *err)
 {
     if (f->options->missing == GP_MISSING_ERROR)
         return gp_fail(err, ADVGP_EDATA,
                        "%s, row %zu: column '%s' is missing; fill it, or allow {missing} impute or drop",
-                       f->source->label, chunk->first_row + f->usable.rows[k] + 1, f->source->columns[c->column].name);
+                       f->source->label, chunk->first_row + f->usable.rows[k] + 1, gp_fit_column(f, c)->name);
     c->n_missing++;
     c->missing_weight += f->usable.w[k];
     return ADVGP_OK;
 }
 
-// Finite values and their weights side by side, so that the sums run over plain arrays.
-static advgp_status gather(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, const double *values, size_t *n,
-                           advgp_error *err)
+advgp_status gp_fit_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, const double **values, size_t *n,
+                            advgp_error *err)
 {
     const gp_usable *u = &f->usable;
-    advgp_status st = ADVGP_OK;
+    advgp_status st = gp_coerce_numbers(f->source, c->column, chunk, &c->buffer, values, err);
     *n = 0;
     for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
-        double v = values[u->rows[k]];
+        double v = (*values)[u->rows[k]];
         if (isfinite(v)) {
             f->x[*n] = v;
             f->w[(*n)++] = u->w[k];
         } else {
-            st = count_missing(f, c, chunk, k, err);
+            st = gp_fit_missing(f, c, chunk, k, err);
         }
-    }
-    return st;
-}
-
-// Row numbers from 0 or 1 on.
-static void watch_counter(const gp_fit *f, gp_candidate *c, const gp_chunk *chunk, const double *values)
-{
-    for (size_t k = 0; k < f->usable.n && !c->no_counter; k++) {
-        const size_t row = f->usable.rows[k];
-        const double off = values[row] - (double)(chunk->first_row + row);
-        c->no_counter = off != 0 && off != 1;
-    }
-}
-
-static advgp_status add_numbers(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, advgp_error *err)
-{
-    const double *values;
-    size_t n = 0;
-    advgp_status st = gp_coerce_numbers(f->source, c->column, chunk, &c->buffer, &values, err);
-    if (st == ADVGP_OK) st = gather(f, c, chunk, values, &n, err);
-    if (st != ADVGP_OK) return st;
-    for (size_t i = 0; c->sampled && i < f->sample.n_picks; i++)
-        c->sampled[f->sample.picks[i].slot] = values[f->usable.rows[f->sample.picks[i].k]];
-    if (c->sampled && !c->no_counter) watch_counter(f, c, chunk, values);
-    if (c->encoding == GP_ENCODING_NUMBER) {
-        gp_moments_add(&c->moments[0], n, f->x, f->w);
-        return ADVGP_OK;
-    }
-    double parts[GP_TIME_PARTS][64], all[GP_TIME_PARTS];
-    for (size_t first = 0; first < n; first += 64) { // in pieces that fit on the stack
-        size_t m = n - first < 64 ? n - first : 64;
-        for (size_t i = 0; i < m; i++) {
-            gp_time_split(f->x[first + i], all);
-            for (int p = 0; p < GP_TIME_PARTS; p++) parts[p][i] = all[p];
-        }
-        for (int p = 0; p < GP_TIME_PARTS; p++) gp_moments_add(&c->moments[p], m, parts[p], f->w + first);
-    }
-    return ADVGP_OK;
-}
-
-static advgp_status add_texts(gp_fit *f, gp_candidate *c, const gp_chunk *chunk, advgp_error *err)
-{
-    const gp_usable *u = &f->usable;
-    const gp_text *texts;
-    advgp_status st = gp_coerce_texts(f->source, c->column, chunk, &c->buffer, &texts, err);
-    for (size_t k = 0; st == ADVGP_OK && k < u->n; k++) {
-        gp_text text = texts[u->rows[k]];
-        if (!text.p) {
-            st = count_missing(f, c, chunk, k, err);
-            continue;
-        }
-        long index;
-        st = gp_categories_add(&c->categories, text, &index, err);
-        if (st != ADVGP_OK || index == GP_NO_CATEGORY) continue;
-        gp_category *item = &c->categories.items[index];
-        if (item->rows++ == 0) item->first_row = chunk->first_row + u->rows[k];
-        item->weight += u->w[k];
-        if (gp_split_maybe(f->split, u->before + k, u->group_hash[k]))
-            continue; // a held-out target must not leak into a mean
-        item->fit_weight += u->w[k];
-        item->fit_sum += u->w[k] * u->y[k];
     }
     return st;
 }
@@ -292,8 +234,7 @@ static advgp_status add_chunk(gp_fit *f, const gp_chunk *chunk, advgp_error *err
         f->sampled_y[f->sample.picks[i].slot] = f->usable.y[f->sample.picks[i].k];
     for (size_t i = 0; st == ADVGP_OK && i < f->n_candidates; i++) {
         gp_candidate *c = &f->candidates[i];
-        bool numbers = c->encoding == GP_ENCODING_NUMBER || c->encoding == GP_ENCODING_TIME;
-        st = numbers ? add_numbers(f, c, chunk, err) : add_texts(f, c, chunk, err);
+        st = c->encoding->observe(f, c, chunk, err);
     }
     if (st == ADVGP_OK && f->roles.group >= 0) st = add_groups(f, chunk, err);
     return st;
@@ -325,12 +266,9 @@ static advgp_status count_only(gp_fit *f, const gp_chunk *chunk, advgp_error *er
 // Which rows are the last is known only when all are counted; target means need to know.
 static advgp_status count_for_last(gp_fit *f, advgp_error *err)
 {
-    bool texts = false;
-    for (size_t i = 0; i < f->n_candidates; i++) {
-        gp_encoding e = f->candidates[i].encoding;
-        texts = texts || e == GP_ENCODING_ONEHOT || e == GP_ENCODING_TARGET;
-    }
-    if (f->split->kind != GP_SPLIT_LAST || !texts) return ADVGP_OK;
+    bool means = false;
+    for (size_t i = 0; i < f->n_candidates; i++) means = means || f->candidates[i].encoding->uses_target;
+    if (f->split->kind != GP_SPLIT_LAST || !means) return ADVGP_OK;
     advgp_status st = each_chunk(f, count_only, NULL, NULL, err);
     f->split->n_rows = f->usable.before + f->usable.n;
     return st;
@@ -343,6 +281,7 @@ static void fit_fini(gp_fit *f)
         gp_coerced_fini(&f->candidates[i].buffer);
         gp_free(f->candidates[i].sampled);
         gp_warp_fini(&f->candidates[i].warp);
+        if (f->candidates[i].own) f->candidates[i].encoding->free_own(f->candidates[i].own);
     }
     gp_free(f->candidates);
     gp_free(f->gaps);

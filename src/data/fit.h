@@ -8,7 +8,7 @@
 typedef struct gp_candidate {          // a column that may become an input
     size_t column;                     // of the source
     bool forced;                       // --encode spoke
-    gp_encoding encoding;              // as forced; else what its type suggests (ONEHOT stands for any text)
+    const gp_encoding *encoding;       // as forced; else what its type or its texts suggest
     gp_moments moments[GP_TIME_PARTS]; // NUMBER uses the first
     gp_categories categories;
     double *sampled; // NUMBER: values of the rows of the sample, NaN where missing; else NULL
@@ -19,6 +19,7 @@ typedef struct gp_candidate {          // a column that may become an input
     size_t n_missing;
     double missing_weight;
     char unit[GP_UNIT_BYTES]; // as in gp_input
+    void *own;                // as in gp_input
     gp_coerced buffer;
 } gp_candidate;
 
@@ -44,3 +45,14 @@ typedef struct gp_fit {
 advgp_status gp_fit_readings(gp_fit *fit, gp_progress progress, void *ctx, advgp_error *err);
 advgp_status gp_fit_offset(gp_fit *fit, advgp_error *err); // offset.c: of a target with zeros under a logarithm
 advgp_status gp_fit_decide(gp_fit *fit, gp_schema **out, advgp_error *err); // decide.c
+
+// For encodings. The values of a chunk; finite ones of usable rows and their weights side by side in fit->x and fit->w,
+// *n of them, and the others counted as missing.
+advgp_status gp_fit_numbers(gp_fit *fit, gp_candidate *c, const gp_chunk *chunk, const double **values, size_t *n,
+                            advgp_error *err);
+advgp_status gp_fit_missing(gp_fit *fit, gp_candidate *c, const gp_chunk *chunk, size_t k, advgp_error *err);
+const gp_column *gp_fit_column(const gp_fit *fit, const gp_candidate *c);
+// Sets those of an encoded column; the second of one that is 1 in rows of this weight, and else 0.
+void gp_fit_scale(gp_schema *schema, size_t j, double mean, double variance);
+void gp_fit_share(gp_schema *schema, size_t j, double weight);
+extern const char gp_spread_is_unusable[]; // words of a message

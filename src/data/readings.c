@@ -4,6 +4,7 @@
 #include "data/fit.h"
 
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "data/strings.h"
 
 #include <ctype.h>
@@ -341,7 +342,7 @@ static advgp_status apply(gp_fit *f, const reading *r, advgp_error *err)
         return gp_fail(err, ADVGP_EDATA, "the target '%s' holds dates; a number is needed (compute one with {sql})",
                        f->options->target);
     if (r->candidate) {
-        r->candidate->encoding = date ? GP_ENCODING_TIME : GP_ENCODING_NUMBER;
+        r->candidate->encoding = date ? &gp_encoding_time : &gp_encoding_number;
         r->candidate->buffer.written = as;
         r->candidate->buffer.format = r->format;
         r->candidate->buffer.dirty = r->dirty;

@@ -1,19 +1,12 @@
-// schema.c: what a schema is made of: names and places of its encoded columns, calendar parts, and the way back to
-// original units.
+// schema.c: what a schema is made of: names and places of its encoded columns, and the way back to original units.
 #include "data/schema.h"
 
 #include "base/alloc.h"
-#include "data/strings.h"
+#include "data/encoding.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *gp_encoding_name(gp_encoding encoding)
-{
-    static const char *const names[] = {"number", "onehot", "target", "time"};
-    return names[encoding];
-}
 
 const char *gp_missing_name(gp_missing missing)
 {
@@ -26,21 +19,6 @@ const char *gp_weights_are_name(gp_weights_are what)
     return what == GP_WEIGHTS_IMPORTANCE ? "importance" : "counts";
 }
 
-const char *gp_time_part_name(gp_time_part part)
-{
-    static const char *const names[] = {"days",
-                                        "day of year",
-                                        "weekday",
-                                        "minute of day",
-                                        "sine of the year",
-                                        "cosine of the year",
-                                        "sine of the week",
-                                        "cosine of the week",
-                                        "sine of the day",
-                                        "cosine of the day"};
-    return names[part];
-}
-
 advgp_status gp_missing_parse(const char *text, gp_missing *out, advgp_error *err)
 {
     for (int m = GP_MISSING_IMPUTE; m <= GP_MISSING_ERROR; m++)
@@ -48,74 +26,22 @@ advgp_status gp_missing_parse(const char *text, gp_missing *out, advgp_error *er
     return gp_fail(err, ADVGP_EINVAL, "missing '%s' is none of impute, drop, error", text);
 }
 
-// The year of a day, by the 400-year cycle of the Gregorian calendar counted from March, so that a leap day is the last
-// of its year.
-static double day_of_year(double days)
+static char *name_column(const gp_input *input, size_t k)
 {
-    double z = days + 730425;       // days since 0000-03-01
-    double era = floor(z / 146097); // 400 years
-    double doe = z - era * 146097;  // day of the era
-    double yoe = floor((doe - floor(doe / 1460) + floor(doe / 36524) - floor(doe / 146096)) / 365);
-    double doy = doe - (365 * yoe + floor(yoe / 4) - floor(yoe / 100)); // 0 on 1 March
-    double year = yoe + 400 * era + (doy >= 306 ? 1 : 0);
-    bool leap = fmod(year, 4) == 0 && (fmod(year, 100) != 0 || fmod(year, 400) == 0);
-    return doy >= 306 ? doy - 305 : doy + 60 + leap;
-}
-
-void gp_time_split(double seconds, double parts[GP_TIME_PARTS])
-{
-    double day = floor(seconds / 86400);
-    double weekday = fmod(day + 5, 7); // 2000-01-01 was a Saturday; Monday is 1
-    parts[GP_TIME_DAYS] = seconds / 86400;
-    parts[GP_TIME_YEARDAY] = day_of_year(day);
-    parts[GP_TIME_WEEKDAY] = (weekday < 0 ? weekday + 7 : weekday) + 1;
-    parts[GP_TIME_MINUTE] = (seconds - day * 86400) / 60;
-    static const double two_pi = 6.283185307179586;
-    const double turns[] = {(parts[GP_TIME_YEARDAY] - 1) / 365.25, (parts[GP_TIME_WEEKDAY] - 1) / 7,
-                            parts[GP_TIME_MINUTE] / 1440};
-    for (int i = 0; i < 3; i++) {
-        parts[GP_TIME_YEAR_SINE + 2 * i] = sin(two_pi * turns[i]);
-        parts[GP_TIME_YEAR_COSINE + 2 * i] = cos(two_pi * turns[i]);
-    }
-}
-
-static size_t count_encoded(const gp_input *input)
-{
-    size_t n = input->indicator;
-    if (input->encoding == GP_ENCODING_ONEHOT) return n + input->categories.n;
-    if (input->encoding != GP_ENCODING_TIME) return n + 1;
-    for (int p = 0; p < GP_TIME_PARTS; p++) n += input->time_parts >> p & 1;
-    return n;
-}
-
-static char *make_name(const char *name, const char *before, const char *more, const char *after)
-{
-    gp_buffer s = {0};
-    gp_buffer_add(&s, "%s%s%s%s", name, before, more, after);
-    return s.p;
+    gp_buffer name = {0};
+    gp_buffer_add(&name, "%s", input->name);
+    if (k == input->n_encoded - input->indicator)
+        gp_buffer_add(&name, " (missing)");
+    else if (input->encoding->name_column)
+        input->encoding->name_column(input, k, &name);
+    if (name.failed) gp_buffer_fini(&name);
+    return name.p;
 }
 
 static bool name_input(gp_schema *schema, const gp_input *input)
 {
-    char **name = schema->x_names + input->first;
-    switch (input->encoding) {
-    case GP_ENCODING_NUMBER:
-    case GP_ENCODING_TARGET:
-        *name++ = gp_copy_text(input->name);
-        break;
-    case GP_ENCODING_ONEHOT:
-        for (size_t k = 0; k < input->categories.n; k++)
-            *name++ = make_name(input->name, "=", input->categories.items[k].text, "");
-        break;
-    case GP_ENCODING_TIME:
-        for (int p = 0; p < GP_TIME_PARTS; p++)
-            if (input->time_parts >> p & 1)
-                *name++ = make_name(input->name, " (", gp_time_part_name((gp_time_part)p), ")");
-        break;
-    }
-    if (input->indicator) *name = make_name(input->name, " (missing", "", ")");
     for (size_t k = 0; k < input->n_encoded; k++)
-        if (!schema->x_names[input->first + k]) return false;
+        if (!(schema->x_names[input->first + k] = name_column(input, k))) return false;
     return true;
 }
 
@@ -125,7 +51,7 @@ advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err)
     for (size_t i = 0; i < schema->n_inputs; i++) {
         gp_input *input = &schema->inputs[i];
         input->first = schema->d;
-        input->n_encoded = count_encoded(input);
+        input->n_encoded = input->encoding->width(input) + input->indicator;
         schema->d += input->n_encoded;
     }
     schema->d += schema->n_directions;
@@ -145,6 +71,7 @@ void gp_schema_free(gp_schema *schema)
         gp_free(schema->inputs[i].category_values);
         gp_free(schema->inputs[i].date_format);
         gp_warp_fini(&schema->inputs[i].warp);
+        if (schema->inputs[i].own) schema->inputs[i].encoding->free_own(schema->inputs[i].own);
         gp_categories_fini(&schema->inputs[i].categories);
     }
     for (size_t j = 0; schema->x_names && j < schema->d; j++) gp_free(schema->x_names[j]);

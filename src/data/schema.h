@@ -14,12 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum gp_encoding {
-    GP_ENCODING_NUMBER, // numbers and booleans as they are
-    GP_ENCODING_ONEHOT, // a column a value; a value not seen in training is all zero
-    GP_ENCODING_TARGET, // smoothed mean of the target; a value not seen is the global mean
-    GP_ENCODING_TIME,   // up to ten columns, see gp_time_part
-} gp_encoding;
+typedef struct gp_encoding gp_encoding; // how a column becomes numbers: encoding.h
 
 typedef enum gp_time_part {
     GP_TIME_DAYS,
@@ -47,7 +42,7 @@ typedef enum gp_bounds_are { GP_BOUNDS_AUTO, GP_BOUNDS_NONE, GP_BOUNDS_GIVEN } g
 typedef struct gp_input { // one column of the table that the model uses
     char *name;
     gp_column_type type; // in training
-    gp_encoding encoding;
+    const gp_encoding *encoding;
     bool indicator;           // a last encoded column that is 1 where the value is missing
     unsigned time_parts;      // TIME: bit p for gp_time_part p
     gp_writing written;       // NUMBER, TIME: how texts are read
@@ -60,6 +55,7 @@ typedef struct gp_input { // one column of the table that the model uses
     gp_limits clip;           // NUMBER: values beyond are taken as at these ends
     gp_warp warp;             // NUMBER: then it is mapped to its ranks, where there is a map
     bool long_tailed;         // fresh from fit: NUMBER, and a map might pay. Not stored in JSON.
+    void *own;                // what only its encoding knows; NULL: nothing
     size_t first, n_encoded;  // its encoded columns
 } gp_input;
 
@@ -165,10 +161,12 @@ bool gp_scale_is_usable(double scale);
 // For fit and JSON: names the encoded columns and places them, from encodings, categories, parts and indicators, and
 // from the number of directions, which name themselves once their weights are there.
 advgp_status gp_schema_layout(gp_schema *schema, advgp_error *err);
-const char *gp_encoding_name(gp_encoding encoding);
 const char *gp_missing_name(gp_missing missing);
 const char *gp_weights_are_name(gp_weights_are what);
 // seconds since 2000-01-01 into gp_time_part values
 void gp_time_split(double seconds, double parts[GP_TIME_PARTS]);
+enum { GP_TIME_TEXT_BYTES = 40 };
+const char *gp_time_text(double seconds, char out[GP_TIME_TEXT_BYTES]); // the same: 2008-03-14, with 17:30
 const char *gp_time_part_name(gp_time_part part);
+gp_time_part gp_time_part_at(const gp_input *input, size_t k); // of its k-th encoded column; GP_TIME_PARTS: none
 advgp_status gp_missing_parse(const char *text, gp_missing *out, advgp_error *err);

@@ -2,6 +2,7 @@
 // and back; and what happens when memory ends at any call.
 #include "base/rng.h"
 #include "data/encode.h"
+#include "data/encoding.h"
 #include "data/schema.h"
 #include "data/table_test.h"
 #include "files/files.h"
@@ -148,8 +149,8 @@ static void texts_are_onehot_then_target_means_then_left_out(void **state)
     gp_source *source = table(arrays, 5, N);
     gp_schema *schema = fit(source, &plain, &notes);
     assert_int_equal(schema->n_inputs, 2);
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_ONEHOT);
-    assert_int_equal(schema->inputs[1].encoding, GP_ENCODING_TARGET); // 40 values: above 32, below 1000 / 20
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_onehot);
+    assert_ptr_equal(schema->inputs[1].encoding, &gp_encoding_target); // 40 values: above 32, below 1000 / 20
     assert_int_equal(count_of(&notes, "column 'name' is left out: 1000 different texts in 1000 rows"), 1000);
     assert_int_equal(count_of(&notes, "column 'one' is left out: it is the same in all rows"), 1);
     check_standardised(schema, source);

@@ -1,6 +1,7 @@
 // writing_test.c: numbers and dates as people write them, one by one, and whole columns of them: which way is settled
 // by all rows, kept in the schema and used for new files.
 #include "data/encode.h"
+#include "data/encoding.h"
 #include "data/schema.h"
 #include "data/table_test.h"
 #include "data/writing.h"
@@ -214,7 +215,7 @@ static void a_late_row_settles_the_order(void **state)
     gp_source *source = table("when", true);
     gp_schema *schema = fit(source, &options, &notes), *back = NULL;
     assert_true(says(&notes, "'when' is read as dates, day first"));
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_TIME);
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_time);
     assert_int_equal(schema->inputs[0].written, GP_WRITING_DMY);
     assert_int_equal(schema->d, 11); // four numbers and six angles of the date; plain
     char *text = gp_schema_to_json(schema);
@@ -296,7 +297,7 @@ static void money_is_a_number_and_codes_are_not(void **state)
     }
     gp_source *source = table("price", true);
     gp_schema *schema = fit(source, &options, NULL);
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_NUMBER);
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_number);
     assert_true(schema->inputs[0].indicator && schema->inputs[0].range.hi == 1990);
     gp_schema_free(schema);
     gp_source_free(source);
@@ -306,14 +307,14 @@ static void money_is_a_number_and_codes_are_not(void **state)
         source = table("change", true);
         schema = fit(source, &options, NULL);
         assert_int_equal(schema->n_inputs, 2);
-        assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_NUMBER);
+        assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_number);
         gp_schema_free(schema);
         gp_source_free(source);
     }
     for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], "%05zu", i % 20);
     source = table("zip", true);
     schema = fit(source, &options, NULL);
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_ONEHOT);
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_onehot);
     gp_schema_free(schema);
     gp_source_free(source);
 }
@@ -399,7 +400,7 @@ static void numbers_with_slips_stay_numbers(void **state)
     snprintf(cells[2500], sizeof cells[11], "34.46Sq. Meter");
     gp_source *source = table("area", true);
     gp_schema *schema = fit(source, &options, &notes), *back = NULL;
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_NUMBER);
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_number);
     assert_true(schema->inputs[0].indicator && schema->inputs[0].range.hi == 4000);
     assert_true(says(&notes, "'area' holds 1 ranges") && says(&notes, "as in '34.46Sq. Meter' (row 2501)"));
     gp_schema_free(schema);
@@ -433,7 +434,7 @@ static void numbers_with_slips_stay_numbers(void **state)
     for (size_t i = 0; i < N; i++) snprintf(cells[i], sizeof cells[i], i % 10 ? "%zu" : "word", i % 30);
     source = table("much", true);
     schema = fit(source, &options, NULL);
-    assert_int_equal(schema->inputs[0].encoding, GP_ENCODING_ONEHOT);
+    assert_ptr_equal(schema->inputs[0].encoding, &gp_encoding_onehot);
     gp_schema_free(schema);
     gp_source_free(source);
     gp_notes_fini(&notes);

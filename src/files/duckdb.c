@@ -2,6 +2,7 @@
 // the query to DOUBLE or VARCHAR, so that two kinds of vectors are read here and DuckDB's vectorised casts do the rest.
 #include "base/alloc.h"
 #include "data/coerce.h"
+#include "data/encoding.h"
 #include "data/notes.h"
 #include "data/strings.h"
 #include "files/duckdb_query.h"
@@ -831,7 +832,8 @@ static bool keep_texts(file_source *s, const gp_file_options *options)
     }
     for (size_t i = 0; ok && i < options->n_encode; i++) {
         const char *spec = options->encode[i], *equals = strrchr(spec, '=');
-        if (!equals || strcmp(equals, "=number") == 0) continue;
+        const gp_encoding *how = equals ? gp_encoding_named(equals + 1, GP_TEXT) : NULL;
+        if (!how || !how->texts) continue;
         ok = keep_text(s, spec, (size_t)(equals - spec));
     }
     for (size_t i = 0; ok && i <= n_like && like; i++) { // the target is the last

@@ -1,6 +1,7 @@
 // lengths.c: columns of one text column together; then groups by how much they say about the target, linearly.
 #include "learn/lengths.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static size_t by_columns_of_the_table(const gp_schema *schema, size_t *of)
     size_t n = 0;
     for (size_t i = 0; i < schema->n_inputs; i++) {
         const gp_input *input = &schema->inputs[i];
-        const bool together = input->encoding == GP_ENCODING_ONEHOT;
+        const bool together = input->encoding->indicators;
         for (size_t k = 0; k < input->n_encoded; k++) of[input->first + k] = together || k == 0 ? n : n + k;
         n += together ? input->n_encoded > 0 : input->n_encoded;
     }

@@ -1,16 +1,17 @@
 // lengths_test.c: which columns share a length-scale: those of one text column, and where rows are few all but the ones
 // that say most about the target.
+#include "data/encoding.h"
 #include "data/table_test.h"
 #include "learn/lengths.h"
 
 enum { ROWS = 100, MORE_ROWS = 200, D = 9, WIDE_ROWS = 40 };
 
 // A number, a text of four categories, a date of two columns, two more numbers.
-static gp_input inputs[] = {{.encoding = GP_ENCODING_NUMBER, .first = 0, .n_encoded = 1},
-                            {.encoding = GP_ENCODING_ONEHOT, .first = 1, .n_encoded = 4},
-                            {.encoding = GP_ENCODING_TIME, .first = 5, .n_encoded = 2},
-                            {.encoding = GP_ENCODING_NUMBER, .first = 7, .n_encoded = 1},
-                            {.encoding = GP_ENCODING_NUMBER, .first = 8, .n_encoded = 1}};
+static gp_input inputs[] = {{.encoding = &gp_encoding_number, .first = 0, .n_encoded = 1},
+                            {.encoding = &gp_encoding_onehot, .first = 1, .n_encoded = 4},
+                            {.encoding = &gp_encoding_time, .first = 5, .n_encoded = 2},
+                            {.encoding = &gp_encoding_number, .first = 7, .n_encoded = 1},
+                            {.encoding = &gp_encoding_number, .first = 8, .n_encoded = 1}};
 static const gp_schema schema = {.inputs = inputs, .n_inputs = 5};
 
 // Column k goes up and down with a period of its own; the target is columns 8 and 3, the first of them twice.

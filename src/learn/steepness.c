@@ -2,6 +2,7 @@
 // not see what is finer than they are.
 #include "learn/steepness.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "linalg/dense.h"
 #include "linalg/factor.h"
 
@@ -17,7 +18,7 @@ size_t gp_steepness_columns(const gp_schema *s, size_t *columns)
     size_t n = 0;
     for (size_t i = 0; i < s->n_inputs; i++) {
         const gp_input *in = &s->inputs[i];
-        if (in->encoding == GP_ENCODING_ONEHOT) continue;
+        if (in->encoding->indicators) continue;
         for (size_t k = 0; k < in->n_encoded - in->indicator; k++, n++)
             if (columns) columns[n] = in->first + k;
     }

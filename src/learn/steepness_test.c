@@ -1,5 +1,6 @@
 // steepness_test.c: along which sums of its columns a fitted function changes most: a function of a sum is steep along
 // that sum alone, one of a single column along none that is not there already.
+#include "data/encoding.h"
 #include "data/table_test.h"
 #include "learn/steepness.h"
 #include "recipe/rows_test.h"
@@ -157,12 +158,12 @@ static void other_columns_weigh_nothing(void **state)
 static void sums_are_of_numbers_times_and_means_of_targets(void **state)
 {
     (void)state;
-    gp_input inputs[] = {{.encoding = GP_ENCODING_NUMBER, .first = 0, .n_encoded = 1},
-                         {.encoding = GP_ENCODING_ONEHOT, .first = 1, .n_encoded = 3},
-                         {.encoding = GP_ENCODING_NUMBER, .first = 4, .n_encoded = 2, .indicator = true},
-                         {.encoding = GP_ENCODING_TARGET, .first = 6, .n_encoded = 1},
-                         {.encoding = GP_ENCODING_TIME, .first = 7, .n_encoded = 3, .indicator = true},
-                         {.encoding = GP_ENCODING_ONEHOT, .first = 10, .n_encoded = 2, .indicator = true}};
+    gp_input inputs[] = {{.encoding = &gp_encoding_number, .first = 0, .n_encoded = 1},
+                         {.encoding = &gp_encoding_onehot, .first = 1, .n_encoded = 3},
+                         {.encoding = &gp_encoding_number, .first = 4, .n_encoded = 2, .indicator = true},
+                         {.encoding = &gp_encoding_target, .first = 6, .n_encoded = 1},
+                         {.encoding = &gp_encoding_time, .first = 7, .n_encoded = 3, .indicator = true},
+                         {.encoding = &gp_encoding_onehot, .first = 10, .n_encoded = 2, .indicator = true}};
     const gp_schema schema = {.inputs = inputs, .n_inputs = 6, .d = 12};
     static const size_t want[] = {0, 4, 6, 7, 8};
     size_t columns[12];

@@ -4,6 +4,7 @@
 // grows with the amplitude; those of the trend are mapped linearly, w' = A w + b.
 #include "learn/warmstart.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "data/strings.h"
 
 #include <math.h>
@@ -31,10 +32,10 @@ static advgp_status compare(const gp_schema *a, const gp_schema *b, const char *
                 err, ADVGP_EDATA,
                 "%.200s does not fit: %s a column '%.80s', %s; choose the same columns with {features}, or %s", path,
                 a_has, one->name, b_has_not, way_out);
-        if (one->encoding != other->encoding)
+        if (strcmp(one->encoding->name, other->encoding->name) != 0)
             return gp_fail(err, ADVGP_EDATA,
                            "%.200s does not fit: %s the column '%.80s' as %s, %s; decide with {encode}, or %s", path,
-                           a_has, one->name, gp_encoding_name(one->encoding), b_has_not, way_out);
+                           a_has, one->name, one->encoding->name, b_has_not, way_out);
         if (one->warp.n) // ranks are those of their own rows
             return gp_fail(
                 err, ADVGP_EDATA,

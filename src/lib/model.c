@@ -1,6 +1,7 @@
 // model.c: models of callers: loaded, saved, asked what they are.
 #include "api/inspect.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "lib/handles.h"
 #include "linalg/blas.h"
 
@@ -146,25 +147,11 @@ size_t advgp_model_inputs(const advgp_model *model)
     return model ? model->model->schema->n_inputs : 0;
 }
 
-static advgp_kind kind_of(const gp_input *input)
-{
-    switch (input->encoding) {
-    case GP_ENCODING_NUMBER:
-        return input->type == GP_BOOLEAN ? ADVGP_KIND_BOOLEAN : ADVGP_KIND_NUMBER;
-    case GP_ENCODING_TIME:
-        return ADVGP_KIND_TIME;
-    case GP_ENCODING_ONEHOT:
-    case GP_ENCODING_TARGET:
-        break;
-    }
-    return ADVGP_KIND_CATEGORY;
-}
-
 const char *advgp_model_input(const advgp_model *model, size_t i, advgp_kind *kind)
 {
     const gp_schema *s = model ? model->model->schema : NULL;
     if (!s || i >= s->n_inputs) return NULL;
-    if (kind) *kind = kind_of(&s->inputs[i]);
+    if (kind) *kind = s->inputs[i].encoding->kind;
     return s->inputs[i].name;
 }
 

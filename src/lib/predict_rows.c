@@ -2,6 +2,7 @@
 // goes through the workspace.
 #include "base/alloc.h"
 #include "data/encode_row.h"
+#include "data/encoding.h"
 #include "lib/handles.h"
 #include "linalg/blas.h"
 #include "score/score.h"
@@ -71,7 +72,7 @@ static advgp_status encode(advgp_workspace *w, const double *row, size_t number,
     const gp_schema *s = w->model->model->schema;
     size_t missing;
     for (size_t i = 0; i < s->n_inputs; i++)
-        w->values[i] = s->inputs[i].encoding == GP_ENCODING_TIME ? row[i] - seconds_to_2000 : row[i];
+        w->values[i] = s->inputs[i].encoding->kind == ADVGP_KIND_TIME ? row[i] - seconds_to_2000 : row[i];
     gp_encode_row(s, w->model->inverse_scale, w->values, x, &missing);
     if (missing == s->n_inputs || s->missing != GP_MISSING_ERROR) return ADVGP_OK;
     return gp_fail(err, ADVGP_EDATA, "row %zu: column '%s' is missing, which the model was trained not to allow",

@@ -75,6 +75,10 @@ static void add_words(const gp_option *option, gp_buffer *out)
 
 void gp_option_allowed(const gp_option *option, gp_buffer *out)
 {
+    if (option->allows) {
+        option->allows(out);
+        return;
+    }
     if (option->check) {
         gp_buffer_add(out, "%s", option->allowed);
         return;

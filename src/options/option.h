@@ -50,9 +50,11 @@ typedef struct gp_option {
     const char *words;      // "auto|full": the choices, or the words allowed instead of a number or path
     // The choices are the members of a family: name and summary of the i-th, NULL after the last. Then no `words`.
     const char *(*family)(size_t i, const char **summary);
-    // For what kind and range cannot say: is this value (this item of a list) good? Then `allowed` says what is.
+    // For what kind and range cannot say: is this value (this item of a list) good? Then `allowed` says what is, or
+    // `allows` of a family.
     bool (*check)(const char *value);
     const char *allowed;
+    void (*allows)(gp_buffer *out);
     const char *help;             // one line, no full stop
     void (*more)(gp_buffer *out); // adds to it what a family knows: "auto: " and its numbers; NULL: nothing
 } gp_option;

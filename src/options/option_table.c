@@ -5,7 +5,7 @@
 #include "options/option.h"
 
 #include "cluster/job.h"
-#include "data/schema.h"
+#include "data/encoding.h"
 #include "feature/map.h"
 #include "kernel/kernel.h"
 #include "learn/learner.h"
@@ -195,12 +195,6 @@ const char *const gp_group_titles[GP_N_GROUPS] = {
 
 // ---- what kind and range cannot say ---------------------------------------------------------------------------------
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t n = strlen(text), k = strlen(tail);
-    return n > k && strcmp(text + n - k, tail) == 0; // something stands before the tail
-}
-
 static bool is_named_file(const char *value)
 {
     const char *equals = strchr(value, '=');
@@ -257,7 +251,8 @@ static bool is_threshold(const char *item)
 
 static bool is_encoding(const char *item)
 {
-    return ends_with(item, "=onehot") || ends_with(item, "=target") || ends_with(item, "=number");
+    const char *equals = strrchr(item, '=');
+    return equals && equals > item && gp_encoding_is_asked(equals + 1);
 }
 
 // K:SECONDS
@@ -349,6 +344,16 @@ static const char *transport(size_t i, const char **summary)
     }
     *summary = NULL;
     return NULL;
+}
+
+static void encodings(gp_buffer *out)
+{
+    gp_encoding_choices("", " or ", out);
+}
+
+static void encodings_of_columns(gp_buffer *out)
+{
+    gp_encoding_choices("COL=", " or ", out);
 }
 
 static void delays_of_rules(gp_buffer *out)
@@ -512,8 +517,9 @@ const gp_option gp_option_table[] = {
      .group = GP_GROUP_DATA,
      .value = "COL=HOW",
      .check = is_encoding,
-     .allowed = "COL=onehot, COL=target or COL=number",
-     .help = "how a column becomes numbers, where the choice by its values is not wanted: onehot, target or number"},
+     .allows = encodings_of_columns,
+     .help = "how a column becomes numbers, where the choice by its values is not wanted: ",
+     .more = encodings},
     {.name = "date-format",
      .kind = GP_OPTION_LIST,
      .verbs = TRAIN | PACK | COMPARE | SIMULATE,

@@ -3,6 +3,7 @@
 #include "options/option.h"
 
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "kernel/kernel.h"
 #include "learn/learner.h"
 #include "method/method.h"
@@ -77,10 +78,33 @@ static void rows_are_complete(void **state)
         const gp_option *o = &gp_option_table[i];
         bool number = o->kind == GP_OPTION_INTEGER || o->kind == GP_OPTION_REAL;
         bool named = o->value || o->kind == GP_OPTION_FLAG || o->kind == GP_OPTION_CHOICE;
-        if (!o->help || !o->verbs || !named || (number && o->min >= o->max) || !o->check != !o->allowed ||
+        if (!o->help || !o->verbs || !named || (number && o->min >= o->max) ||
+            !o->check != (!o->allowed && !o->allows) || (o->allowed && o->allows) ||
             (o->kind == GP_OPTION_CHOICE && !o->words == !o->family) || (o->kind == GP_OPTION_FLAG && !o->fallback) ||
             strncmp(o->name, "no-", 3) == 0 || strlen(o->name) > 40)
             fail_msg("row %zu (%s) lacks something", i, o->name);
+    }
+}
+
+static void columns_are_encoded_as_the_table_says(void **state)
+{
+    (void)state;
+    char line[128];
+    for (size_t i = 0; gp_encoding_family[i]; i++) {
+        if (!gp_encoding_family[i]->asked) continue;
+        snprintf(line, sizeof line, "train a.csv --target y --encode a=b=%s", gp_encoding_family[i]->name);
+        gp_options_free(parsed(line));
+    }
+    static const char *const wrong[] = {"b=label", "=onehot", "onehot", "a=time", "a="};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        gp_options *o = NULL;
+        advgp_error err = {0};
+        char message[128];
+        snprintf(line, sizeof line, "train a.csv --encode a=target --encode %s", wrong[i]);
+        snprintf(message, sizeof message, "--encode '%s': must be COL=onehot, COL=target", wrong[i]);
+        assert_int_equal(parse(line, &o, &err), ADVGP_EINVAL);
+        assert_memory_equal(err.text, message, strlen(message));
+        gp_options_free(o);
     }
 }
 
@@ -315,9 +339,6 @@ static void bad_command_lines_say_what_is_wrong(void **state)
         {"train a.csv --target=", "--target '': must be a text that is not empty"},
         {"train a.csv --features a,,b", "--features 'a,,b': must be names separated by commas, none empty"},
         {"train a.csv --features a --features ''", "--features '': must be names separated by commas, none empty"},
-        {"train a.csv --encode a=target --encode b=label",
-         "--encode 'b=label': must be COL=onehot, COL=target or COL=number"},
-        {"train a.csv --encode =onehot", "--encode '=onehot': must be COL=onehot, COL=target or COL=number"},
         {"train a.csv --validation 5", "--validation '5': must be a fraction of the rows from 0 to 0.5, last:F for the "
                                        "last ones, group:COL for whole "
                                        "groups, or a file"},
@@ -671,6 +692,7 @@ int main(void)
         cmocka_unit_test(words_stand_in_for_numbers_and_paths),
         cmocka_unit_test(operands_mix_with_options_and_dashes_end_them),
         cmocka_unit_test(help_needs_nothing_else),
+        cmocka_unit_test(columns_are_encoded_as_the_table_says),
         cmocka_unit_test(bad_command_lines_say_what_is_wrong),
         cmocka_unit_test(endless_words_are_cut_in_messages),
         cmocka_unit_test(a_config_file_that_cannot_be_read_is_a_missing_input),

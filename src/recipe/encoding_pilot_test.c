@@ -2,6 +2,7 @@
 // function of a sum of columns has that sum beside them, and what is decided depends on rows and seed alone.
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "data/encoding.h"
 #include "data/table_test.h"
 #include "recipe/encoding_pilot.h"
 
@@ -116,7 +117,8 @@ static void ranks_are_taken_where_they_tell_more(void **state)
     static char name[] = "x";
     gp_input inputs[D] = {0};
     for (size_t k = 0; k < D; k++)
-        inputs[k] = (gp_input){.name = name, .first = k, .n_encoded = 1, .long_tailed = true};
+        inputs[k] = (gp_input){
+            .name = name, .encoding = &gp_encoding_number, .first = k, .n_encoded = 1, .long_tailed = true};
     for (int what = TAILS; what <= LINE; what++) {
         gp_schema schema = make_rows((kind)what, 1);
         schema.inputs = inputs, schema.n_inputs = D;
@@ -133,7 +135,8 @@ static void the_second_question_is_as_good_as_the_first(void **state)
     static char name[] = "x";
     gp_input inputs[D] = {0};
     for (size_t k = 0; k < D; k++)
-        inputs[k] = (gp_input){.name = name, .first = k, .n_encoded = 1, .long_tailed = true};
+        inputs[k] = (gp_input){
+            .name = name, .encoding = &gp_encoding_number, .first = k, .n_encoded = 1, .long_tailed = true};
     gp_schema schema = make_rows(PRICE, 1);
     schema.inputs = inputs, schema.n_inputs = D;
     const gp_rows rows = {.n = N, .d = D, .X = X, .y = y, .w = w};
@@ -160,7 +163,8 @@ static gp_schema make_numbers(kind what, uint64_t seed)
 {
     static char name[] = "x";
     gp_schema schema = make_rows(what, seed);
-    for (size_t k = 0; k < D; k++) numbers[k] = (gp_input){.name = name, .first = k, .n_encoded = 1};
+    for (size_t k = 0; k < D; k++)
+        numbers[k] = (gp_input){.name = name, .encoding = &gp_encoding_number, .first = k, .n_encoded = 1};
     schema.inputs = numbers, schema.n_inputs = D;
     return schema;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "cells/inducing.h"
+#include "data/encoding.h"
 #include "data/strings.h"
 #include "fixture.h"
 #include "learn/learner.h"
@@ -105,7 +106,7 @@ static gp_schema *make_schema(const char *order, uint64_t seed)
     s->inputs = gp_alloc(s->n_inputs, sizeof *s->inputs);
     for (size_t i = 0; i < s->n_inputs; i++) {
         s->inputs[i].name = gp_text_copy(order + i, 1);
-        s->inputs[i].encoding = GP_ENCODING_NUMBER;
+        s->inputs[i].encoding = &gp_encoding_number;
     }
     must(gp_schema_layout(s, &err), &err);
     for (size_t j = 0; j < s->d; j++) {
@@ -244,7 +245,7 @@ static void what_does_not_fit_is_named(void **state)
     other->target[0] = 'z';
     refuse(model, other, "it predicts 'y', and the target here is 'z'");
     other = make_schema("abc", 1);
-    other->inputs[1].encoding = GP_ENCODING_TARGET;
+    other->inputs[1].encoding = &gp_encoding_target;
     refuse(model, other, "'b' as target");
     other = make_schema("abc", 1);
     assert_int_equal(gp_warp_fit(&other->inputs[0].warp, (const double[]){1, 2}, 2, NULL), ADVGP_OK);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "data/encode_row.h"
+#include "data/encoding.h"
 #include "report/decode.h"
 #include "score/score.h"
 #include "store/form.h"
@@ -140,7 +141,7 @@ static advgp_status ends_of(const question *q, size_t input, double ends[2], adv
     ends[0] = n ? all[n / 100] : NAN, ends[1] = n ? all[n - 1 - n / 100] : NAN;
     gp_free(all);
     if (ends[0] < ends[1]) return ADVGP_OK;
-    const double unit = in->encoding == GP_ENCODING_TIME ? 86400 : 1;
+    const double unit = in->encoding->unit;
     ends[0] = gp_schema_shown(s, in->first, -2) * unit, ends[1] = gp_schema_shown(s, in->first, 2) * unit;
     const gp_limits range = {in->range.lo * unit, in->range.hi * unit};
     ends[0] = gp_limits_clip(range, ends[0]), ends[1] = gp_limits_clip(range, ends[1]);
@@ -153,7 +154,7 @@ static size_t spread(const gp_input *in, const double ends[2], size_t n, double 
 {
     static const double units[] = {7 * 86400.0, 86400.0};
     double step = (ends[1] - ends[0]) / (double)(n - 1);
-    for (size_t u = 0; in->encoding == GP_ENCODING_TIME && u < 2; u++)
+    for (size_t u = 0; in->encoding->kind == ADVGP_KIND_TIME && u < 2; u++)
         if (step >= units[u]) {
             step = ceil(step / units[u]) * units[u];
             break;
@@ -175,7 +176,7 @@ static int by_answer(const void *a, const void *b)
 static advgp_status levels_effect(question *q, gp_effect *out, advgp_error *err)
 {
     const gp_input *in = &q->model->schema->inputs[out->input];
-    out->n_all = in->type == GP_BOOLEAN ? 2 : in->categories.n;
+    out->n_all = in->encoding->kind == ADVGP_KIND_BOOLEAN ? 2 : in->categories.n;
     const size_t asked = out->n_all < CATEGORIES_ASKED ? out->n_all : CATEGORIES_ASKED;
     gp_effect_point *all = gp_alloc(asked, sizeof *all);
     advgp_status st = all ? ADVGP_OK : gp_no_memory(err);

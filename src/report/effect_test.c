@@ -1,5 +1,6 @@
 // effect_test.c: as an input moves, so do the sums of columns that it is a part of, in its effect, in a surface, and in
 // how relevant it is.
+#include "data/encoding.h"
 #include "data/strings.h"
 #include "data/table_test.h"
 #include "report/effect.h"
@@ -20,7 +21,7 @@ static gp_model *make_model(void)
     s->n_inputs = INPUTS;
     s->inputs = gp_alloc(INPUTS, sizeof *s->inputs);
     for (size_t i = 0; i < INPUTS; i++) {
-        s->inputs[i] = (gp_input){.name = gp_text_copy(&"abc"[i], 1), .encoding = GP_ENCODING_NUMBER};
+        s->inputs[i] = (gp_input){.name = gp_text_copy(&"abc"[i], 1), .encoding = &gp_encoding_number};
         s->inputs[i].range = s->inputs[i].clip = (gp_limits){.lo = -INFINITY, .hi = INFINITY};
     }
     ASSERT_OK(gp_schema_layout(s, err));

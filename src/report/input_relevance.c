@@ -1,6 +1,7 @@
 // input_relevance.c: see input_relevance.h.
 #include "report/input_relevance.h"
 #include "base/alloc.h"
+#include "data/encoding.h"
 #include "report/decode.h"
 #include "report/findings.h"
 #include "score/relevance.h"
@@ -63,7 +64,7 @@ void gp_input_relevance_fini(gp_input_relevance *r)
 // "latitude", "pickup_lat", "Lat (deg)": the word by itself, or in full within another.
 static bool is_latitude(const gp_input *in)
 {
-    if (gp_input_is_discrete(in) || in->encoding == GP_ENCODING_TIME) return false;
+    if (in->encoding->kind != ADVGP_KIND_NUMBER) return false;
     for (const char *p = in->name; *p; p++) {
         const bool begins = p == in->name || !isalpha((unsigned char)p[-1]);
         if (strncasecmp(p, "latitude", 8) == 0) return true;

@@ -4,6 +4,7 @@
 #include "answer/evaluate.h"
 #include "api/make_report.h"
 #include "api/whole_training.h"
+#include "data/encoding.h"
 #include "fixture.h"
 #include "load/options_test.h"
 #include "report/decode.h"
@@ -152,7 +153,7 @@ static void rows_come_back_as_they_were(void **state)
                 CHECK(fabs(value - values->number[i]) <= 1e-6 * (1 + fabs(value)), input->name, "%.17g is %.17g", value,
                       values->number[i]);
             }
-            if (input->encoding == GP_ENCODING_TIME) assert_memory_equal(text.p, "2021-", 5);
+            if (input->encoding == &gp_encoding_time) assert_memory_equal(text.p, "2021-", 5);
             gp_buffer_fini(&text);
         }
     gp_answers_close(in);

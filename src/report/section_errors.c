@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/whole.h"
+#include "data/encoding.h"
 #include "report/axis_json.h"
 #include "report/decode.h"
 #include "report/html.h"
@@ -267,7 +268,7 @@ static json_t *name_of_cell(const side *s, size_t k)
     gp_buffer text = {0};
     if (s->discrete) {
         gp_decode_text(s->input, s->category[k], &text);
-    } else if (s->input->encoding == GP_ENCODING_TIME) {
+    } else if (s->input->encoding->kind == ADVGP_KIND_TIME) {
         gp_buffer_add(&text, "from ");
         gp_decode_text(s->input, s->edge[k], &text);
     } else {

@@ -1,4 +1,5 @@
 // section_inputs.c: what went in? Rows, columns and their kinds, and every sentence that was said about them.
+#include "data/encoding.h"
 #include "options/option.h"
 #include "report/decode.h"
 #include "report/html.h"
@@ -98,17 +99,13 @@ void gp_section_left_out(const gp_report *r, gp_buffer *out)
 // "number, by its ranks": what the model makes of a column.
 static void read_as(const gp_input *in, gp_buffer *text)
 {
-    static const char *const words[] = {[GP_ENCODING_ONEHOT] = "category, a number each",
-                                        [GP_ENCODING_TARGET] = "category, by its mean target",
-                                        [GP_ENCODING_TIME] = "date"};
-    const char *word = in->encoding < sizeof words / sizeof *words ? words[in->encoding] : NULL;
-    gp_buffer_add(text, "%s", word ? word : in->type == GP_BOOLEAN ? "true or false" : "number");
+    gp_buffer_add(text, "%s", in->encoding->described);
     if (in->warp.n) gp_buffer_add(text, ", by its ranks");
 }
 
 static void describe(const gp_input *in, gp_buffer *text)
 {
-    const double unit = in->encoding == GP_ENCODING_TIME ? 86400 : 1;
+    const double unit = in->encoding->unit;
     if (in->categories.n) {
         gp_buffer_add(text, "%s values: ", gp_count_of(in->categories.n).p);
         for (size_t k = 0; k < in->categories.n && k < CATEGORIES_LISTED; k++) {
@@ -158,7 +155,7 @@ advgp_status gp_section_inputs(const gp_report *r, gp_buffer *out, advgp_error *
     size_t categories = 0, times = 0, marked = 0;
     for (size_t i = 0; i < s->n_inputs; i++) {
         categories += s->inputs[i].categories.n > 0;
-        times += s->inputs[i].encoding == GP_ENCODING_TIME;
+        times += s->inputs[i].encoding->kind == ADVGP_KIND_TIME;
         marked += s->inputs[i].indicator;
     }
     gp_buffer_add(out,
