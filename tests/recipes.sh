@@ -61,20 +61,8 @@ before src/data/source_test.c 'static gp_source *open_csv(' 'static gp_source *o
 # ---- a verb with an option ------------------------------------------------------------------------------------------------
 all=$(sed -nE 's/^ +ALL = ([0-9]+),$/\1/p' src/options/option_table.c)
 within src/options/option_table.c "    ALL = $all," "    GREET = $((all + 1)), ALL = $((2 * all + 1)),"
-behind src/options/option_table.c 'const gp_verb gp_verbs[] = {' '    {.name = "greet",
-     .bit = GREET,
-     .summary = "say hello",
-     .operands = "",
-     .operand_help = "",
-     .example = "advgp greet --whom world",
-     .example_help = "Says hello to the world."},'
-behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "whom",
-     .kind = GP_OPTION_TEXT,
-     .verbs = GREET,
-     .group = GP_GROUP_OUTPUT,
-     .value = "NAME",
-     .fallback = "everybody",
-     .help = "who is greeted"},'
+behind src/options/option_table.c 'const gp_verb gp_verbs[] = {' '    {"greet", GREET, "say hello", "", "", 0, 0, "advgp greet --whom world", "Says hello to the world."},'
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    TEXT("whom", OUTPUT, GREET, "NAME", "who is greeted", .fallback = "everybody"),'
 cat >src/cli/greet_verb.c <<'END'
 // greet_verb.c: `advgp greet`.
 #include "cli/cli.h"

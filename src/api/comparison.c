@@ -420,7 +420,7 @@ static advgp_status share_options(gp_comparison *c, advgp_error *err)
         const char *name = v->option->name;
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
-                         v->option->command_line_only;
+                         v->option->facets & GP_OF_COMMAND_LINE;
         if (!v->present || own || is_default_of(c->train, v)) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }

@@ -272,7 +272,7 @@ static void add_notes(json_t *list, const gp_notes *notes)
 static void forget_the_run(json_t *given)
 {
     for (size_t i = json_array_size(given); i-- > 0;)
-        if (!gp_report_repeats(json_string_value(json_array_get(given, i)))) json_array_remove(given, i);
+        if (gp_option_facets(json_string_value(json_array_get(given, i))) & GP_OF_ONCE) json_array_remove(given, i);
 }
 
 advgp_status gp_keep_origin(gp_model *model, const gp_options *train, const gp_notes *of_data,

@@ -327,30 +327,23 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features", "exclude",    "weights", "weights-are", "missing",
-                                        "encode",   "log-target", "bounds",  "outliers",    "dirty",
-                                        "warp",     "directions", "sql",     "validation",  "date-format",
-                                        "header",   "delimiter",  "na"};
+    const char *settled = gp_options_given_of(o, GP_OF_PACKED);
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && !gp_same_name(target, schema->target))
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (gp_options_given(o, fixed[i]))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} was settled when %s was packed; pack again to change it", fixed[i],
-                           o->operands[0]);
-    return ADVGP_OK;
+    return settled ? gp_fail(err, ADVGP_EINVAL, "{%s} was settled when %s was packed; pack again to change it", settled,
+                             o->operands[0])
+                   : ADVGP_OK;
 }
 
 // A table in memory has no files to read, to query or to find again.
 static advgp_status refuse_for_table(const gp_options *o, advgp_error *err)
 {
-    static const char *const of_files[] = {"sql", "cache", "header", "delimiter", "na"};
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
-        if (gp_options_given(o, of_files[i]))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} is for files, and this table is in memory: leave it out",
-                           of_files[i]);
-    return ADVGP_OK;
+    const char *of_files = gp_options_given_of(o, GP_OF_FILES);
+    return of_files
+               ? gp_fail(err, ADVGP_EINVAL, "{%s} is for files, and this table is in memory: leave it out", of_files)
+               : ADVGP_OK;
 }
 
 advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_host *host, gp_loaded *out,
