@@ -1,7 +1,7 @@
 // explain.c: one prediction as an object: parts, distance from the training data, neighbours.
 #include "answer/explain.h"
 #include "base/alloc.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 #include "score/distribution.h"
 #include "score/relevance.h"
 #include "score/score.h"

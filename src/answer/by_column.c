@@ -1,5 +1,5 @@
-// groups.c: a value is found by its hash; the sums are of gp_row_figures.
-#include "answer/groups.h"
+// by_column.c: a value is found by its hash; the sums are of gp_row_figures.
+#include "answer/by_column.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "report/decode.h"

@@ -1,4 +1,4 @@
-// groups.h: the figures of rows by the value of a column: where a model is good, and where it is not.
+// by_column.h: the figures of rows by the value of a column: where a model is good, and where it is not.
 #pragma once
 #include "data/source.h"
 #include "score/assess.h"
