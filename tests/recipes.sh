@@ -77,15 +77,7 @@ END
 within src/cli/cli.h 'X(keygen) ' 'X(greet) X(keygen) '
 
 # ---- an option of a run: a push has at most so many rows --------------------------------------------------------------
-behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "push-max",
-     .kind = GP_OPTION_INTEGER,
-     .verbs = TRAIN | COMPARE | SIMULATE,
-     .group = GP_GROUP_RUN,
-     .value = "N",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "rows of a push at most; 0: as many as a batch has"},'
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    COUNT("push-max", RUN, FITS | SIMULATE, "N", "0", 0, 1e9, "rows of a push at most; 0: as many as a batch has"),'
 before src/ps/schedule.h '} gp_schedule;' '    size_t push_max; // rows of a push at most; 0: as many as a batch has'
 behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(push_max), .most = INFINITY, .mark = "push-max"},'
 before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.push_max = (size_t)gp_options_int(o, "push-max");'

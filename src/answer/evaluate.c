@@ -61,7 +61,7 @@ static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, ad
         st = add_block(c, in, &b, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->n);
-        if (host && host->rows) host->rows(host->ctx, tally->n);
+        GP_TELL(host, rows, tally->n);
     }
     return st == ADVGP_OK && !tally->n ? gp_answers_none(in, err) : st;
 }

@@ -77,7 +77,7 @@ static advgp_status add_rows(gp_findings *f, gp_answers *in, const gp_host *host
                 gp_findings_add(f, b.rows.source_row ? b.rows.source_row[i] : b.chunk->first_row + i, b.rows.w[i],
                                 b.rows.X + i * b.rows.d, b.rows.y[i], b.mean[i], b.var_y[i]);
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->tally.n);
-        if (host && host->rows) host->rows(host->ctx, f->tally.n);
+        GP_TELL(host, rows, f->tally.n);
     }
     return st == ADVGP_OK && !f->tally.n ? gp_answers_none(in, err) : st;
 }

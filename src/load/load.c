@@ -63,7 +63,7 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
 static int tell(void *ctx, size_t rows)
 {
     const gp_host *host = *(const gp_host *const *)ctx;
-    if (host && host->rows) host->rows(host->ctx, rows);
+    GP_TELL(host, rows, rows);
     return gp_host_stops(host);
 }
 
@@ -91,8 +91,8 @@ gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const ch
                              .n_na = n_na,
                              .memory_bytes = gp_index(0.25 * gp_memory_bytes(), 1 << 30),
                              .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
-                             .stop = host ? host->stop : NULL,
-                             .stop_ctx = host ? host->ctx : NULL};
+                             .stop = gp_host_stopper(host)->stop,
+                             .stop_ctx = gp_host_stopper(host)->ctx};
 }
 
 // ---- a source through its first pass --------------------------------------------------------------------------------
