@@ -90,8 +90,8 @@ static double measure(table t, double rows, const char *comma)
                                 .schedule.seed = 1,
                                 .schedule.workers = 1,
                                 .schedule.quorum = 1};
-    const gp_train_events events = {.ctx = &l, .ps = on_ps};
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
+    const gp_host host = {.ctx = &l, .ps = on_ps};
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .host = &host};
     const double start = gp_clock_cpu();
     must(gp_train(&request, &model, &result, &err), &err);
     const double whole = gp_clock_cpu() - start;

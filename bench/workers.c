@@ -110,8 +110,8 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .schedule.max_delay = max_delay,
                           .schedule.quorum = -1};
     o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
-    const gp_train_events events = {.ctx = &l, .ps = on_ps};
-    const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .events = &events};
+    const gp_host host = {.ctx = &l, .ps = on_ps};
+    const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .host = &host};
     must(gp_train(&request, &model, &result, &err), &err);
     if (result.versions < VERSIONS || result.versions > VERSIONS + 1 || !isfinite(result.assessment.rmse) ||
         !(result.assessment.rmse < model->baseline_mean)) {

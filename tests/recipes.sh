@@ -200,20 +200,8 @@ within src/data/encoding_test.c '{&gp_encoding_number, GP_NUMBER, NULL},' \
 # ---- a verb with an option ------------------------------------------------------------------------------------------------
 all=$(sed -nE 's/^ +ALL = ([0-9]+),$/\1/p' src/options/option_table.c)
 within src/options/option_table.c "    ALL = $all," "    GREET = $((all + 1)), ALL = $((2 * all + 1)),"
-behind src/options/option_table.c 'const gp_verb gp_verbs[] = {' '    {.name = "greet",
-     .bit = GREET,
-     .summary = "say hello",
-     .operands = "",
-     .operand_help = "",
-     .example = "advgp greet --whom world",
-     .example_help = "Says hello to the world."},'
-behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "whom",
-     .kind = GP_OPTION_TEXT,
-     .verbs = GREET,
-     .group = GP_GROUP_OUTPUT,
-     .value = "NAME",
-     .fallback = "everybody",
-     .help = "who is greeted"},'
+behind src/options/option_table.c 'const gp_verb gp_verbs[] = {' '    {"greet", GREET, "say hello", "", "", 0, 0, "advgp greet --whom world", "Says hello to the world."},'
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    TEXT("whom", OUTPUT, GREET, "NAME", "who is greeted", .fallback = "everybody"),'
 cat >src/cli/greet_verb.c <<'END'
 // greet_verb.c: `advgp greet`.
 #include "cli/cli.h"
@@ -228,15 +216,7 @@ END
 within src/cli/cli.h 'X(keygen) ' 'X(greet) X(keygen) '
 
 # ---- an option of a run: a push has at most so many rows --------------------------------------------------------------
-behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "push-max",
-     .kind = GP_OPTION_INTEGER,
-     .verbs = TRAIN | COMPARE | SIMULATE,
-     .group = GP_GROUP_RUN,
-     .value = "N",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "rows of a push at most; 0: as many as a batch has"},'
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    COUNT("push-max", RUN, FITS | SIMULATE, "N", "0", 0, 1e9, "rows of a push at most; 0: as many as a batch has"),'
 before src/ps/schedule.h '} gp_schedule;' '    size_t push_max; // rows of a push at most; 0: as many as a batch has'
 behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(push_max), .most = INFINITY, .mark = "push-max"},'
 before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.push_max = (size_t)gp_options_int(o, "push-max");'

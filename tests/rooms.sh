@@ -42,6 +42,9 @@ done < <(grep -nE '#include [<"](transport/)?mpi' -r "$root/src" --include='*.[c
 # programs, other verbs and the summaries of maps are written out.
 while IFS=: read -r file line text; do echo "$file:$line: an option in a sentence is {key}, not --key: $text"; bad=1
 done < <(grep -nE '"[^"]*--[a-z]' -r "$root/src" --include='*.c' | grep -vE "^$root/src/(cli|options|feature)/|_test\.c:|:[0-9]+: *//|--mpi|advgp work" || true)
+# A file is known by its name: no two of src/ have the same.
+while read -r name; do echo "two files are named $name: $(find "$root/src" -name "$name" -printf '%P ')"; bad=1
+done < <(find "$root/src" -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
 # Every room of src/ is in the order; a forgotten one would never be checked.
 for dir in "$root"/src/*/; do
   name=$(basename "$dir")

@@ -2,9 +2,9 @@
 // folder, and its answers in the target's own units. For predict and evaluate.
 #pragma once
 #include "answer/answer_lane.h"
+#include "base/host.h"
 #include "data/encode.h"
 #include "files/files.h"
-#include "load/host.h"
 #include "options/option.h"
 #include "store/modelfile.h"
 

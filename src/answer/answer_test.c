@@ -40,7 +40,7 @@ static int prepare(void **state)
     const char *const train[][2] = {
         {"target", "y"}, {"method", "linear"}, {"output", "line.safetensors"}, {NULL, NULL}};
     gp_options *o = options_of("train", operands, 1, train);
-    ASSERT_OK(gp_training(&(gp_training_job){.options = o, .events = &(gp_training_events){0}}, NULL, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = o}, NULL, err));
     gp_options_free(o);
     ASSERT_OK(gp_model_load(in_folder("line.safetensors"), &model, err));
     return 0;

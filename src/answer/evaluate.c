@@ -66,7 +66,7 @@ static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, ad
         st = add_block(c, in, &b, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->sums.rows);
-        if (host && host->rows) host->rows(host->ctx, tally->sums.rows);
+        GP_TELL(host, rows, tally->sums.rows);
     }
     return st == ADVGP_OK && !tally->sums.rows ? gp_answers_none(in, err) : st;
 }

@@ -1,7 +1,7 @@
 // evaluate.h: how good a model is on the rows of a table whose target is known.
 #pragma once
 #include "answer/by_value.h"
-#include "load/host.h"
+#include "base/host.h"
 #include "options/option.h"
 #include "score/assess_json.h"
 

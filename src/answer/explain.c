@@ -2,7 +2,7 @@
 #include "answer/explain.h"
 #include "base/alloc.h"
 #include "data/encoding.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 #include "report/decode.h"
 #include "score/distribution.h"
 #include "score/relevance.h"

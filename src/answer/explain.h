@@ -1,7 +1,7 @@
 // explain.h: why a model predicts what it predicts for a row: what its parts add to the mean, how far the row is from
 // the training data, and the inducing inputs nearest to it, all in the units of the table.
 #pragma once
-#include "load/host.h"
+#include "base/host.h"
 #include "options/option.h"
 #include "store/modelfile.h"
 

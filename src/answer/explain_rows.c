@@ -90,7 +90,7 @@ static advgp_status explain_all(search *s, gp_answers *in, const gp_host *host, 
         st = explain_block(s, &b, label, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", s->row);
-        if (host && host->rows) host->rows(host->ctx, s->row);
+        GP_TELL(host, rows, s->row);
     }
     if (st == ADVGP_OK && s->row < last)
         st = gp_fail(err, ADVGP_EDATA, "{rows}: %s has %zu rows, and no row %zu", label, s->row, last);

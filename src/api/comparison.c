@@ -82,18 +82,6 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     if (!c->silent && c->events.eval) c->events.eval(c->events.ctx, name_of(c).text, e);
 }
 
-static void on_progress(void *ctx, const gp_train_progress *now)
-{
-    const gp_comparison *c = ctx;
-    if (c->host && c->host->progress) c->host->progress(c->host->ctx, now);
-}
-
-static int on_stop(void *ctx)
-{
-    const gp_comparison *c = ctx;
-    return gp_host_stops(c->host);
-}
-
 // ---- one run --------------------------------------------------------------------------------------------------------
 
 // The schema belongs to the model that is made with it, so every run has its own.
@@ -125,7 +113,9 @@ static advgp_status tell_once(gp_comparison *c, const gp_notes *notes, advgp_err
 static advgp_status fit(gp_comparison *c, const gp_train_options *options, bool on_test, gp_train_result *result,
                         advgp_error *err)
 {
-    const gp_train_events events = {.ctx = c, .eval = on_eval, .progress = on_progress, .stop = on_stop};
+    const gp_host *asked = gp_host_stopper(c->host); // it hears of progress, too, but not what each run does
+    const gp_host quiet = {.ctx = asked->ctx, .progress = asked->progress, .stop = asked->stop};
+    const gp_host host = {.ctx = c, .next = &quiet, .eval = on_eval};
     gp_schema *schema = NULL;
     gp_model *model = NULL;
     gp_notes notes = {0};
@@ -137,7 +127,7 @@ static advgp_status fit(gp_comparison *c, const gp_train_options *options, bool 
                                           .schema = schema,
                                           .sql = c->data.sql,
                                           .options = &with_test,
-                                          .events = &events,
+                                          .host = &host,
                                           .notes = &notes};
         st = c->method->train(&request, &model, result, err);
         if (st != ADVGP_OK) gp_schema_free(schema);
@@ -420,7 +410,7 @@ static advgp_status share_options(gp_comparison *c, advgp_error *err)
         const char *name = v->option->name;
         const bool own = !strcmp(name, "methods") || !strcmp(name, "inducing") || !strcmp(name, "cpu-time") ||
                          !strcmp(name, "tune-delay") || !strcmp(name, "log") || !strcmp(name, "json") ||
-                         v->option->command_line_only;
+                         v->option->facets & GP_OF_COMMAND_LINE;
         if (!v->present || own || is_default_of(c->train, v)) continue;
         st = gp_options_set(c->train, name, v->text, err);
     }

@@ -1,6 +1,6 @@
 // comparison.h: several methods on the same rows, with the same scales, split and start, in one table and one log.
 #pragma once
-#include "load/host.h"
+#include "base/host.h"
 #include "options/option.h"
 #include "recipe/train.h"
 

@@ -206,18 +206,6 @@ advgp_status gp_logged_run_feed(gp_logged_run *s, const char *output, const gp_r
 
 // ---- the options of the run -----------------------------------------------------------------------------------------
 
-static bool is_of_the_run(const char *key)
-{
-    static const char *const others[] = {
-        "output",       "force",       "trust",   "log",       "checkpoint", "checkpoint-every", "report",
-        "resume",       "json",        "dry-run", "quiet",     "time",       "workers",          "max-delay",
-        "delay-worker", "transport",   "role",    "listen",    "server",     "rendezvous",       "keys",
-        "min-workers",  "max-workers", "wait",    "heartbeat", "lost-after", "stuck-after",      "servers"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(others[i], key)) return false;
-    return true;
-}
-
 // A value of the manifest as one would type it.
 static void write_value(const json_t *value, gp_buffer *text)
 {
@@ -238,12 +226,43 @@ static void write_value(const json_t *value, gp_buffer *text)
     }
 }
 
+// As it was given, or as it was by default.
+static advgp_status set_logged(gp_options *train, const char *key, const json_t *value, bool was_given,
+                               advgp_error *err)
+{
+    gp_buffer text = {0};
+    write_value(value, &text);
+    const char *typed = text.p ? text.p : "";
+    const advgp_status st = text.failed ? gp_no_memory(err)
+                            : was_given ? gp_options_set(train, key, typed, err)
+                                        : gp_options_set_default(train, key, typed, err);
+    gp_buffer_fini(&text);
+    return st;
+}
+
+// What nobody gave is as it was then: the log has its value, or is older than the option.
+static advgp_status set_defaults(gp_options *train, const json_t *logged, advgp_error *err)
+{
+    advgp_status st = ADVGP_OK;
+    for (size_t i = 0; st == ADVGP_OK && i < train->n_values; i++) {
+        const gp_option *option = train->values[i].option;
+        const json_t *value = json_object_get(logged, option->name);
+        if (train->values[i].origin != GP_FROM_DEFAULT || option->facets & (GP_OF_PROCESS | GP_OF_COMMAND_LINE))
+            continue;
+        if (value)
+            st = set_logged(train, option->name, value, false, err);
+        else if (option->before)
+            st = gp_options_set_default(train, option->name, option->before, err);
+    }
+    return st;
+}
+
 static advgp_status set_options(gp_options *train, const gp_logged_run *s, const gp_options *o, advgp_error *err)
 {
     const json_t *given = json_object_get(s->manifest, "given");
     char workers[24];
     if (!json_is_array(given)) return gp_fail(err, ADVGP_EFILE, "the log does not say which options were given");
-    const json_t *servers = json_object_get(json_object_get(s->manifest, "options"), "servers");
+    const json_t *options = json_object_get(s->manifest, "options"), *servers = json_object_get(options, "servers");
     if (json_integer_value(servers) > 1)
         return gp_fail(
             err, ADVGP_EFILE,
@@ -253,32 +272,15 @@ static advgp_status set_options(gp_options *train, const gp_logged_run *s, const
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < json_array_size(given); i++) {
         const char *key = json_string_value(json_array_get(given, i));
-        const json_t *value = key ? json_object_get(json_object_get(s->manifest, "options"), key) : NULL;
+        const json_t *value = key ? json_object_get(options, key) : NULL;
         if (!value) return gp_fail(err, ADVGP_EFILE, "the log has no value of an option that was given");
-        if (!is_of_the_run(key)) continue;
-        gp_buffer text = {0};
-        write_value(value, &text);
-        st = text.failed ? gp_no_memory(err) : gp_options_set(train, key, text.p ? text.p : "", err);
-        gp_buffer_fini(&text);
+        if (!(gp_option_facets(key) & GP_OF_PROCESS)) st = set_logged(train, key, value, true, err);
     }
-    const json_t *options = json_object_get(s->manifest, "options");
-    if (st == ADVGP_OK && json_is_string(json_object_get(options, "weights")) &&
-        !json_object_get(options, "weights-are"))
-        st = gp_options_set(train, "weights-are", "counts", err); // written before there was a choice
-    if (st == ADVGP_OK && !json_object_get(options, "outliers"))
-        st = gp_options_set(train, "outliers", "keep", err); // the same
-    if (st == ADVGP_OK && !json_object_get(options, "warp")) st = gp_options_set(train, "warp", "none", err);
-    if (st == ADVGP_OK && !json_object_get(options, "directions"))
-        st = gp_options_set(train, "directions", "none", err);
-    if (st == ADVGP_OK && json_is_false(json_object_get(options, "log-target")))
-        st = gp_options_set(train, "log-target", "no", err); // which was the default
-    if (st == ADVGP_OK && !json_object_get(options, "bounds")) st = gp_options_set(train, "bounds", "none", err);
+    if (st == ADVGP_OK) st = set_defaults(train, options, err);
     if (st != ADVGP_OK) return gp_wrap(err, st, "the options in the log");
     snprintf(workers, sizeof workers, "%lld", (long long)json_integer_value(json_object_get(s->begin, "workers")));
     const gp_method *method = gp_method_named(gp_options_text(train, "method"));
-    if (!json_object_get(options, "precision") && gp_method_takes(method, "precision"))
-        st = gp_options_set(train, "precision", "double", err); // as all was
-    if (st == ADVGP_OK && gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
+    if (gp_method_takes(method, "workers")) st = gp_options_set(train, "workers", workers, err);
     gp_buffer delay = {0};
     write_value(json_object_get(s->begin, "max_delay"), &delay);
     if (st == ADVGP_OK && gp_method_takes(method, "max-delay"))

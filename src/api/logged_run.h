@@ -1,6 +1,6 @@
 // logged_run.h: a training as its log tells it: by which options and files, and the steps that the replay takes again.
 #pragma once
-#include "load/host.h"
+#include "base/host.h"
 #include "options/option.h"
 #include "run/replay.h"
 

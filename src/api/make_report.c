@@ -77,7 +77,7 @@ static advgp_status add_rows(gp_findings *f, gp_answers *in, const gp_host *host
                 gp_findings_add(f, b.rows.source_row ? b.rows.source_row[i] : b.chunk->first_row + i, b.rows.w[i],
                                 b.rows.X + i * b.rows.d, b.rows.y[i], b.mean[i], b.var_y[i]);
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->tally.sums.rows);
-        if (host && host->rows) host->rows(host->ctx, f->tally.sums.rows);
+        GP_TELL(host, rows, f->tally.sums.rows);
     }
     return st == ADVGP_OK && !f->tally.sums.rows ? gp_answers_none(in, err) : st;
 }
@@ -272,7 +272,7 @@ static void add_notes(json_t *list, const gp_notes *notes)
 static void forget_the_run(json_t *given)
 {
     for (size_t i = json_array_size(given); i-- > 0;)
-        if (!gp_report_repeats(json_string_value(json_array_get(given, i)))) json_array_remove(given, i);
+        if (gp_option_facets(json_string_value(json_array_get(given, i))) & GP_OF_ONCE) json_array_remove(given, i);
 }
 
 advgp_status gp_keep_origin(gp_model *model, const gp_options *train, const gp_notes *of_data,

@@ -1,7 +1,7 @@
 // make_report.h: the page of a model (report/report.h): from a model file, logs and rows, as `advgp report` does it, or
 // at the end of a training, from the rows that it held out.
 #pragma once
-#include "load/host.h"
+#include "base/host.h"
 #include "load/load.h"
 #include "options/option.h"
 #include "report/courses.h"

@@ -1,8 +1,8 @@
 // participant.h: how a process takes part in a training of several: what it is, where the others are, and with which
 // keys, from options and from what the launcher says.
 #pragma once
+#include "base/host.h"
 #include "cluster/cluster.h"
-#include "load/host.h"
 #include "options/option.h"
 
 typedef struct gp_participant gp_participant;

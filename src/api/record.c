@@ -60,7 +60,7 @@ static json_t *given_options(const gp_options *o)
 {
     json_t *names = json_array();
     for (size_t i = 0; i < o->n_values; i++)
-        if (o->values[i].origin != GP_FROM_DEFAULT && !o->values[i].option->command_line_only)
+        if (o->values[i].origin != GP_FROM_DEFAULT && !(o->values[i].option->facets & GP_OF_COMMAND_LINE))
             json_array_append_new(names, json_string(o->values[i].option->name));
     return names;
 }

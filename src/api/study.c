@@ -39,11 +39,9 @@ static size_t most_workers(const gp_study *s)
 static advgp_status check_options(const gp_study *s, advgp_error *err)
 {
     const gp_options *o = s->o;
-    static const char *const generated[] = {"rows", "columns"};
-    for (size_t i = 0; i < sizeof generated / sizeof *generated; i++)
-        if (o->n_operands && gp_options_given(o, generated[i]))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} is of generated rows: leave it out, or %s", generated[i],
-                           o->operands[0]);
+    const char *generated = gp_options_given_of(o, GP_OF_GENERATED);
+    if (o->n_operands && generated)
+        return gp_fail(err, ADVGP_EINVAL, "{%s} is of generated rows: leave it out, or %s", generated, o->operands[0]);
     if (s->gradients && gp_options_flag(o, "weak"))
         return gp_fail(err, ADVGP_EINVAL, "{weak} is of costs alone: leave it out, or %s",
                        o->n_operands ? o->operands[0] : "{rmse}");

@@ -1,6 +1,6 @@
 // study.h: a cluster in virtual time, every number of workers with every delay bound, and what to conclude from it.
 #pragma once
-#include "load/host.h"
+#include "base/host.h"
 #include "load/load.h"
 #include "options/option.h"
 #include "sim/simulate.h"

@@ -27,7 +27,6 @@ typedef struct training {
     const gp_training_job *job;
     const gp_options *o;
     const gp_host *host;
-    const gp_training_events *events;
     gp_runlog *log;
     advgp_status log_status; // of the first line that could not be written
     advgp_error log_error;
@@ -68,12 +67,19 @@ static void start_log(training *r)
     if (!r->log && r->log_status == ADVGP_OK) r->log_status = open_log(r, &r->log_error);
 }
 
+static bool is_heard(const training *r)
+{
+    const gp_host *h = r->host;
+    while (h && !h->log) h = h->next;
+    return h != NULL;
+}
+
 static void tell_line(const training *r, const char *event, json_t *fields)
 {
     json_t *line = json_pack("{s:s}", "event", event);
     if (line && fields) json_object_update(line, fields);
     char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    if (text) r->events->log(r->events->ctx, text);
+    if (text) GP_TELL(r->host, log, text);
     free(text);
     json_decref(line);
 }
@@ -81,7 +87,7 @@ static void tell_line(const training *r, const char *event, json_t *fields)
 static void log_event(training *r, const char *event, json_t *fields)
 {
     start_log(r);
-    if (r->events->log) tell_line(r, event, fields);
+    if (is_heard(r)) tell_line(r, event, fields);
     if (!r->log) {
         json_decref(fields);
         return;
@@ -95,15 +101,8 @@ static void log_event(training *r, const char *event, json_t *fields)
 
 static void on_phase(void *ctx, const char *what)
 {
-    training *r = ctx;
-    start_log(r);
-    gp_host_phase(r->host, "%s", what);
-}
-
-static void on_progress(void *ctx, const gp_train_progress *now)
-{
-    const training *r = ctx;
-    if (r->host && r->host->progress) r->host->progress(r->host->ctx, now);
+    (void)what;
+    start_log(ctx);
 }
 
 static double anonymous_memory(void)
@@ -125,7 +124,7 @@ static void note_memory(training *r)
 static void on_ps(void *ctx, const gp_ps_event *event)
 {
     training *r = ctx;
-    if (r->log || r->events->log) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
+    if (r->log || is_heard(r)) log_event(r, gp_pslog_name(event->kind), gp_pslog_fields(event));
 }
 
 static void on_begin(void *ctx, const gp_train_plan *p)
@@ -143,7 +142,6 @@ static void on_begin(void *ctx, const gp_train_plan *p)
         json_object_set_new(fields, "judging", json_boolean(p->evaluating));
     }
     log_event(r, "begin", fields);
-    if (r->events->begin) r->events->begin(r->events->ctx, p);
 }
 
 static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
@@ -153,7 +151,6 @@ static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t 
               json_pack("{s:o, s:I, s:o, s:o}", "file", gp_json_text(path), "version", (json_int_t)version, "id",
                         gp_record_id(id), "failed", failed ? gp_record_text(failed) : json_null()));
     r->saved |= !failed;
-    if (failed && r->events->unsaved) r->events->unsaved(r->events->ctx, failed);
 }
 
 static void on_eval(void *ctx, const gp_train_eval *e)
@@ -164,13 +161,6 @@ static void on_eval(void *ctx, const gp_train_eval *e)
     if (report_path(r))
         (void)gp_courses_eval(&r->courses, "this run", fields, NULL); // without memory the page has less
     log_event(r, "eval", fields);
-    if (r->events->eval) r->events->eval(r->events->ctx, e);
-}
-
-static int on_stop(void *ctx)
-{
-    const training *r = ctx;
-    return gp_host_stops(r->host);
 }
 
 // ---- the run --------------------------------------------------------------------------------------------------------
@@ -264,7 +254,9 @@ static advgp_status conclude(training *r, const gp_model *model, const gp_train_
     advgp_status st = ADVGP_OK;
     const gp_training_made made = {
         .path = kept, .model = model, .result = result, .cost = r->cost, .of_lead = r->part != NULL};
-    const advgp_status shown = r->events->made ? r->events->made(r->events->ctx, &made, &unshown) : ADVGP_OK;
+    const gp_host *h = r->host;
+    while (h && !h->made) h = h->next;
+    const advgp_status shown = h ? h->made(h->ctx, &made, &unshown) : ADVGP_OK;
     json_t *done = gp_record_result(kept, model, result, &r->cost);
     if (done) json_object_set_new(done, "bits", gp_record_id(r->bits));
     log_event(r, "done", done);
@@ -284,14 +276,13 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     const gp_options *o = r->o;
     char checkpoint[4096];
     options.checkpoint = r->replay ? NULL : checkpoint_path(r, checkpoint, sizeof checkpoint);
-    const gp_train_events events = {.ctx = r,
-                                    .eval = on_eval,
-                                    .phase = on_phase,
-                                    .progress = on_progress,
-                                    .stop = on_stop,
-                                    .ps = on_ps,
-                                    .begin = on_begin,
-                                    .checkpoint = on_checkpoint};
+    const gp_host host = {.ctx = r,
+                          .next = r->host,
+                          .eval = on_eval,
+                          .phase = on_phase,
+                          .ps = on_ps,
+                          .begin = on_begin,
+                          .checkpoint = on_checkpoint};
     options.delays = r->delays, options.n_delays = r->n_delays;
     options.replay = r->replay;
     options.test = test;
@@ -306,7 +297,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
                                       .sql = data->sql,
                                       .options = &options,
                                       .encodings = &data->encodings,
-                                      .events = &events,
+                                      .host = &host,
                                       .notes = &notes};
     advgp_status st = gp_request_method(o)->train(&request, &model, &result, err);
     if (st != ADVGP_OK) {
@@ -399,7 +390,9 @@ static advgp_status lead(training *r, uint64_t *bits, advgp_error *err)
     if (st == ADVGP_OK && r->part) st = gp_participant_data(r->part, data.shards, options.m, err);
     if (st == ADVGP_OK) gp_host_notes(r->host, &data.notes);
     if (st == ADVGP_OK && dry) {
-        if (r->events->plan) st = r->events->plan(r->events->ctx, &options, &data, err);
+        const gp_host *h = r->host;
+        while (h && !h->plan) h = h->next;
+        if (h) st = h->plan(h->ctx, &options, &data, err);
     } else {
         if (st == ADVGP_OK && r->resume[0]) st = open_log(r, err); // goes on with the log that is there
         if (st == ADVGP_OK) st = train(r, &data, test, options, err);
@@ -423,7 +416,7 @@ advgp_status gp_training(const gp_training_job *job, uint64_t *bits, advgp_error
     const gp_options *o = job->options;
     const gp_replay_feed *replay = job->replay;
     const gp_host *host = job->host;
-    training r = {.job = job, .o = o, .host = host, .events = job->events, .replay = replay};
+    training r = {.job = job, .o = o, .host = host, .replay = replay};
     if (job->model) *job->model = NULL;
     advgp_status st = gp_request_check(o, err);
     if (st == ADVGP_OK) st = gp_blas_reserve(1, err);

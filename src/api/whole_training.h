@@ -2,7 +2,7 @@
 // For whoever has options and a host.
 #pragma once
 #include "api/record.h"
-#include "load/host.h"
+#include "base/host.h"
 #include "load/load.h"
 #include "options/option.h"
 #include "run/replay.h"
@@ -16,26 +16,12 @@ typedef struct gp_training_made {
     bool of_lead; // the seconds of CPU are of this process; its workers have their own
 } gp_training_made;
 
-// What is told beside the host's sentences. Any may be NULL; all is valid during the call.
-typedef struct gp_training_events {
-    void *ctx;
-    void (*begin)(void *ctx, const gp_train_plan *plan); // the steps begin
-    void (*eval)(void *ctx, const gp_train_eval *eval);
-    void (*unsaved)(void *ctx, const char *why); // the state could not be saved; the training goes on
-    void (*log)(void *ctx, const char *line);    // every line of the log, whether a file is written or not
-    // In place of a training where `dry-run` is set.
-    advgp_status (*plan)(void *ctx, const gp_train_options *options, const gp_loaded *data, advgp_error *err);
-    // The model is written; an error of this one does not keep the log from its last line.
-    advgp_status (*made)(void *ctx, const gp_training_made *made, advgp_error *err);
-} gp_training_events;
-
-// What is trained, and who hears of it; all borrowed. Only options and events must be there.
+// What is trained, and who hears of it; all borrowed. Only options must be there.
 typedef struct gp_training_job {
     const gp_options *options;    // of `train`
     gp_source *table;             // in place of operands
     const gp_replay_feed *replay; // the steps come from a log, and there is no checkpoint
     const gp_host *host;
-    const gp_training_events *events;
     // Takes the model, for gp_model_free; then no file is written that the options do not name. It stays NULL where
     // there is none to give: in a worker, after a failure.
     gp_model **model;

@@ -81,10 +81,9 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     (void)state;
     seen s = {0};
     uint64_t bits = 0, again = 0;
-    const gp_host host = {.ctx = &s, .report = on_report};
-    const gp_training_events events = {.ctx = &s, .begin = on_begin, .eval = on_eval, .made = on_made};
+    const gp_host host = {.ctx = &s, .report = on_report, .begin = on_begin, .eval = on_eval, .made = on_made};
     gp_options *train = training_options("a.safetensors");
-    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host, .events = &events}, &bits, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host}, &bits, err));
     gp_options_free(train);
     assert_true(s.begins == 1 && s.evals > 0 && s.sentences > 0 && bits != 0);
     assert_int_equal(access(in_folder("a.safetensors.checkpoint"), F_OK), -1); // it has come to its end
@@ -101,8 +100,7 @@ static void a_caller_trains_replays_and_evaluates(void **state)
     assert_null(gp_options_text(logged, "log")); // the log is not written over
     assert_false(gp_logged_run_was_elsewhere(run));
     ASSERT_OK(gp_logged_run_feed(run, gp_options_text(replay, "output"), &feed, err));
-    ASSERT_OK(gp_training(&(gp_training_job){.options = logged, .replay = feed, .events = &(gp_training_events){0}},
-                          &again, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = logged, .replay = feed}, &again, err));
     json_t *id = gp_record_id(again);
     assert_string_equal(gp_logged_run_bits(run), json_string_value(id));
     assert_true(again == bits);
@@ -156,8 +154,8 @@ static void an_exact_process_knows_the_line_of_its_rows(void **state)
         {"target", "y"}, {"method", "exact"}, {"output", "exact.safetensors"}, {"test", "test.csv"}, {NULL, NULL}};
     const char *const none[][2] = {{NULL, NULL}};
     gp_options *train = options_of("train", operands, 1, pairs), *evaluate = options_of("evaluate", both, 2, none);
-    const gp_training_events events = {.ctx = &s, .made = on_made};
-    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .events = &events}, NULL, err));
+    const gp_host host = {.ctx = &s, .made = on_made};
+    ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host}, NULL, err));
     gp_model *model = NULL;
     gp_evaluation e;
     ASSERT_OK(gp_model_load(both[0], &model, err));
@@ -178,12 +176,11 @@ static void who_does_not_beat_the_line_is_told_so(void **state)
     for (size_t good = 0; good < 2; good++) {
         seen s = {0};
         const gp_host host = {.ctx = &s, .report = on_report};
-        const gp_training_events none = {0};
         gp_options *train = training_options(good ? "good.safetensors" : "bad.safetensors");
         ASSERT_OK(gp_options_set(train, "log", in_folder(good ? "good.jsonl" : "bad.jsonl"), err));
         if (!good) ASSERT_OK(gp_options_set(train, "inducing", "1", err));
         if (!good) ASSERT_OK(gp_options_set(train, "trend", "none", err));
-        ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host, .events = &none}, NULL, err));
+        ASSERT_OK(gp_training(&(gp_training_job){.options = train, .host = &host}, NULL, err));
         assert_int_equal(s.of_linear, !good);
         gp_options_free(train);
     }
@@ -195,9 +192,7 @@ static void a_host_that_stops_gets_a_model_and_the_way_on(void **state)
     const gp_host host = {.stop = stop_at_once};
     gp_options *train = training_options("c.safetensors");
     ASSERT_OK(gp_options_set(train, "log", in_folder("c.jsonl"), err));
-    ASSERT_FAILS(
-        gp_training(&(gp_training_job){.options = train, .host = &host, .events = &(gp_training_events){0}}, NULL, err),
-        ADVGP_ESTOPPED, "");
+    ASSERT_FAILS(gp_training(&(gp_training_job){.options = train, .host = &host}, NULL, err), ADVGP_ESTOPPED, "");
     gp_options_free(train);
 }
 

@@ -6,15 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_read(const gp_option_value *value, gp_written kind)
-{
-    static const char *const names[] = {"test", "validation", "config", "start"};
-    const size_t n = sizeof names / sizeof *names - (kind == GP_WRITTEN_MODEL);
-    for (size_t i = 0; i < n; i++)
-        if (value->text && strcmp(value->option->name, names[i]) == 0) return true;
-    return false;
-}
-
 // Verbs that only print have no `force`.
 static bool is_forced(const gp_options *o)
 {
@@ -23,34 +14,28 @@ static bool is_forced(const gp_options *o)
     return false;
 }
 
-static bool is_table(const gp_option_value *value)
+// Adds the paths that an option names, those of a list as FILE or NAME=FILE; how many.
+static size_t add_paths(const gp_option_value *value, const char **paths)
 {
-    return strcmp(value->option->name, "table") == 0;
-}
-
-static bool is_data(const gp_option_value *value)
-{
-    return strcmp(value->option->name, "data") == 0;
+    if (value->option->kind != GP_OPTION_LIST) return paths[0] = value->text, value->text != NULL;
+    const bool named = value->option->check != NULL; // NAME=FILE
+    for (size_t i = 0; i < value->n_items; i++) paths[i] = named ? strchr(value->items[i], '=') + 1 : value->items[i];
+    return value->n_items;
 }
 
 advgp_status gp_check_written(const gp_options *o, const char *option, const char *path, gp_written kind,
                               advgp_error *err)
 {
     char shown[32];
-    size_t n_tables = 0; // of --table NAME=FILE and --data
-    for (size_t i = 0; i < o->n_values; i++)
-        if (is_table(&o->values[i]) || is_data(&o->values[i])) n_tables += o->values[i].n_items;
-    const char **paths = gp_alloc(o->n_operands + o->n_values + n_tables, sizeof *paths);
+    const unsigned read = kind == GP_WRITTEN_MODEL ? GP_OF_READS : GP_OF_READS | GP_OF_START;
+    size_t n_items = 0;
+    for (size_t i = 0; i < o->n_values; i++) n_items += o->values[i].n_items;
+    const char **paths = gp_alloc(o->n_operands + o->n_values + n_items, sizeof *paths);
     if (!paths) return gp_no_memory(err);
     size_t n = 0;
     for (size_t i = 0; i < o->n_operands; i++) paths[n++] = o->operands[i];
     for (size_t i = 0; i < o->n_values; i++)
-        if (is_read(&o->values[i], kind)) paths[n++] = o->values[i].text;
-    for (size_t i = 0; i < o->n_values; i++)
-        for (size_t k = 0; is_table(&o->values[i]) && k < o->values[i].n_items; k++)
-            paths[n++] = strchr(o->values[i].items[k], '=') + 1;
-    for (size_t i = 0; i < o->n_values; i++)
-        for (size_t k = 0; is_data(&o->values[i]) && k < o->values[i].n_items; k++) paths[n++] = o->values[i].items[k];
+        if (o->values[i].option->facets & read) n += add_paths(&o->values[i], paths + n);
     snprintf(shown, sizeof shown, "{%s}", option);
     const advgp_status st = gp_place_check(path, shown, kind, is_forced(o), (gp_reads){.paths = paths, .n = n}, err);
     gp_free(paths);

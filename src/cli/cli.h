@@ -2,9 +2,9 @@
 // status and a sentence, and main.c alone turns these into a message and an exit code. Data go to stdout or to the file
 // of -o, everything else to stderr.
 #pragma once
+#include "base/host.h"
 #include "base/status.h"
 #include "data/notes.h"
-#include "load/host.h"
 #include "options/option.h"
 #include "run/replay.h"
 #include "recipe/train.h"

@@ -36,7 +36,7 @@ static void add_verb_names(gp_buffer *out)
 
 static bool can_be_undone(const gp_option *option)
 {
-    return option->kind == GP_OPTION_FLAG && !option->command_line_only;
+    return option->kind == GP_OPTION_FLAG && !(option->facets & GP_OF_COMMAND_LINE);
 }
 
 // ---- bash -----------------------------------------------------------------------------------------------------------

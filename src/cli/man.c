@@ -83,7 +83,7 @@ static void add_option_notes(gp_buffer *out, const gp_option *option)
         add_escaped(out, allowed.p ? allowed.p : "");
         gp_buffer_add(out, ".\n");
     }
-    if (option->kind == GP_OPTION_FLAG && !option->command_line_only) {
+    if (option->kind == GP_OPTION_FLAG && !(option->facets & GP_OF_COMMAND_LINE)) {
         gp_buffer_add(out, "Undone by \\fB\\-\\-no\\-");
         add_escaped(out, option->name);
         gp_buffer_add(out, "\\fR.\n");

@@ -191,7 +191,7 @@ static advgp_status write_block(void *ctx, size_t k, advgp_error *err)
     for (size_t i = 0; i < j->n_keep; i++) j->rounded[i] |= j->slots[k].rounded[i];
     if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
     const bool in_the_way = strcmp(gp_options_text(j->options, "output"), "-") == 0 && isatty(STDOUT_FILENO);
-    if (!in_the_way) host->rows(host->ctx, j->n_rows); // rows that pass by tell enough
+    if (!in_the_way) GP_TELL(host, rows, j->n_rows); // rows that pass by tell enough
     return ADVGP_OK;
 }
 

@@ -29,11 +29,12 @@ static void on_begin(void *ctx, const gp_train_plan *p)
     gp_cli_live_name(r->o, "steps");
 }
 
-static void on_unsaved(void *ctx, const char *why)
+static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
 {
-    (void)ctx;
+    (void)ctx, (void)path, (void)version, (void)id;
     char text[700]; // an error, so --quiet does not hide it
-    snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", why);
+    if (!failed) return;
+    snprintf(text, sizeof text, "the state could not be saved, training goes on: %s", failed);
     gp_cli_complain(text);
 }
 
@@ -229,10 +230,14 @@ static advgp_status on_plan(void *ctx, const gp_train_options *options, const gp
 advgp_status gp_cli_training(const gp_options *o, const gp_replay_feed *replay, uint64_t *bits, advgp_error *err)
 {
     view v = {.o = o};
-    const gp_training_events events = {
-        .ctx = &v, .begin = on_begin, .eval = on_eval, .unsaved = on_unsaved, .plan = on_plan, .made = on_made};
-    const gp_training_job job = {.options = o, .replay = replay, .host = gp_cli_host(o), .events = &events};
-    return gp_training(&job, bits, err);
+    const gp_host host = {.ctx = &v,
+                          .next = gp_cli_host(o),
+                          .begin = on_begin,
+                          .eval = on_eval,
+                          .checkpoint = on_checkpoint,
+                          .plan = on_plan,
+                          .made = on_made};
+    return gp_training(&(gp_training_job){.options = o, .replay = replay, .host = &host}, bits, err);
 }
 
 advgp_status gp_cli_train(const gp_options *o, advgp_error *err)

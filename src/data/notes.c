@@ -130,3 +130,13 @@ void gp_notes_fini(gp_notes *notes)
     gp_free(notes->items);
     *notes = (gp_notes){0};
 }
+
+static void tell_host(void *ctx, const char *text)
+{
+    gp_host_report(*(const gp_host *const *)ctx, "note: %s", text);
+}
+
+void gp_host_notes(const gp_host *host, const gp_notes *notes)
+{
+    gp_notes_tell(notes, tell_host, &host);
+}

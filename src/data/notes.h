@@ -1,6 +1,7 @@
 // notes.h: what a user should know about what was done to the data (a column dropped, rows without a target), as a list
 // of sentences with their counts. The list is filled by the rooms below and printed by whoever talks to the user.
 #pragma once
+#include "base/host.h"
 #include "base/status.h"
 
 #include <stddef.h>
@@ -31,3 +32,4 @@ void gp_notes_fini(gp_notes *notes);
 // names the first of them; of columns that are left out more than GP_NOTES_LEFT_OUT, and all are named.
 enum { GP_NOTES_ALIKE = 3, GP_NOTES_LEFT_OUT = 10 };
 void gp_notes_tell(const gp_notes *notes, void (*tell)(void *ctx, const char *text), void *ctx);
+void gp_host_notes(const gp_host *host, const gp_notes *notes);

@@ -1,9 +1,9 @@
 // handles.h: what is behind the handles of advgp.h, and what its functions share.
 #pragma once
 #include "advgp.h"
+#include "base/host.h"
 #include "data/arrow_stream.h"
 #include "data/piece.h"
-#include "load/host.h"
 #include "model/predict.h"
 #include "options/option.h"
 #include "score/distribution.h"

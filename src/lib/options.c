@@ -48,23 +48,11 @@ void advgp_options_free(advgp_options *options)
     gp_free(options);
 }
 
-// What only a program can do with its terminal.
-static bool is_of_program(const char *key)
-{
-    static const char *const keys[] = {"dry-run", "quiet", "json", "keep", "table"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        size_t k = 0;
-        while (key[k] && (key[k] == keys[i][k] || (key[k] == '_' && keys[i][k] == '-'))) k++;
-        if (!key[k] && !keys[i][k]) return true;
-    }
-    return false;
-}
-
 advgp_status advgp_options_set(advgp_options *options, const char *key, const char *value, advgp_error *err)
 {
     if (!library_has(options, "object of options", err)) return ADVGP_EINVAL;
     if (!library_has(key, "key of an option", err)) return ADVGP_EINVAL;
-    if (is_of_program(key))
+    if (gp_option_facets(key) & GP_OF_PROGRAM)
         return gp_fail(err, ADVGP_EINVAL, "%s is an option of the program and means nothing to a caller of the library",
                        key);
     return library_said(gp_options_set(options->set, key, value, err), err);

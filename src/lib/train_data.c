@@ -5,7 +5,7 @@
 
 static void on_eval(void *ctx, const gp_train_eval *e)
 {
-    const advgp_watch *watch = ctx;
+    const advgp_watch *watch = ((const library_host *)ctx)->watch;
     const advgp_progress progress = {.seconds = e->wall,
                                      .seconds_left = e->seconds_left,
                                      .epoch = e->epoch,
@@ -13,19 +13,20 @@ static void on_eval(void *ctx, const gp_train_eval *e)
                                      .rmse = e->rmse,
                                      .mnlp = e->mnlp,
                                      .bound = e->neg_elbo_per_row};
-    watch->progress(watch->ctx, &progress);
+    if (watch->progress) watch->progress(watch->ctx, &progress);
 }
 
 static void on_line(void *ctx, const char *line)
 {
-    const advgp_watch *watch = ctx;
+    const advgp_watch *watch = ((const library_host *)ctx)->watch;
     watch->log(watch->ctx, line);
 }
 
-static void on_unsaved(void *ctx, const char *why)
+static void on_checkpoint(void *ctx, const char *path, size_t version, uint64_t id, const char *failed)
 {
-    const advgp_watch *watch = ctx;
-    if (watch->note) watch->note(watch->ctx, why);
+    const advgp_watch *watch = ((const library_host *)ctx)->watch;
+    (void)path, (void)version, (void)id;
+    if (failed && watch->note) watch->note(watch->ctx, failed);
 }
 
 // The model is given whatever else went wrong.
@@ -50,15 +51,12 @@ advgp_status advgp_train(const advgp_data *data, const advgp_options *train, con
     *out = NULL;
     if (!library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
-    const gp_training_events events = {.ctx = (void *)(uintptr_t)host.watch,
-                                       .eval = host.watch->progress ? on_eval : NULL,
-                                       .unsaved = on_unsaved,
-                                       .log = host.watch->log ? on_line : NULL};
+    host.host.eval = on_eval, host.host.checkpoint = on_checkpoint;
+    host.host.log = host.watch->log ? on_line : NULL;
     gp_blas_enter();
     advgp_status st = library_options_init(&options, train, "train", NULL, data, err ? err : &unheard);
     if (st == ADVGP_OK) st = library_table_open(data, &table, err ? err : &unheard);
-    const gp_training_job job = {
-        .options = &options.set, .table = table, .host = &host.host, .events = &events, .model = &model};
+    const gp_training_job job = {.options = &options.set, .table = table, .host = &host.host, .model = &model};
     if (st == ADVGP_OK) st = gp_training(&job, NULL, err ? err : &unheard);
     st = hand_over(model, out, st, err);
     gp_blas_leave();

@@ -53,7 +53,7 @@ static advgp_status add_rows(void *ctx, const gp_rows *rows, advgp_error *err)
 static int tell(void *ctx, size_t rows)
 {
     const gp_host *host = ((const sample *)ctx)->host;
-    if (host && host->rows) host->rows(host->ctx, rows);
+    GP_TELL(host, rows, rows);
     return gp_host_stops(host);
 }
 
@@ -271,8 +271,8 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                            .directions_asked = asked,
                                            .kernel = &gp_kernel_ard_rbf,
                                            .seed = split->seed,
-                                           .stop = host ? host->stop : NULL,
-                                           .stop_ctx = host ? host->ctx : NULL};
+                                           .stop = gp_host_stopper(host)->stop,
+                                           .stop_ctx = gp_host_stopper(host)->ctx};
     if (st == ADVGP_OK) st = ask_pilots(&question, open, host, options, choice, err);
     if (asked && open.directions && !choice->n_directions)
         choice->why_none = rows.n < GP_PILOT_ROWS_MIN ? "a pilot needs 300 rows"

@@ -1,10 +1,12 @@
 // choose_encoding.h: what a table is encoded by where options leave it open: pilots on a sample of its rows decide,
 // between the first pass and the second.
 #pragma once
+#include "base/host.h"
 #include "data/schema.h"
-#include "load/host.h"
 #include "options/option.h"
 #include "recipe/encoding_pilot.h"
+#include "recipe/plan.h"
+#include "store/modelfile.h"
 
 typedef struct gp_encoding_choice {
     gp_verdict logarithm, ranks, directions;

@@ -63,7 +63,7 @@ static advgp_status schema_options(const gp_options *o, gp_schema_options *out, 
 static int tell(void *ctx, size_t rows)
 {
     const gp_host *host = *(const gp_host *const *)ctx;
-    if (host && host->rows) host->rows(host->ctx, rows);
+    GP_TELL(host, rows, rows);
     return gp_host_stops(host);
 }
 
@@ -91,8 +91,8 @@ gp_file_options gp_load_files(const gp_options *o, const gp_host *host, const ch
                              .n_na = n_na,
                              .memory_bytes = gp_index(0.25 * gp_memory_bytes(), 1 << 30),
                              .limit_bytes = 1e9 * gp_options_real(o, "spool-limit"),
-                             .stop = host ? host->stop : NULL,
-                             .stop_ctx = host ? host->ctx : NULL};
+                             .stop = gp_host_stopper(host)->stop,
+                             .stop_ctx = gp_host_stopper(host)->ctx};
 }
 
 // ---- a source through its first pass --------------------------------------------------------------------------------
@@ -327,30 +327,23 @@ static advgp_status by_cache(const gp_options *o, const char *dir, opened *x, co
 
 static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *schema, advgp_error *err)
 {
-    static const char *const fixed[] = {"features", "exclude",    "weights", "weights-are", "missing",
-                                        "encode",   "log-target", "bounds",  "outliers",    "dirty",
-                                        "warp",     "directions", "sql",     "validation",  "date-format",
-                                        "header",   "delimiter",  "na"};
+    const char *settled = gp_options_given_of(o, GP_OF_PACKED);
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
     if (target && !gp_same_name(target, schema->target))
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (gp_options_given(o, fixed[i]))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} was settled when %s was packed; pack again to change it", fixed[i],
-                           o->operands[0]);
-    return ADVGP_OK;
+    return settled ? gp_fail(err, ADVGP_EINVAL, "{%s} was settled when %s was packed; pack again to change it", settled,
+                             o->operands[0])
+                   : ADVGP_OK;
 }
 
 // A table in memory has no files to read, to query or to find again.
 static advgp_status refuse_for_table(const gp_options *o, advgp_error *err)
 {
-    static const char *const of_files[] = {"sql", "cache", "header", "delimiter", "na"};
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
-        if (gp_options_given(o, of_files[i]))
-            return gp_fail(err, ADVGP_EINVAL, "{%s} is for files, and this table is in memory: leave it out",
-                           of_files[i]);
-    return ADVGP_OK;
+    const char *of_files = gp_options_given_of(o, GP_OF_FILES);
+    return of_files
+               ? gp_fail(err, ADVGP_EINVAL, "{%s} is for files, and this table is in memory: leave it out", of_files)
+               : ADVGP_OK;
 }
 
 advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_host *host, gp_loaded *out,

@@ -1,10 +1,11 @@
 // load.h: from what options name to rows that training can read: files through schema and split into memory,
 // packed folders as they are, and tables larger than memory by way of a packed folder.
 #pragma once
+#include "base/host.h"
 #include "data/split.h"
 #include "files/files.h"
-#include "load/host.h"
 #include "options/option.h"
+#include "recipe/plan.h"
 #include "shards/shards.h"
 
 typedef struct gp_loaded {

@@ -37,7 +37,7 @@ typedef struct exact_run {
     gp_reader reader;
     const gp_schema *schema;
     const gp_train_options *options;
-    const gp_train_events *events;
+    const gp_host *host;
     gp_notes *notes;
     gp_stopwatch began;
     const gp_kernel *kernel;
@@ -106,7 +106,7 @@ static advgp_status evaluate(exact_run *r, double nlml, advgp_error *err)
                              .rmse = gp_score_rmse(&r->score),
                              .mnlp = gp_score_mnlp(&r->score),
                              .rows_per_second = (double)r->rows_seen / fmax(wall, 1e-9)};
-    if (st == ADVGP_OK && r->events->eval) r->events->eval(r->events->ctx, &e);
+    if (st == ADVGP_OK) GP_TELL(r->host, eval, &e);
     return st;
 }
 
@@ -145,7 +145,7 @@ static void pull(const exact_run *r, const double *x, const double *by_hyper, do
 static advgp_status objective(void *ctx, const double *x, size_t n, double *value, double *gradient, advgp_error *err)
 {
     exact_run *r = ctx;
-    r->interrupted = r->interrupted || (r->events->stop && r->events->stop(r->events->ctx));
+    r->interrupted = r->interrupted || gp_host_stops(r->host);
     r->late = r->options->seconds > 0 && gp_clock_wall() - r->began.wall >= r->options->seconds;
     if (r->evaluations && (r->interrupted || r->late)) return gp_fail(err, ADVGP_ESTOPPED, "stopped");
     for (size_t i = 0; i < n; i++)
@@ -154,7 +154,8 @@ static advgp_status objective(void *ctx, const double *x, size_t n, double *valu
     double nlml;
     // The first one is waited for: without it there is nothing to keep.
     gp_interrupt scope;
-    gp_interrupt_open(&scope, r->evaluations ? r->events->stop : NULL, r->events->ctx);
+    const gp_host *asked = gp_host_stopper(r->host);
+    gp_interrupt_open(&scope, r->evaluations ? asked->stop : NULL, asked->ctx);
     advgp_status st = gp_exact_evidence(r->exact, r->hyper, &nlml, r->by_hyper, NULL, err);
     if (gp_interrupt_close(&scope)) r->interrupted = true;
     if (st != ADVGP_OK) return st;
@@ -308,12 +309,12 @@ static advgp_status leave_out(exact_run *r, size_t n, advgp_error *err)
 // without it. Where that does not come to an end the closed form has to do, and *out stays as it is.
 static advgp_status leave_out_folds(exact_run *r, gp_unseen *out, advgp_error *err)
 {
-    const gp_train_events quiet = {.stop = r->events->stop, .ctx = r->events->ctx};
+    const gp_host *asked = gp_host_stopper(r->host), quiet = {.stop = asked->stop, .ctx = asked->ctx};
     if (r->n < FOLDS || r->n > REFIT_ROWS_MAX || r->n > REFIT_ROWS_EACH * r->n_x || is_over(r) ||
         gp_shards_rows(r->reader.shards, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN)
         return ADVGP_OK;
     exact_run part = *r;
-    part.events = &quiet;
+    part.host = &quiet;
     part.exact = NULL;
     part.X = gp_alloc(r->n, r->spec.d * sizeof *r->X);
     part.y = gp_alloc(r->n, sizeof *r->y);
@@ -402,14 +403,11 @@ static advgp_status take_memory(exact_run *r, const gp_shards *shards, advgp_err
 {
     const size_t n = gp_shards_rows(shards, GP_TRAIN), d = shards->d;
     const double bytes = sizeof(double) * (double)n * (MATRICES * (double)n + 3 * (double)d);
-    char what[120], said[200];
+    char what[120];
     snprintf(what, sizeof what, "an exact process of %zu rows and %zu encoded columns", n, d);
     const advgp_status st = gp_memory_check(bytes, what, "use {method} advgp, or take a sample with {sql}", err);
     if (st != ADVGP_OK) return st;
-    if (bytes > 0.1 * gp_memory_bytes() && r->events->phase) {
-        snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
-        r->events->phase(r->events->ctx, said);
-    }
+    if (bytes > 0.1 * gp_memory_bytes()) gp_host_phase(r->host, "%s takes about %.2g GB of memory", what, bytes / 1e9);
     r->X = gp_alloc(n, d * sizeof *r->X);
     r->y = gp_alloc(n, sizeof *r->y);
     r->w = shards->weighted ? gp_alloc(n, sizeof *r->w) : NULL;
@@ -454,7 +452,6 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
 {
     const gp_shards *shards = request->shards;
     const gp_train_options *options = request->options;
-    static const gp_train_events silent = {0};
     gp_train_result unused, *out = result ? result : &unused;
     *model = NULL;
     *out = (gp_train_result){0};
@@ -462,7 +459,7 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
     if (st != ADVGP_OK) return st;
     exact_run r = {.schema = request->schema,
                    .options = options,
-                   .events = request->events ? request->events : &silent,
+                   .host = request->host,
                    .notes = request->notes,
                    .began = gp_stopwatch_start(),
                    .spec = {.d = shards->d, .n_components = 1, .trend = options->trend},
@@ -474,7 +471,7 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
     st = take_memory(&r, shards, err);
     if (st == ADVGP_OK) st = gp_reader_visit(&r.reader, GP_TRAIN, 0, keep_rows, &r, err);
     if (st == ADVGP_OK) st = lay_out(&r, err);
-    if (st == ADVGP_OK && r.events->phase) r.events->phase(r.events->ctx, "hyper-parameters by the exact evidence");
+    if (st == ADVGP_OK) gp_host_phase(r.host, "hyper-parameters by the exact evidence");
     if (st == ADVGP_OK) st = find_hyper(&r, out, err);
     if (st == ADVGP_OK) st = make_model(&r, request, out, model, err);
     run_fini(&r);

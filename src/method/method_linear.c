@@ -22,7 +22,7 @@ static void fill(gp_model *model, const gp_linear *fit)
     model->stats.yy = fit->yy, model->stats.n = fit->n;
 }
 
-static void tell(const gp_train_events *events, const gp_train_result *r)
+static void tell(const gp_host *host, const gp_train_result *r)
 {
     const gp_assessment *a = &r->assessment;
     const gp_train_eval e = {.wall = r->wall,
@@ -35,14 +35,14 @@ static void tell(const gp_train_events *events, const gp_train_result *r)
                              .rmse = !gp_scored_of_training(a->scored) ? a->rmse : NAN,
                              .mnlp = !gp_scored_of_training(a->scored) ? a->mnlp : NAN,
                              .rows_per_second = r->rows / fmax(r->wall, 1e-9)};
-    if (events && events->eval) events->eval(events->ctx, &e);
+    GP_TELL(host, eval, &e);
 }
 
 static advgp_status fit_lines(const char *name, bool slopes, const gp_train_request *request, gp_model **model,
                               gp_train_result *result, advgp_error *err)
 {
     const gp_shards *shards = request->shards;
-    const gp_train_events *events = request->events;
+    const gp_host *asked = gp_host_stopper(request->host);
     const gp_stopwatch began = gp_stopwatch_start();
     gp_train_result unused, *r = result ? result : &unused;
     gp_reader reader = {0};
@@ -57,8 +57,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
     advgp_status st = gp_memory_check(17 * sizeof(double) * p * p, what, "use fewer columns ({features}, {exclude})",
                                       err);
     if (st == ADVGP_OK) st = gp_reader_new(shards, READ_ROWS, &reader, err);
-    if (st == ADVGP_OK)
-        st = gp_linear_fit(&reader, slopes, events ? events->stop : NULL, events ? events->ctx : NULL, &fit, err);
+    if (st == ADVGP_OK) st = gp_linear_fit(&reader, slopes, asked->stop, asked->ctx, &fit, err);
     if (st == ADVGP_OK && fit.rank < fit.p)
         st = gp_notes_add(request->notes, err, fit.p - fit.rank,
                           "%zu of %zu coefficients follow from the others, since their columns do: of all solutions "
@@ -80,7 +79,7 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
         }
         st = gp_train_conclude(*model, &reader, request->options, began, r, request->notes, err);
         if (st == ADVGP_OK) {
-            tell(events, r);
+            tell(request->host, r);
         } else {
             (*model)->schema = NULL; // still the caller's
             gp_model_free(*model);

@@ -174,14 +174,14 @@ static void every_method_gives_a_whole_model(void **state)
     for (const gp_method *const *method = gp_methods; *method; method++) {
         make_rows(900, 2, 11);
         load(true, "0.3");
-        const gp_train_events events = {.eval = on_eval};
+        const gp_host host = {.eval = on_eval};
         const gp_train_options o = small();
         gp_model *model = NULL, *again = NULL;
         gp_train_result r;
         advgp_error err = {0};
         n_evals = 0;
         const gp_train_request request = {
-            .shards = t.shards, .schema = t.schema, .sql = "SELECT 1", .options = &o, .events = &events};
+            .shards = t.shards, .schema = t.schema, .sql = "SELECT 1", .options = &o, .host = &host};
         must((*method)->train(&request, &model, &r, &err), &err);
         t.schema = NULL;
         const char *name = (*method)->name;
@@ -368,8 +368,8 @@ static void an_interrupted_exact_fit_is_a_model(void **state)
     gp_model *model = NULL;
     gp_train_result r;
     const gp_train_options o = small();
-    const gp_train_events events = {.stop = at_once};
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
+    const gp_host host = {.stop = at_once};
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .host = &host};
     must(gp_method_exact.train(&request, &model, &r, &err), &err);
     t.schema = NULL;
     assert_true(r.interrupted);
@@ -519,8 +519,8 @@ static void every_map_trains_and_resumes(void **state)
         size_t asked = 0;
         o.checkpoint = path;
         gp_model *part = NULL;
-        const gp_train_events events = {.ctx = &asked, .stop = stop_at_60};
-        const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
+        const gp_host host = {.ctx = &asked, .stop = stop_at_60};
+        const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .host = &host};
         must(gp_train(&request, &part, &r, &err), &err);
         t.schema = NULL;
         assert_true(r.interrupted);

@@ -3,7 +3,7 @@
 // cannot come out negative. docs/math.md 10.
 #include "linalg/dense.h"
 #include "model/cells.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 #include "model/theta.h"
 
 #include <math.h>

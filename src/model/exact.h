@@ -4,7 +4,7 @@
 #pragma once
 #include "base/status.h"
 #include "feature/features.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 #include "model/pass.h"
 #include "model/predict.h"
 
@@ -48,7 +48,7 @@ advgp_status gp_exact_left_out(const gp_exact *exact, size_t n, double *deviatio
 // NULL.
 void gp_exact_block(const gp_exact *exact, gp_cmat X, gp_mat k, gp_mat scratch, double *mean, double *var);
 
-// A row taken apart (explain.h): every training row is an inducing input. x: [d], finite; k: n x 1.
+// A row taken apart (explanation.h): every training row is an inducing input. x: [d], finite; k: n x 1.
 void gp_exact_explain(const gp_exact *exact, const double *x, gp_mat k, gp_explanation *out);
 
 // All that predictions of an exact model with one kernel need. Arrays are borrowed.

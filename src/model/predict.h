@@ -67,7 +67,7 @@ advgp_status gp_predict_features(const gp_predictor *predictor, gp_predict_work 
 
 enum { GP_PREDICT_VIEWS = 8 };
 
-struct gp_explanation; // explain.h
+struct gp_explanation; // explanation.h
 
 typedef struct gp_predictor_ops {
     // The arrays that a block of B rows needs, cut from arena into views (alloc.h: called twice).
@@ -81,7 +81,7 @@ typedef struct gp_predictor_ops {
     // none.
     bool (*in_one)(const gp_predictor *self, gp_cmat X, const gp_mat views[GP_PREDICT_VIEWS], double *mean,
                    double *var_f);
-    // One finite row taken apart, into an explanation without terms and neighbours (explain.h).
+    // One finite row taken apart, into an explanation without terms and neighbours (explanation.h).
     void (*explain)(const gp_predictor *self, const double *x, const gp_mat views[GP_PREDICT_VIEWS],
                     struct gp_explanation *out);
     // May be NULL: the leverage of a row tells (score/left_out.h). For a predictor that keeps its training rows: how

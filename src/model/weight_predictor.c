@@ -6,7 +6,7 @@
 #include "linalg/factor.h"
 #include "linalg/interrupt.h"
 #include "linalg/tile.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 #include "model/predict.h"
 #include "model/theta.h"
 

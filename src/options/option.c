@@ -125,12 +125,23 @@ static bool same_key(const char *typed, const char *name) // - and _ are the sam
     return *typed == *name;
 }
 
+static bool is_named(const gp_option *option, const char *key)
+{
+    return same_key(key, option->name) || same_key(key, option->alias);
+}
+
+unsigned gp_option_facets(const char *key)
+{
+    unsigned facets = 0;
+    for (size_t i = 0; i < gp_option_table_size; i++)
+        if (is_named(&gp_option_table[i], key)) facets |= gp_option_table[i].facets;
+    return facets;
+}
+
 gp_option_value *gp_options_slot(const gp_options *options, const char *key)
 {
-    for (size_t i = 0; i < options->n_values; i++) {
-        const gp_option *option = options->values[i].option;
-        if (same_key(key, option->name) || same_key(key, option->alias)) return &options->values[i];
-    }
+    for (size_t i = 0; i < options->n_values; i++)
+        if (is_named(options->values[i].option, key)) return &options->values[i];
     return NULL;
 }
 
@@ -141,8 +152,7 @@ static void add_takers(const char *key, gp_buffer *out)
 {
     unsigned takers = 0;
     for (size_t i = 0; i < gp_option_table_size; i++)
-        if (same_key(key, gp_option_table[i].name) || same_key(key, gp_option_table[i].alias))
-            takers |= gp_option_table[i].verbs;
+        if (is_named(&gp_option_table[i], key)) takers |= gp_option_table[i].verbs;
     for (size_t i = 0; i < gp_verbs_size; i++)
         if (takers & gp_verbs[i].bit) gp_buffer_add(out, "%s%s", out->n ? ", " : "", gp_verbs[i].name);
 }
@@ -358,12 +368,23 @@ advgp_status gp_options_store(gp_option_value *slot, const gp_option_source *fro
     return ADVGP_OK;
 }
 
-advgp_status gp_options_set(gp_options *options, const char *key, const char *value, advgp_error *err)
+static advgp_status set(gp_options *options, const char *key, const char *value, gp_option_origin origin,
+                        advgp_error *err)
 {
     if (!options || !key || !value) return gp_fail(err, ADVGP_EINVAL, "an option needs a key and a value");
     gp_option_value *slot = gp_options_slot(options, key);
-    if (!slot || slot->option->command_line_only) return gp_options_unknown(options, "", key, err);
-    return gp_options_store(slot, &(gp_option_source){.shown = key, .origin = GP_FROM_USER}, value, err);
+    if (!slot || slot->option->facets & GP_OF_COMMAND_LINE) return gp_options_unknown(options, "", key, err);
+    return gp_options_store(slot, &(gp_option_source){.shown = key, .origin = origin}, value, err);
+}
+
+advgp_status gp_options_set(gp_options *options, const char *key, const char *value, advgp_error *err)
+{
+    return set(options, key, value, GP_FROM_USER, err);
+}
+
+advgp_status gp_options_set_default(gp_options *options, const char *key, const char *value, advgp_error *err)
+{
+    return set(options, key, value, GP_FROM_DEFAULT, err);
 }
 
 // ---- the set --------------------------------------------------------------------------------------------------------
@@ -463,4 +484,12 @@ size_t gp_options_list(const gp_options *options, const char *key, char *const *
 bool gp_options_given(const gp_options *options, const char *key)
 {
     return asked(options, key, ANY_KIND)->origin != GP_FROM_DEFAULT;
+}
+
+const char *gp_options_given_of(const gp_options *options, gp_facet facet)
+{
+    for (size_t i = 0; i < options->n_values; i++)
+        if (options->values[i].origin != GP_FROM_DEFAULT && options->values[i].option->facets & facet)
+            return options->values[i].option->name;
+    return NULL;
 }

@@ -33,21 +33,35 @@ typedef enum gp_option_group {
 } gp_option_group;
 extern const char *const gp_group_titles[GP_N_GROUPS];
 
+// What else holds of an option. Whoever must treat such options in a way of their own asks by facet, not by name.
+typedef enum gp_facet {
+    GP_OF_COMMAND_LINE = 1 << 16, // no key of a config file or of C: --help, --config
+    GP_OF_PROGRAM = 1 << 17,      // no key of the library: means something to a program alone
+    GP_OF_PROCESS = 1 << 18,      // of the process, not of the run: a replay does not take it from the log
+    GP_OF_ONCE = 1 << 19,         // whoever wants the same model again leaves it out
+    GP_OF_FILES = 1 << 20,        // has no meaning for a table in memory
+    GP_OF_PACKED = 1 << 21,       // was settled when packed rows were packed
+    GP_OF_GENERATED = 1 << 22,    // of generated rows
+    GP_OF_READS = 1 << 23,        // names files that are read: nothing is written over them
+    GP_OF_START = 1 << 24,        // names a model that is read, over which a new model may be written
+} gp_facet;
+
 // One row of the table. A name may have several rows where verbs differ in default or meaning, but one row per verb.
 typedef struct gp_option {
     const char *name;  // without dashes
     const char *alias; // second name, NULL: none
     gp_option_kind kind;
-    unsigned verbs; // bits of the verbs that take it
+    unsigned verbs;  // bits of the verbs that take it
+    unsigned facets; // of gp_facet
     gp_option_group group;
-    char letter;            // short form, 0: none
-    bool required;          // on the command line
-    bool command_line_only; // no key of a config file or of C: --help, --config
-    const char *value;      // what stands for the value in help: N, FILE, COL, ...; NULL for flags and choices
-    const char *fallback;   // the default, as a user would write it; NULL: no value unless given
-    double min, max;        // both allowed; for numbers, and for a list of whole numbers
-    const char *unit;       // seconds, rows, ...; NULL: none
-    const char *words;      // "auto|full": the choices, or the words allowed instead of a number or path
+    char letter;          // short form, 0: none
+    bool required;        // on the command line
+    const char *value;    // what stands for the value in help: N, FILE, COL, ...; NULL for flags and choices
+    const char *fallback; // the default, as a user would write it; NULL: no value unless given
+    const char *before;   // its value in a run whose log was written before there was this option; NULL: the default
+    double min, max;      // both allowed; for numbers, and for a list of whole numbers
+    const char *unit;     // where `value` does not say it: rows, versions, ...; NULL: none
+    const char *words;    // "auto|full": the choices, or the words allowed instead of a number or path
     // The choices are the members of a family: name and summary of the i-th, NULL after the last. Then no `words`.
     const char *(*family)(size_t i, const char **summary);
     // For what kind and range cannot say: is this value (this item of a list) good? Then `allowed` says what is, or
@@ -83,6 +97,8 @@ extern const size_t gp_exit_codes_size;
 
 // The verb of that name; EINVAL names the nearest one.
 advgp_status gp_verb_find(const char *name, const gp_verb **out, advgp_error *err);
+// The facets of the options of this name, of any verb.
+unsigned gp_option_facets(const char *key);
 // Whether the verb takes the option of this row.
 bool gp_verb_takes(const gp_verb *verb, const gp_option *option);
 // The i-th word of "a|b|c", or member of the family, and its length; NULL when there are no more.
@@ -143,6 +159,8 @@ advgp_status gp_options_config_text(gp_options *options, const char *name, const
 
 // Sets one option by key, as the C API and Python do; a second call replaces the first. On failure the old value stays.
 advgp_status gp_options_set(gp_options *options, const char *key, const char *value, advgp_error *err);
+// Another default for this set: nobody gave it.
+advgp_status gp_options_set_default(gp_options *options, const char *key, const char *value, advgp_error *err);
 
 // Values by key. Asking for a key the verb does not have, or for the wrong kind, is a mistake in the program: an
 // assertion, and without assertions the zero of the type. A number that was given as a word ("auto", "full", "inf")
@@ -154,6 +172,8 @@ const char *gp_options_text(const gp_options *options, const char *key); // NULL
 bool gp_options_is(const gp_options *options, const char *key, const char *word);
 size_t gp_options_list(const gp_options *options, const char *key, char *const **items); // how many; may be 0
 bool gp_options_given(const gp_options *options, const char *key);                       // by the user or a config file
+// The first option of this facet that was given, NULL: none.
+const char *gp_options_given_of(const gp_options *options, gp_facet facet);
 
 // ---- help -----------------------------------------------------------------------------------------------------------
 

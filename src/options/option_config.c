@@ -54,7 +54,7 @@ static advgp_status take_pair(gp_options *options, const char *key, const char *
 {
     gp_option_value *slot = gp_options_slot(options, key);
     if (!slot) return gp_options_unknown(options, "", key, err);
-    if (slot->option->command_line_only)
+    if (slot->option->facets & GP_OF_COMMAND_LINE)
         return gp_fail(err, ADVGP_EINVAL, "%s belongs on the command line, not into a config file", slot->option->name);
     bool again = slot->line > 0, list = slot->option->kind == GP_OPTION_LIST;
     if (again && !list)

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 // Columns of a page: of the terminal, but no more than can be read well, nor fewer than a word needs; and of it what
 // names the option.
@@ -45,9 +44,8 @@ void gp_option_describe(const gp_option *option, gp_buffer *out)
 
 void gp_option_note(const gp_option *option, gp_buffer *out)
 {
-    bool said = !option->unit || (option->value && strcasecmp(option->unit, option->value) == 0); // --time SECONDS
-    if (!said) gp_buffer_add(out, "%s", option->unit);
-    const char *comma = said ? "" : ", ";
+    if (option->unit) gp_buffer_add(out, "%s", option->unit);
+    const char *comma = option->unit ? ", " : "";
     if (option->required) {
         gp_buffer_add(out, "%srequired", comma);
     } else if (option->kind == GP_OPTION_LIST) {

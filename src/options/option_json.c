@@ -39,7 +39,7 @@ json_t *gp_options_json(const gp_options *options)
     json_t *object = json_object();
     for (size_t i = 0; object && i < options->n_values; i++) {
         const gp_option_value *value = &options->values[i];
-        if (!value->present || value->option->command_line_only) continue;
+        if (!value->present || value->option->facets & GP_OF_COMMAND_LINE) continue;
         if (json_object_set_new(object, value->option->name, value_json(value)) != 0) {
             json_decref(object);
             object = NULL;

@@ -35,7 +35,7 @@ static advgp_status find_long(gp_options *options, const char *arg, written *out
     if (!out->slot && strncmp(key, "no-", 3) == 0) {
         out->slot = gp_options_slot(options, key + 3);
         out->negated = true;
-        if (out->slot && (out->slot->option->kind != GP_OPTION_FLAG || out->slot->option->command_line_only))
+        if (out->slot && (out->slot->option->kind != GP_OPTION_FLAG || out->slot->option->facets & GP_OF_COMMAND_LINE))
             out->slot = NULL;
     }
     return out->slot ? ADVGP_OK : gp_options_unknown(options, "--", key, err);

@@ -160,8 +160,14 @@ static void defaults_are_allowed_values(void **state)
         gp_options *o;
         advgp_error err = {0};
         if (gp_options_new(gp_verbs[v].name, &o, &err) != ADVGP_OK) fail_msg("%s: %s", gp_verbs[v].name, err.text);
-        for (size_t i = 0; i < o->n_values; i++)
-            assert_int_equal(o->values[i].present, o->values[i].option->fallback != NULL);
+        for (size_t i = 0; i < o->n_values; i++) {
+            const gp_option *option = o->values[i].option;
+            assert_int_equal(o->values[i].present, option->fallback != NULL);
+            if (!option->before) continue;
+            if (gp_options_set_default(o, option->name, option->before, &err) != ADVGP_OK) fail_msg("%s", err.text);
+            assert_false(gp_options_given(o, option->name));
+            assert_string_equal(gp_options_text(o, option->name), option->before);
+        }
         gp_options_free(o);
     }
 }

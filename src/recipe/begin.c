@@ -18,7 +18,7 @@ static advgp_status new_run(gp_training *t, advgp_error *err)
     gp_run_options o = gp_training_run_options(t, l);
     o.delays = t->options->delays, o.n_delays = t->options->n_delays;
     o.split = true;
-    o.event = t->events->ps, o.event_ctx = t->events->ctx;
+    for (const gp_host *h = t->host; h && !o.event; h = h->next) o.event = h->ps, o.event_ctx = h->ctx;
     const advgp_status st = t->conductor->new_run(t, &o, &t->run, err);
     if (st != ADVGP_OK) return st;
     const gp_evaluator_options evaluator = {.spec = &l->spec,
@@ -62,7 +62,7 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
                                 .checkpoint = id,
                                 .evaluated = t->state.evaluated_version,
                                 .evaluating = t->state.evaluating};
-    if (t->events->begin) t->events->begin(t->events->ctx, &plan);
+    GP_TELL(t->host, begin, &plan);
     return ADVGP_OK;
 }
 

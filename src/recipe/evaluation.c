@@ -75,7 +75,7 @@ advgp_status gp_training_take_score(gp_training *t, gp_stop_reason *stopped, adv
     look_at_workers(t, e.run_seconds);
     e.workers = t->views, e.n_workers = t->n_views;
     t->state.evaluating = false;
-    if (t->events->eval) t->events->eval(t->events->ctx, &e);
+    GP_TELL(t->host, eval, &e);
     if (!gp_training_held_out_decides(t) || e.mnlp < t->state.best) {
         t->state.best = e.mnlp, t->state.since_best = 0;
         memcpy(l->best, gp_evaluator_theta(t->evaluator), l->layout.size * sizeof(double));

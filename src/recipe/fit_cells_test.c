@@ -205,12 +205,12 @@ static void a_stop_while_cells_are_fitted_leaves_the_model_without_them(void **s
     (void)state;
     watch w = {0};
     gp_train_result r[2];
-    const gp_train_events events = {.ctx = &w, .phase = on_phase, .stop = when_cells_begin};
+    const gp_host host = {.ctx = &w, .phase = on_phase, .stop = when_cells_begin};
     gp_model *models[2];
     for (int i = 0; i < 2; i++) {
         const gp_train_options o = options(i ? 6 : 0);
         make_table(ROWS, 5, "0.2");
-        models[i] = train_table(&o, i ? &events : NULL, &r[i]);
+        models[i] = train_table(&o, i ? &host : NULL, &r[i]);
         free_table();
     }
     CHECK(w.cells && r[1].interrupted && !models[1]->cells, "stopped", "cells %d, interrupted %d", w.cells,

@@ -62,7 +62,7 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
                                                              : t->n_train; // no more than distinct rows
     const size_t M = m + (t->options->trend != GP_TREND_NONE) + (lines ? t->shards->d : 0);
     const double bytes = gp_plan_sparse_bytes(&t->facts, t->options, m, t->workers, t->conductor->threads(t));
-    char what[160], said[240];
+    char what[160];
     snprintf(what, sizeof what, "a training of %zu features (%zu inducing points, %zu encoded columns), %zu worker%s,",
              M, m, t->shards->d, t->workers, t->workers == 1 ? "" : "s");
     const advgp_status st = gp_memory_check(
@@ -72,10 +72,8 @@ static advgp_status fit_memory(const gp_training *t, advgp_error *err)
               "{workers} or a smaller {inducing}"
             : "use fewer columns ({features}, {exclude}), fewer {workers} or a smaller {inducing}",
         err);
-    if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes()) {
-        snprintf(said, sizeof said, "%s takes about %.2g GB of memory", what, bytes / 1e9);
-        if (t->events->phase) t->events->phase(t->events->ctx, said);
-    }
+    if (st == ADVGP_OK && bytes > 0.1 * gp_memory_bytes())
+        gp_host_phase(t->host, "%s takes about %.2g GB of memory", what, bytes / 1e9);
     return st;
 }
 

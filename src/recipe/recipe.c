@@ -28,14 +28,13 @@ static advgp_status check(const gp_train_request *request, advgp_error *err)
 static advgp_status open_training(gp_training *t, const gp_train_request *request, gp_train_result *result,
                                   advgp_error *err)
 {
-    static const gp_train_events silent = {0};
     *t = (gp_training){0};
     const advgp_status st = check(request, err);
     if (st != ADVGP_OK) return st;
     *t = (gp_training){.shards = request->shards,
                        .schema = request->schema,
                        .options = request->options,
-                       .events = request->events ? request->events : &silent,
+                       .host = request->host,
                        .result = result,
                        .notes = request->notes,
                        .conductor = request->options->replay ? &gp_conductor_replay : &gp_conductor_live,

@@ -95,11 +95,11 @@ static inline gp_learner *make_learner(size_t m)
 }
 
 // A training on the table.
-static inline gp_model *train_table(const gp_train_options *o, const gp_train_events *events, gp_train_result *result)
+static inline gp_model *train_table(const gp_train_options *o, const gp_host *host, gp_train_result *result)
 {
     advgp_error err;
     gp_model *model;
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = events};
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .host = host};
     must(gp_train(&request, &model, result, &err), &err);
     t.schema = NULL; // the model's now
     return model;

@@ -19,10 +19,10 @@ advgp_status gp_small_fit_run(const gp_small_fit *fit, gp_learner **out, double 
                                 .schedule.workers = fit->workers ? fit->workers : 1,
                                 .schedule.quorum = -1,
                                 .noise = GP_NOISE_CONSTANT};
-    const gp_train_events events = {.ctx = fit->stop_ctx, .stop = fit->stop};
+    const gp_host host = {.ctx = fit->stop_ctx, .stop = fit->stop};
     // The schema is looked at and not kept: no model is made.
     const gp_train_request request = {
-        .shards = fit->shards, .schema = (gp_schema *)(uintptr_t)fit->schema, .options = &o, .events = &events};
+        .shards = fit->shards, .schema = (gp_schema *)(uintptr_t)fit->schema, .options = &o, .host = &host};
     gp_train_result result;
     gp_training t;
     size_t rows = 0;

@@ -49,7 +49,6 @@ void gp_training_save(gp_training *t)
     if (!t->options->checkpoint) return;
     const advgp_status st = gp_training_write_state(t, t->options->checkpoint, &id, &why);
     memcpy(r->unsaved, why.text, sizeof r->unsaved);
-    if (t->events->checkpoint)
-        t->events->checkpoint(t->events->ctx, t->options->checkpoint, (size_t)gp_server_version(t->run->server), id,
-                              st == ADVGP_OK ? NULL : r->unsaved);
+    GP_TELL(t->host, checkpoint, t->options->checkpoint, (size_t)gp_server_version(t->run->server), id,
+            st == ADVGP_OK ? NULL : r->unsaved);
 }

@@ -5,6 +5,7 @@
 // Every decision is a function of the seed and the version, never of the clock, except `seconds` and `stop`, which end
 // a run early. With max_delay 0 a run repeats bit for bit for the same seed and number of workers.
 #pragma once
+#include "base/host.h"
 #include "base/status.h"
 #include "cells/inducing.h"
 #include "data/notes.h"
@@ -97,22 +98,10 @@ typedef struct gp_train_plan {
     bool evaluating;
 } gp_train_plan;
 
-typedef struct gp_train_events {
-    void *ctx;
-    void (*eval)(void *ctx, const gp_train_eval *eval);        // may be NULL
-    void (*phase)(void *ctx, const char *what);                // may be NULL: "pilot: 4 components", "finish pass"
-    void (*progress)(void *ctx, const gp_train_progress *now); // may be NULL; often, from the thread that trains
-    int (*stop)(void *ctx);                                    // may be NULL; non-zero ends the run after this step
-    void (*ps)(void *ctx, const gp_ps_event *event);           // may be NULL: what the server saw and did, for the log
-    // May be NULL: the state was written to path at that version, and its id; or could not be, and why.
-    void (*checkpoint)(void *ctx, const char *path, size_t version, uint64_t id, const char *failed);
-    void (*begin)(void *ctx, const gp_train_plan *plan); // may be NULL: the steps begin
-} gp_train_events;
-
 typedef struct gp_train_result {
     gp_plan plan; // what was chosen, where it comes from and why (plan.h)
     gp_stop_reason stopped;
-    bool interrupted;  // by events.stop
+    bool interrupted;  // by the host
     char unsaved[512]; // why the last checkpoint could not be written; empty: it was, or none was asked for
     size_t versions;
     double rows;     // training rows seen, with repetition
@@ -143,9 +132,9 @@ typedef struct gp_train_request {
     gp_schema *schema;
     const char *sql; // that made the rows; may be NULL
     const gp_train_options *options;
-    const gp_plan *encodings;      // what trials chose before the rows were encoded; may be NULL
-    const gp_train_events *events; // may be NULL
-    gp_notes *notes;               // may be NULL
+    const gp_plan *encodings; // what trials chose before the rows were encoded; may be NULL
+    const gp_host *host;      // may be NULL
+    gp_notes *notes;          // may be NULL
 } gp_train_request;
 
 // *model is NULL after a failure; result may be NULL.

@@ -89,10 +89,10 @@ static int stop_at(void *ctx)
 static gp_train_result train_until(gp_train_options *o, uint64_t at, const char *checkpoint)
 {
     stopper s = {.at = at};
-    const gp_train_events events = {.ctx = &s, .stop = stop_at, .ps = on_ps};
+    const gp_host host = {.ctx = &s, .stop = stop_at, .ps = on_ps};
     gp_train_result r;
     o->checkpoint = checkpoint, o->resume = NULL;
-    gp_model_free(train_table(o, &events, &r));
+    gp_model_free(train_table(o, &host, &r));
     assert_true(r.interrupted);
     o->resume = checkpoint;
     return r;
@@ -167,7 +167,7 @@ static void a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits(void **s
         make_table(8000, 9, "0.5");
         gp_train_result r;
         size_t last = 0;
-        gp_model *rest = train_table(&o, &(gp_train_events){.ctx = &last, .eval = next_version}, &r);
+        gp_model *rest = train_table(&o, &(gp_host){.ctx = &last, .eval = next_version}, &r);
         free_table();
         assert_in_range(last, r.versions - 1, r.versions);
         assert_memory_equal(whole->theta, rest->theta, whole->layout.size * sizeof(double));

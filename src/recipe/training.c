@@ -24,13 +24,12 @@ bool gp_training_wants_cells(const gp_training *t)
 void gp_training_phase(gp_training *t, const char *what, gp_act act)
 {
     t->act = act;
-    if (t->events->phase) t->events->phase(t->events->ctx, what);
+    gp_host_phase(t->host, "%s", what);
 }
 
 static void tell_progress(const gp_training *t)
 {
     const gp_act *a = &t->act;
-    if (!t->events->progress) return;
     gp_train_progress now = {.share = NAN};
     if (a->server || a->count) {
         const double at = (double)(a->server ? (size_t)gp_server_version(a->server) : atomic_load(a->count));
@@ -38,14 +37,14 @@ static void tell_progress(const gp_training *t)
         now.share = all > 0 ? fmin(fmax(done / all, 0), 1) : NAN;
         now.rows = a->counts_rows ? done : done * a->rows_a_version;
     }
-    t->events->progress(t->events->ctx, &now);
+    GP_TELL(t->host, progress, &now);
 }
 
 // Whoever may be asked to stop is told how far it has come: in every act somebody asks a few times a second.
 bool gp_training_stop_asked(const gp_training *t)
 {
     tell_progress(t);
-    return t->events->stop && t->events->stop(t->events->ctx);
+    return gp_host_stops(t->host);
 }
 
 int gp_training_stop(void *ctx)

@@ -26,7 +26,7 @@ typedef struct gp_training {
     const gp_shards *shards;
     const gp_schema *schema;
     const gp_train_options *options;
-    const gp_train_events *events;
+    const gp_host *host; // may be NULL
     gp_train_result *result;
     gp_notes *notes;                      // may be NULL
     const struct gp_conductor *conductor; // decides what no seed decides (conductor.h)
@@ -76,7 +76,7 @@ advgp_status gp_training_run(const gp_train_request *request, gp_training_steps 
 
 // ---- training.c: what the acts share --------------------------------------------------------------------------------
 
-// Tells the events what begins, and by what it is measured.
+// Tells the host what begins, and by what it is measured.
 void gp_training_phase(gp_training *training, const char *what, gp_act act);
 bool gp_training_stop_asked(const gp_training *training);
 int gp_training_stop(void *training); // the same as a hook of a collection
@@ -126,7 +126,7 @@ advgp_status gp_training_fill_model(gp_training *training, gp_model *model, size
 
 // Asks for the score of theta as version `version`. The figures of the clock are of now.
 void gp_training_ask_score(gp_training *training, const double *theta, size_t version);
-// Waits for the score that was asked for, tells the events, keeps the best. *stopped: is it enough?
+// Waits for the score that was asked for, tells the host, keeps the best. *stopped: is it enough?
 advgp_status gp_training_take_score(gp_training *training, gp_stop_reason *stopped, advgp_error *err);
 // Both, of the present version.
 advgp_status gp_training_evaluate(gp_training *training, gp_stop_reason *stopped, advgp_error *err);

@@ -27,8 +27,6 @@ typedef struct gp_report {
 
 // The page, at the end of a text.
 advgp_status gp_report_page(const gp_report *report, gp_buffer *out, advgp_error *err);
-// Whether an option of `train` belongs to the command that gives the model again, and not to one run of it.
-bool gp_report_repeats(const char *option);
 
 // ---- its sections, each in a file -----------------------------------------------------------------------------------
 

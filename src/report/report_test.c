@@ -113,7 +113,7 @@ static int prepare(void **state)
         {"target", "y"},   {"method", "advgp"}, {"inducing", "15"},    {"components", "1"},    {"epochs", "3"},
         {"cells", "none"}, {"workers", "1"},    {"noise", "constant"}, {"output", model_file}, {NULL, NULL}};
     gp_options *o = options_of("train", operands, 1, train);
-    ASSERT_OK(gp_training(&(gp_training_job){.options = o, .events = &(gp_training_events){0}}, NULL, err));
+    ASSERT_OK(gp_training(&(gp_training_job){.options = o}, NULL, err));
     gp_options_free(o);
     ASSERT_OK(gp_model_load(model_path, &model, err));
     return 0;

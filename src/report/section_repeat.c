@@ -1,4 +1,5 @@
 // section_repeat.c: how to repeat it: the command, the options, versions, seeds and fingerprints of files.
+#include "options/option.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "store/runlog.h"
@@ -40,14 +41,6 @@ static void write_value(const json_t *value, gp_buffer *out)
     gp_buffer_fini(&text);
 }
 
-bool gp_report_repeats(const char *option)
-{
-    static const char *const of_one_run[] = {"checkpoint", "checkpoint-every", "force", "resume"};
-    for (size_t i = 0; i < sizeof of_one_run / sizeof *of_one_run; i++)
-        if (!strcmp(option, of_one_run[i])) return false;
-    return true;
-}
-
 static void write_command(const gp_report *r, gp_buffer *out)
 {
     const json_t *options = r->model->options;
@@ -62,7 +55,7 @@ static void write_command(const gp_report *r, gp_buffer *out)
     for (size_t i = 0; i < json_array_size(r->given); i++) {
         const char *key = json_string_value(json_array_get(r->given, i));
         const json_t *value = key ? json_object_get(options, key) : NULL;
-        if (!value || !gp_report_repeats(key) || json_is_false(value)) continue;
+        if (!value || gp_option_facets(key) & GP_OF_ONCE || json_is_false(value)) continue;
         gp_buffer_add(&line, " --%s", key);
         if (json_is_true(value)) continue;
         gp_buffer_add(&line, " ");

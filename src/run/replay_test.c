@@ -357,14 +357,14 @@ static advgp_status next_of_film(void *ctx, gp_pslog_line *line, bool *ended, ad
     return *ended ? ADVGP_OK : gp_pslog_read(json_array_get(d->log, f->at++), line, &ours, err);
 }
 
-static gp_model *train_part(const gp_train_options *o, const gp_train_events *events, gp_notes *notes,
-                            gp_train_result *r, uint64_t seed)
+static gp_model *train_part(const gp_train_options *o, const gp_host *host, gp_notes *notes, gp_train_result *r,
+                            uint64_t seed)
 {
     advgp_error err;
     gp_model *model;
     make_table(4000, seed, "0.2");
     const gp_train_request request = {
-        .shards = t.shards, .schema = t.schema, .options = o, .events = events, .notes = notes};
+        .shards = t.shards, .schema = t.schema, .options = o, .host = host, .notes = notes};
     must(gp_train(&request, &model, r, &err), &err);
     t.schema = NULL; // the model's now
     free_table();
@@ -378,19 +378,18 @@ static void check_resumed(const gp_train_options *given, uint64_t seed, uint64_t
     assert_true(fds[0] >= 0 && fds[1] >= 0);
     close(fds[0]), close(fds[1]);
     diary d = {.log = json_array()};
-    const gp_train_events events = {
-        .ctx = &d, .ps = on_ps, .stop = on_stop, .begin = on_begin, .checkpoint = on_checkpoint};
+    const gp_host host = {.ctx = &d, .ps = on_ps, .stop = on_stop, .begin = on_begin, .checkpoint = on_checkpoint};
     gp_train_options o = *given;
     gp_train_result r;
     o.checkpoint = path;
     for (size_t k = 0; k + 1 < PARTS; k++) {
         d.stop = every * (k + 1);
-        gp_model_free(train_part(&o, &events, NULL, &r, seed));
+        gp_model_free(train_part(&o, &host, NULL, &r, seed));
         assert_true(r.interrupted);
         o.resume = path;
     }
     d.stop = UINT64_MAX;
-    gp_model *model = train_part(&o, &events, NULL, &r, seed);
+    gp_model *model = train_part(&o, &host, NULL, &r, seed);
     assert_int_equal(d.n, PARTS);
 
     film f = {.d = &d};

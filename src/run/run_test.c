@@ -267,9 +267,9 @@ static gp_train_result train_with(const gp_train_options *o, diary *d)
     advgp_error err;
     gp_model *model;
     gp_train_result r;
-    const gp_train_events events = {.ctx = d, .eval = on_eval, .begin = on_begin};
+    const gp_host host = {.ctx = d, .eval = on_eval, .begin = on_begin};
     *d = (diary){0};
-    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .events = &events};
+    const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = o, .host = &host};
     must(gp_train(&request, &model, &r, &err), &err);
     t.schema = NULL;
     gp_model_free(model);

@@ -1,5 +1,5 @@
-// explain.c: the list of terms and neighbours, and what all predictors over features share.
-#include "model/explain.h"
+// explanation.c: the list of terms and neighbours, and what all predictors over features share.
+#include "model/explanation.h"
 #include "linalg/dense.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-// explain.h: one prediction taken apart, for people. The mean is linear in the kernel columns, so what each component,
-// the trend and the row's cell add to it are sums of their own, and together they are the mean. Beside them how much of
-// the prior variance is left at the row, and the inducing inputs nearest to it. docs/math.md 6.
+// explanation.h: one prediction taken apart, for people. The mean is linear in the kernel columns, so what each
+// component, the trend and the row's cell add to it are sums of their own, and together they are the mean. Beside them
+// how much of the prior variance is left at the row, and the inducing inputs nearest to it. docs/math.md 6.
 #pragma once
 #include "model/predict.h"
 

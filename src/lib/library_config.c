@@ -1,4 +1,4 @@
-// config.c: what the library found on this machine.
+// library_config.c: what the library found on this machine.
 #include "api/config.h"
 #include "lib/handles.h"
 

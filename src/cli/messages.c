@@ -1,4 +1,4 @@
-// report.c: how the program talks: notes and progress to stderr, results to stdout.
+// messages.c: how the program talks: notes and progress to stderr, results to stdout.
 #include "base/width.h"
 #include "cli/cli.h"
 

@@ -1,9 +1,9 @@
-// explain_test.c: the parts of a mean add up to it, none may be left out, and the nearest inducing inputs are the
+// explanation_test.c: the parts of a mean add up to it, none may be left out, and the nearest inducing inputs are the
 // nearest: for weights, with cells, and for the exact process.
 #include "fixture.h"
 #include "model/cells.h"
 #include "model/exact.h"
-#include "model/explain.h"
+#include "model/explanation.h"
 
 typedef struct subject {
     problem p;

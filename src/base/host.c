@@ -1,5 +1,5 @@
 // host.c: sentences to whoever asked for the work.
-#include "load/host.h"
+#include "base/host.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,12 +7,11 @@
 void gp_host_report(const gp_host *host, const char *format, ...)
 {
     char text[1024];
-    if (!host || !host->report) return;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    host->report(host->ctx, text);
+    GP_TELL(host, report, text);
 }
 
 void gp_host_phase(const gp_host *host, const char *format, ...)
@@ -22,24 +21,22 @@ void gp_host_phase(const gp_host *host, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (host && host->phase)
-        host->phase(host->ctx, text);
-    else
-        gp_host_report(host, "%s", text);
+    for (; host; host = host->next)
+        if (host->phase)
+            host->phase(host->ctx, text);
+        else if (host->report)
+            host->report(host->ctx, text);
 }
 
-static void tell_note(void *ctx, const char *text)
+const gp_host *gp_host_stopper(const gp_host *host)
 {
-    gp_host_report(ctx, "note: %s", text);
-}
-
-void gp_host_notes(const gp_host *host, const gp_notes *notes)
-{
-    gp_host borrowed = host ? *host : (gp_host){0};
-    gp_notes_tell(notes, tell_note, &borrowed);
+    static const gp_host nobody;
+    while (host && !host->stop) host = host->next;
+    return host ? host : &nobody;
 }
 
 bool gp_host_stops(const gp_host *host)
 {
-    return host && host->stop && host->stop(host->ctx);
+    host = gp_host_stopper(host);
+    return host->stop && host->stop(host->ctx);
 }
