@@ -41,9 +41,9 @@ static const char *unknown_to(const gp_options *o, const gp_method *method)
 
 bool gp_request_may_be_exact(const gp_options *o)
 {
+    if (strcmp(o->verb->name, "train") != 0) return false; // others may have no method
     const gp_method *method = gp_request_method(o);
-    return !strcmp(o->verb->name, "train") &&
-           (method == &gp_method_exact || (method == &gp_method_auto && !unknown_to(o, &gp_method_exact)));
+    return method == &gp_method_exact || (method == &gp_method_auto && !unknown_to(o, &gp_method_exact));
 }
 
 // An option that the method does not know, given all the same, would be a wish that nobody hears.
