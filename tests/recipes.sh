@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a source, a verb with an option
-# and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the newcomers
+# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a source, a verb with an option,
+# an option of a run and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the newcomers
 # work: help lists them, the program takes them, the tests of their families ask them.
 #     recipes.sh PROJECT_ROOT
 set -euo pipefail
 root=$(cd "$1" && pwd)
 copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
+worker=
+trap '[[ -z $worker ]] || kill "$worker" 2>/dev/null; rm -rf "$copy"' EXIT
 fail() { echo "recipes: $*"; exit 1; }
 
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null | tar cf - -T -) | tar xf - -C "$copy"
@@ -87,6 +88,22 @@ advgp_status gp_cli_greet(const gp_options *o, advgp_error *err)
 }
 END
 within src/cli/cli.h 'X(keygen) ' 'X(greet) X(keygen) '
+
+# ---- an option of a run: batches begin at another row ----------------------------------------------------------------------
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "first-row",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = TRAIN | COMPARE | SIMULATE,
+     .group = GP_GROUP_RUN,
+     .value = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9,
+     .help = "the row that the first batch begins with"},'
+before src/ps/schedule.h '} gp_schedule;' '    size_t first_row; // that the first batch begins with'
+behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(first_row), .most = INFINITY, .mark = "first-row"},'
+before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.first_row = (size_t)gp_options_int(o, "first-row");'
+within src/run/computer.c 'work->sequence % total * (c->o.schedule.batch % total) % total' \
+  '(work->sequence % total * (c->o.schedule.batch % total) + c->o.schedule.first_row) % total'
 
 # ---- a transport: a wire that is carried by rings in memory, behind couriers ---------------------------------------------
 cat >src/transport/yours.c <<'END'
@@ -195,7 +212,7 @@ within src/api/participant.c 'st = transport->enter ?' \
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
-tests=(kernel_test map_test method_test source_test option_test transport_test)
+tests=(kernel_test map_test method_test source_test option_test schedule_test transport_test)
 { cmake -S . -B build -G Ninja "${launcher[@]}" -DADVGP_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 &&
   cmake --build build --target advgp docs "${tests[@]}"; } >log 2>&1 || { tail -n 40 log; fail "what the recipes give does not build"; }
 export OPENBLAS_NUM_THREADS=1
@@ -235,7 +252,24 @@ says '^hello, world$' $advgp greet --whom world
 says '  greet ' $advgp --help
 says 'whom' cat build/man/advgp-greet.1
 says 'greet' cat build/completion/advgp.bash
+grep -q -- '--first-row N' help || fail "the help does not name --first-row"
+says . $advgp pack t.csv --target y --shards 4 -q -o packed
+short=(train packed -m 10 --components 1 --noise constant --batch 100 --epochs 3 --max-delay 0 -q)
+bits() { sed -nE '/"event":"done"/s/.*"bits":"([0-9a-f]+)".*/\1/p' "$1"; }
+says . $advgp "${short[@]}" --log whole.jsonl -o whole.safetensors
+says . $advgp "${short[@]}" --first-row 20 --checkpoint c --log later.jsonl -o later.safetensors
+[[ -n $(bits later.jsonl) && $(bits later.jsonl) != "$(bits whole.jsonl)" ]] || fail "--first-row changes nothing"
+says 'bit for bit' $advgp replay later.jsonl -o again.safetensors
+! $advgp "${short[@]}" --resume c -o none.safetensors >said 2>&1 && grep -q 'same options' said || { cat said; fail "a run with another --first-row goes on"; }
+if grep -qE '"name": *"zmq"[^}]*"available": *true' info; then
+  $advgp work --rendezvous rv >work 2>&1 &
+  worker=$!
+  says . $advgp "${short[@]}" --first-row 20 --transport zmq --rendezvous rv --workers 1 --log over.jsonl -o over.safetensors
+  wait $worker || { cat work; fail "the worker of a lead with --first-row"; }
+  [[ $(bits over.jsonl) == "$(bits later.jsonl)" ]] || fail "a worker of another process does not hear of --first-row"
+  worker=
+fi
 code=0
 $advgp train t.csv --target y --transport yours --cache packed --wait 1 -o none.safetensors >said 2>&1 || code=$?
 [[ $code == 6 ]] && grep -q 'worker' said || { cat said; fail "a lead over yours, whom nobody joins, ended with $code"; }
-echo "six recipes followed"
+echo "seven recipes followed"
