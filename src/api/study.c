@@ -7,8 +7,8 @@
 #include "base/whole.h"
 #include "linalg/blas.h"
 #include "load/request.h"
-#include "store/runlog.h"
 #include "recipe/train.h"
+#include "store/runlog.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -28,13 +28,19 @@ static size_t rows_of(const gp_fit *f)
     return f->y.n;
 }
 
+// As the table has it: an option may have blanks around it that do not count.
+static const char *target_name(const gp_fit *f)
+{
+    return f->source->columns[f->roles.target].name;
+}
+
 static const char spread_is_unusable[] = "double precision cannot compute with the square of such a spread";
 
 // ---- whole table ----------------------------------------------------------------------------------------------------
 static advgp_status check_rows(const gp_fit *f, advgp_error *err)
 {
     const gp_usable *u = &f->usable;
-    const char *label = f->source->label, *target = f->options->target;
+    const char *label = f->source->label, *target = target_name(f);
     size_t n = rows_of(f);
     if (u->n_read == 0) return gp_fail(err, ADVGP_EDATA, "%s has no rows", label);
     if (n < GP_ROWS_MIN)
@@ -119,7 +125,7 @@ static advgp_status note_rows(const gp_fit *f, advgp_error *err)
     advgp_status st = ADVGP_OK;
     if (u->n_no_target)
         st = gp_notes_add(f->notes, err, u->n_no_target, "%zu rows without a value of '%s' are left out",
-                          u->n_no_target, f->options->target);
+                          u->n_no_target, target_name(f));
     if (st == ADVGP_OK && u->n_no_weight)
         st = gp_notes_add(f->notes, err, u->n_no_weight, "%zu rows of weight 0 are left out", u->n_no_weight);
     if (st == ADVGP_OK && u->n_gaps)
@@ -167,12 +173,13 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
     }
     if (!f->options->refuse_dirty || !slip || numbers < 9 * others) return ADVGP_OK;
     char shown[64];
-    return gp_fail(err, ADVGP_EDATA,
-                   "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
-                   "name it with {na} if it is missing, or decide with {encode} %s=onehot|target or {exclude} %s",
-                   f->source->label, slip->first_row + 1, column_name(f, c),
-                   gp_show_text(shown, sizeof shown, slip->text, slip->n), others, column_name(f, c),
-                   column_name(f, c));
+    return gp_fail(
+        err, ADVGP_EDATA,
+        "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
+        "name it with {na} if it is missing, decide with {encode} '%s=target' or {exclude} '%s', or leave out "
+        "{dirty} error",
+        f->source->label, slip->first_row + 1, column_name(f, c),
+        gp_show_text(shown, sizeof shown, slip->text, slip->n), others, column_name(f, c), column_name(f, c));
 }
 
 static const char many_texts[] = "are left out: too many different texts";
@@ -200,11 +207,11 @@ static advgp_status decide_text(const gp_fit *f, gp_candidate *c, bool *use, adv
     if (c->forced) {
         if (c->encoding == GP_ENCODING_ONEHOT && n > GP_ONEHOT_FORCED_MAX)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has %zu values, and one-hot takes %d at most; use {encode} %s=target",
+                           "column '%s' has %zu values, and one-hot takes %d at most; use {encode} '%s=target'",
                            column_name(f, c), n, GP_ONEHOT_FORCED_MAX, column_name(f, c));
         if (c->categories.overflowed)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has more than %zu values: too many to encode; use {exclude} %s",
+                           "column '%s' has more than %zu values: too many to encode; use {exclude} '%s'",
                            column_name(f, c), n, column_name(f, c));
         return ADVGP_OK;
     }
@@ -316,7 +323,7 @@ static advgp_status leave_out_identifiers(const gp_fit *f, size_t *used, size_t 
         if (kept && leave[i])
             st = gp_notes_add(f->notes, err, 1,
                               "column '%s' is left out: a number of its own in every row tells rows apart, and nothing "
-                              "else ({encode} %s=number keeps it)",
+                              "else ({encode} '%s=number' keeps it)",
                               name, name);
         else
             used[m++] = used[i];
@@ -488,7 +495,7 @@ static advgp_status scale_input(gp_schema *s, const gp_input *input, const gp_ca
         if (!isfinite(c->moments[0].mean) || !gp_scale_is_usable(sqrt(c->moments[0].m2 / s->n_weight)))
             return gp_fail(err, ADVGP_EDATA,
                            "column '%s' goes from %g to %g: %s; multiply it by a power of ten ({sql}), or leave it out "
-                           "with {exclude} %s",
+                           "with {exclude} '%s'",
                            input->name, c->moments[0].least, c->moments[0].most, spread_is_unusable, input->name);
         set_scale(s, j++, c->moments[0].mean, c->moments[0].m2 / s->n_weight);
         break;

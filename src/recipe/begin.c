@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-enum { EVALUATIONS = 40, EVAL_ROWS = 8192 }; // they take time from the workers
-
 static void on_evaluated(void *ctx)
 {
     gp_run *run = ctx;
@@ -26,7 +24,7 @@ static advgp_status new_run(gp_training *t, advgp_error *err)
     const gp_evaluator_options evaluator = {.spec = &l->spec,
                                             .shards = t->shards,
                                             .schema = t->schema,
-                                            .max_rows = EVAL_ROWS,
+                                            .max_rows = GP_EVALUATION_ROWS,
                                             .size = l->layout.size,
                                             .done = on_evaluated,
                                             .ctx = t->run};
@@ -105,7 +103,7 @@ advgp_status gp_training_begin(gp_training *t, advgp_error *err)
     advgp_status st = settle_shape(t, err);
     t->result->pilot_seconds = gp_clock_wall() - start;
     if (st == ADVGP_OK) st = gp_training_new_learner(t, t->m, t->components, &t->learner, err);
-    const size_t evaluations = t->options->evaluations ? t->options->evaluations : EVALUATIONS;
+    const size_t evaluations = t->options->evaluations ? t->options->evaluations : GP_EVALUATIONS;
     t->every = t->steps > evaluations ? t->steps / evaluations : 1;
     return st == ADVGP_OK ? gp_training_begin_run(t, t->options->resume, err) : st;
 }

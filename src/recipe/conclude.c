@@ -2,11 +2,12 @@
 #include "recipe/conclude.h"
 #include "base/clock.h"
 #include "base/whole.h"
+#include "recipe/noise.h"
+#include "recipe/plan.h"
 #include "score/assess_json.h"
 #include "score/calibrate.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "recipe/noise.h"
 
 gp_stopwatch gp_stopwatch_start(void)
 {
@@ -22,6 +23,7 @@ static advgp_status write_record(gp_model *model, const gp_train_result *r, advg
                                "versions", (json_int_t)r->versions, "held_out", a->scored == GP_SCORED_HELD_OUT,
                                "wall_seconds", r->wall, "cpu_seconds", r->cpu);
     if (record) json_object_set_new(record, "assessment", gp_assessment_whole_json(a));
+    if (record) json_object_set_new(record, "plan", gp_plan_json(&r->plan));
     const bool written = record && json_object_update(model->record, record) == 0;
     json_decref(record);
     return written ? ADVGP_OK : gp_no_memory(err);

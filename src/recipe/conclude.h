@@ -1,7 +1,7 @@
 // conclude.h: the last act of every method: how good the model is, and the record of its training.
 #pragma once
-#include "shards/reader.h"
 #include "recipe/train.h"
+#include "shards/reader.h"
 
 typedef struct gp_stopwatch {
     double wall, cpu; // when it began

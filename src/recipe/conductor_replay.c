@@ -1,6 +1,6 @@
 // conductor_replay.c: a training again from its log: what the clock and people decided then is in it.
-#include "run/replay.h"
 #include "recipe/conductor.h"
+#include "run/replay.h"
 
 static const gp_replay_feed *feed_of(const gp_training *t)
 {

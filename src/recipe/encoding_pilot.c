@@ -1,32 +1,25 @@
 // encoding_pilot.c: a sample in parts, a small process fitted without one of them, and that part judged by it.
 #include "recipe/encoding_pilot.h"
 #include "base/alloc.h"
+#include "base/least.h"
 #include "base/rng.h"
 #include "base/sort.h"
 #include "learn/steepness.h"
 #include "linalg/dense.h"
 #include "model/predict.h"
+#include "recipe/small_fit.h"
 #include "score/score.h"
-#include "recipe/training.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Small and short: it is thrown away. By measurement (docs/tables.md): fewer rows take a table for another.
-enum { INDUCING = 64, ROWS_EACH = 10, STEPS = 200, BATCH = 1024, BATCH_MIN = 256, BATCH_NUMBERS = 1 << 16 };
-enum { STEPS_FEW = 100, BATCH_FEW = 512 }; // where every part is judged
-// A third of the rows is judged by a process of the others; where they are few, every third in turn.
-enum { PARTS = 3, ROWS_ENOUGH = 3000 };
-static const uint64_t part_stream = 0x70696c6f; // "pilo": unrelated to who was sampled
-// A row's scores are those of the tenth of the others whose predictions are nearest, and of 30 at least: the noise may
-// go with the prediction, which a model of its own will tell in the end.
+enum { ROWS_EACH = 10, BATCH_MIN = 256, BATCH_NUMBERS = 1 << 16 }; // rows for each inducing point; of wide tables
+static const uint64_t part_stream = 0x70696c6f;                    // "pilo": unrelated to who was sampled
+// A row's residuals are those of the tenth of the others whose predictions are nearest, and of 30 at least: the noise
+// may go with the prediction, which a model of its own will tell in the end.
 enum { NEIGHBOURS_MIN = 30, NEIGHBOURS_SHARE = 10 };
-// What an encoding must gain: this share of the CRPS, by measurement more than it ever had where a whole training with
-// its cells did not gain (docs/tables.md), and so many standard errors of it. Squared errors, of which a few rows have
-// most, may rise by as little as this, or within theirs.
-static const double gain_share = 0.05, directions_share = 0.02, gain_errors = 1.5, squares_share = 0.04;
-static const double hopeful = 0.5; // the share of that gain that the first parts must show
+static const double hopeful = 0.5; // the share of the gain that a trial must have that the first parts must show
 
 typedef struct judged_row {
     size_t place;            // among them, while they are sorted otherwise
@@ -43,9 +36,9 @@ typedef struct trial {
     judged_row *judged; // [n]: of all parts so far, part by part
     judged_row *sorted; // [n]: some of them by prediction
     size_t n_judged, parts;
-    size_t seen[PARTS]; // rows of so many parts
+    size_t seen[GP_PILOT_PARTS]; // rows of so many parts
     gp_encodings how;
-    double *steepness; // PARTS x [n_columns x n_columns]: of the fit of each part; NULL: nobody will ask
+    double *steepness; // GP_PILOT_PARTS x [n_columns x n_columns]: of the fit of each part; NULL: nobody will ask
 } trial;
 
 struct gp_encoding_pilot {
@@ -91,7 +84,7 @@ static void set_logarithm(trial *t, const gp_encoding_question *q)
 
 static bool is_judged(const gp_encoding_question *q, size_t i, size_t part)
 {
-    return gp_hash_u64(q->seed ^ part_stream, i) % PARTS == part;
+    return gp_hash_u64(q->seed ^ part_stream, i) % GP_PILOT_PARTS == part;
 }
 
 // All but this part to fit, then the part.
@@ -122,7 +115,7 @@ static advgp_status trial_init(trial *t, const gp_encoding_pilot *p, gp_encoding
     t->y = t->X + n * d, t->w = t->y + n, t->mean = t->w + n, t->var = t->mean + n;
     t->sorted = t->judged + n;
     if (q->directions_open && !how.directions) {
-        t->steepness = gp_alloc(PARTS * p->n_columns * p->n_columns, sizeof *t->steepness);
+        t->steepness = gp_alloc(GP_PILOT_PARTS * p->n_columns * p->n_columns, sizeof *t->steepness);
         if (!t->steepness) return gp_no_memory(err);
     }
     if (how.logarithm) set_logarithm(t, q);
@@ -228,40 +221,32 @@ static advgp_status hear(const gp_encoding_pilot *p, trial *t, const gp_learner 
     return st;
 }
 
-// In this process, by one worker, with the schedule for its end: the same rows give the same bits everywhere.
 static advgp_status fit_part(const gp_encoding_pilot *p, trial *t, bool *stopped, advgp_error *err)
 {
     const gp_encoding_question *q = &p->question;
-    const bool few = t->n < ROWS_ENOUGH;
+    const bool few = t->n < GP_PILOT_ONE_PART;
     const size_t told = t->n_fit / ROWS_EACH, wide = BATCH_NUMBERS / t->d, fits = wide > BATCH_MIN ? wide : BATCH_MIN;
-    const size_t batch = few ? BATCH_FEW : BATCH;
-    const gp_train_options o = {.m = told < INDUCING ? told : INDUCING,
-                                .components = 1,
-                                .kernel = q->kernel,
-                                .map = &gp_map_cholesky,
-                                .trend = t->d <= told ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
-                                .schedule.steps = few ? STEPS_FEW : STEPS,
-                                .epochs = 1, // counted: no polish afterwards
-                                .schedule.batch = fits < batch ? fits : batch,
-                                .schedule.seed = q->seed,
-                                .schedule.workers = 1,
-                                .schedule.quorum = -1,
-                                .noise = GP_NOISE_CONSTANT};
-    const gp_train_events events = {.ctx = q->stop_ctx, .stop = q->stop};
-    gp_shards *shards = NULL;
-    gp_train_result result;
-    gp_training training;
-    size_t rows = 0;
     const gp_rows fitted = {.n = t->n_fit, .d = t->d, .X = t->X, .y = t->y, .w = t->w};
+    gp_shards *shards = NULL;
+    gp_learner *learner = NULL;
     advgp_status st = gp_memory_shards_of(&fitted, q->schema->weights != NULL, q->seed, &shards, err);
-    if (st != ADVGP_OK) return st;
-    const gp_train_request request = {.shards = shards, .schema = &t->schema, .options = &o, .events = &events};
-    st = gp_training_fit(&training, &request, gp_training_versions, &result, &rows, err);
-    *stopped = st == ADVGP_ESTOPPED || (st == ADVGP_OK && result.interrupted);
-    if (st == ADVGP_OK && !*stopped) st = hear(p, t, training.learner, err);
-    gp_training_fini(&training);
+    const gp_small_fit fit = {.shards = shards,
+                              .schema = &t->schema,
+                              .kernel = q->kernel,
+                              .trend = t->d <= told ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
+                              .m = gp_least(told, GP_PILOT_INDUCING),
+                              .components = 1,
+                              .steps = few ? GP_PILOT_STEPS_FEW : GP_PILOT_STEPS,
+                              .batch = gp_least(fits, few ? GP_PILOT_BATCH_FEW : GP_PILOT_BATCH),
+                              .seed = q->seed,
+                              .stop = q->stop,
+                              .stop_ctx = q->stop_ctx};
+    if (st == ADVGP_OK) st = gp_small_fit_run(&fit, &learner, NULL, err);
+    *stopped = st == ADVGP_OK && !learner;
+    if (st == ADVGP_OK && learner) st = hear(p, t, learner, err);
+    gp_learner_free(learner);
     gp_shards_free(shards);
-    return *stopped ? ADVGP_OK : st;
+    return st;
 }
 
 // ---- judging --------------------------------------------------------------------------------------------------------
@@ -339,11 +324,6 @@ static void judge(trial *t, size_t n)
     }
 }
 
-// The mean of what rows have more of it without the encoding than with it, and its standard error.
-typedef struct gain {
-    double without, mean, error; // without: what they have without it
-} gain;
-
 static double crps_of(const judged_row *row)
 {
     return row->crps;
@@ -355,38 +335,34 @@ static double square_of(const judged_row *row)
 }
 
 // The first `rows` of both are the same.
-static gain gain_of(const trial *before, const trial *after, size_t rows, double (*figure)(const judged_row *row))
+static advgp_status pair(const trial *before, const trial *after, size_t rows, double (*figure)(const judged_row *row),
+                         gp_paired *out, advgp_error *err)
 {
-    double n = 0, variance = 0;
-    gain g = {0};
-    for (size_t i = 0; i < rows; i++) {
-        const judged_row *a = &before->judged[i], *b = &after->judged[i];
-        n += a->w;
-        g.without += a->w * figure(a), g.mean += a->w * (figure(a) - figure(b));
-    }
-    g.without /= n, g.mean /= n;
-    for (size_t i = 0; i < rows; i++) {
-        const judged_row *a = &before->judged[i], *b = &after->judged[i];
-        const double off = a->w / n * (figure(a) - figure(b) - g.mean);
-        variance += off * off;
-    }
-    g.error = sqrt(variance);
-    return g;
+    const advgp_status st = gp_paired_init(out, rows, err);
+    if (st != ADVGP_OK) return st;
+    for (size_t i = 0; i < rows; i++) gp_paired_add(out, before->judged[i].w, figure(&before->judged[i]));
+    gp_paired_turn(out);
+    for (size_t i = 0; i < rows; i++) gp_paired_add(out, after->judged[i].w, figure(&after->judged[i]));
+    return st;
 }
 
-static double wanted_share(const trial *before, const trial *after)
+static gp_trial trial_of(const trial *before, const trial *after)
 {
-    return after->how.directions > before->how.directions ? directions_share : gain_share;
+    return after->how.directions > before->how.directions ? GP_TRIAL_DIRECTIONS
+           : after->how.ranks && !before->how.ranks       ? GP_TRIAL_RANKS
+                                                          : GP_TRIAL_LOGARITHM;
 }
 
-static void compare(trial *before, trial *after, size_t rows, gp_encoding_verdict *out)
+static advgp_status compare(trial *before, trial *after, size_t rows, gp_verdict *out, advgp_error *err)
 {
+    gp_paired crps = {0}, squares = {0};
     judge(before, rows), judge(after, rows);
-    const gain crps = gain_of(before, after, rows, crps_of), squares = gain_of(before, after, rows, square_of);
-    out->crps = 1 - crps.mean / crps.without;
-    out->rmse = sqrt(1 - squares.mean / squares.without);
-    out->pays = crps.mean > fmax(wanted_share(before, after) * crps.without, gain_errors * crps.error) &&
-                -squares.mean < fmax(squares_share * squares.without, squares.error);
+    advgp_status st = pair(before, after, rows, crps_of, &crps, err);
+    if (st == ADVGP_OK) st = pair(before, after, rows, square_of, &squares, err);
+    if (st == ADVGP_OK) *out = gp_judge(trial_of(before, after), &crps, &squares);
+    gp_paired_fini(&crps);
+    gp_paired_fini(&squares);
+    return st;
 }
 
 // ---- part by part ---------------------------------------------------------------------------------------------------
@@ -408,39 +384,38 @@ static advgp_status see_part(gp_encoding_pilot *p, trial *t, size_t part, bool *
 }
 
 // An encoding by which too little is gained so far is given up.
-static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_encoding_verdict *out, advgp_error *err)
+static advgp_status try_parts(gp_encoding_pilot *p, trial *other, gp_verdict *out, advgp_error *err)
 {
     const gp_encoding_question *q = &p->question;
-    const size_t parts = q->rows->n < ROWS_ENOUGH ? PARTS : 1;
+    const size_t parts = q->rows->n < GP_PILOT_ONE_PART ? GP_PILOT_PARTS : 1;
     bool stopped = false;
     advgp_status st = ADVGP_OK;
     for (size_t part = 0; part < parts && st == ADVGP_OK && !stopped; part++) {
         st = see_part(p, &p->present, part, &stopped, err);
         if (st == ADVGP_OK) st = see_part(p, other, part, &stopped, err);
         if (st != ADVGP_OK || stopped) break;
-        compare(&p->present, other, other->seen[part], out);
-        if (!(out->crps < 1 - hopeful * wanted_share(&p->present, other))) break;
+        st = compare(&p->present, other, other->seen[part], out, err);
+        if (!(out->gain > hopeful * gp_trial_least(trial_of(&p->present, other)))) break;
     }
-    if (stopped) *out = (gp_encoding_verdict){.rows = q->rows->n, .crps = NAN, .rmse = NAN};
+    if (stopped) *out = gp_verdict_none();
     return st;
 }
 
-advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_encoding_verdict *out,
-                                   advgp_error *err)
+advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_verdict *out, advgp_error *err)
 {
     trial t = {0};
-    *out = (gp_encoding_verdict){.rows = pilot->question.rows->n, .crps = NAN, .rmse = NAN};
-    if (pilot->question.rows->n < GP_ENCODING_PILOT_ROWS_MIN) return ADVGP_OK;
+    *out = gp_verdict_none();
+    if (pilot->question.rows->n < GP_PILOT_ROWS_MIN) return ADVGP_OK;
     advgp_status st = trial_init(&t, pilot, other, err);
     if (st == ADVGP_OK) st = try_parts(pilot, &t, out, err);
-    if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->pays = false; // what cannot be computed does not pay
-    if (st == ADVGP_OK && pilot->question.directions_asked && other.directions) out->pays = pilot->n_directions > 0;
-    const bool settles = out->pays && other.directions && !pilot->settled;
+    if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->taken = false; // what cannot be computed does not pay
+    if (st == ADVGP_OK && pilot->question.directions_asked && other.directions) out->taken = pilot->n_directions > 0;
+    const bool settles = out->taken && other.directions && !pilot->settled;
     if (st == ADVGP_OK && settles) {
         st = find_directions(pilot, 0, pilot->present.parts, other.directions, err);
-        out->pays = pilot->n_directions > 0; // parts may have some that all together have not
+        out->taken = pilot->n_directions > 0; // parts may have some that all together have not
     }
-    if (st == ADVGP_OK && out->pays) {
+    if (st == ADVGP_OK && out->taken) {
         pilot->settled |= settles;
         const trial worse = pilot->present;
         pilot->present = t, t = worse;

@@ -4,8 +4,7 @@
 #pragma once
 #include "data/encode.h"
 #include "kernel/kernel.h"
-
-enum { GP_ENCODING_PILOT_ROWS = 8000, GP_ENCODING_PILOT_ROWS_MIN = 300 }; // of the sample
+#include "recipe/judge.h"
 
 typedef struct gp_encoding_question {
     const gp_schema *schema; // by which the rows are encoded, fresh from its fit, target and inputs as they are
@@ -29,20 +28,12 @@ typedef struct gp_encodings {
     size_t directions; // at most so many beside the columns: those along which a fit without them is steepest
 } gp_encodings;
 
-// What held-out rows of the sample say of an encoding against the one before it.
-typedef struct gp_encoding_verdict {
-    bool pays;         // it is taken
-    size_t rows;       // of the sample
-    double crps, rmse; // with it, as a share of those without it; NaN: it was not tried
-} gp_encoding_verdict;
-
 // The fits of the present encoding are kept: whatever is tried is compared with the same, and if it pays it is the
 // present one.
 typedef struct gp_encoding_pilot gp_encoding_pilot;
 advgp_status gp_encoding_pilot_new(const gp_encoding_question *question, gp_encodings present, gp_encoding_pilot **out,
                                    advgp_error *err);
-advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_encoding_verdict *out,
-                                   advgp_error *err);
+advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other, gp_verdict *out, advgp_error *err);
 gp_encodings gp_encoding_pilot_present(const gp_encoding_pilot *pilot);
 // Weights [n x d] of the directions that were taken; the pilot's. 0: none were.
 size_t gp_encoding_pilot_directions(const gp_encoding_pilot *pilot, const double **weights);

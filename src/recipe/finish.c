@@ -4,11 +4,10 @@
 #include "linalg/factor.h"
 #include "recipe/conclude.h"
 #include "recipe/conductor.h"
+#include "recipe/table.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { POLISH_ITERATIONS = 100 };
 
 static advgp_status polish(gp_training *t, advgp_error *err)
 {
@@ -21,7 +20,7 @@ static advgp_status polish(gp_training *t, advgp_error *err)
     advgp_status st = gp_collapsed_new(&o, &bound, err);
     advgp_error why = {0};
     if (st == ADVGP_OK) {
-        st = gp_collapsed_lbfgs(bound, POLISH_ITERATIONS, NULL, &why);
+        st = gp_collapsed_lbfgs(bound, GP_POLISH_ITERATIONS, NULL, &why);
         if (st == ADVGP_ENUMERIC) // the best so far stays, and was good enough to come here
             st = gp_notes_add(t->notes, err, 1, "the last refinement of the parameters (L-BFGS) ended early: %s",
                               why.text);
@@ -40,9 +39,9 @@ static advgp_status polish(gp_training *t, advgp_error *err)
 static bool is_polished(const gp_training *t)
 {
     const bool was_interrupted = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
-    const bool small = gp_training_sees_all(t) && t->n_train <= GP_BATCH_WHOLE &&
+    const bool small = gp_training_sees_all(t) && t->n_train <= GP_WHOLE_ROWS_MAX &&
                        gp_schedule_settled(t->options->schedule).rule == &gp_rule_natural;
-    return small && !(t->options->epochs > 0) && // who counts epochs gets no more
+    return small && !t->options->unpolished && !(t->options->epochs > 0) && // who counts epochs gets no more
            t->result->stopped != GP_STOPPED_TIME && !was_interrupted;
 }
 

@@ -14,35 +14,18 @@
 #include "cells/pooled_fit.h"
 #include "cluster/cluster.h"
 #include "linalg/dense.h"
-#include "run/crew.h"
 #include "recipe/conductor.h"
+#include "recipe/plan.h"
+#include "run/crew.h"
+#include "score/score.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-// By measurement (bench/tables): a cell for some 300 training rows. Held-out rows are too few to tell 300 rows a cell
-// from 600: a second try costs more than it gains. Where most of the target is noise, so few rows tell nothing.
-enum { AUTO_MAX = 256, AUTO_NOISY_MAX = 640, AUTO_CELL_ROWS = 300, AUTO_NOISY_CELL_ROWS = 2000, CELL_ROWS_MIN = 100 };
-// Cells of few rows, on average: by the evidence, with two inducing inputs for three rows. What these leave of the
-// process is not held against it: the bound would make up for it by noise, and prefer no cells (seoul_bikes). Global
-// length-scales are far from theirs: what a few cells together say is where each begins (docs/tables.md), and 4
-// iterations are then enough, more where there are many length-scales to find.
-enum { FEW_ROWS = 1000, FEW_INDUCING = 200, FEW_INDUCING_ALL = 24000, EVIDENCE_ROWS = 400 };
-enum { POOLED_CELLS = 8, POOLED_ITERATIONS = 40, OWN_ITERATIONS = 4, OWN_COLUMNS = 3 };
-// What a smooth global part leaves is often rough: the same cells say whether a Matern kernel tells more of it. From
-// the best length-scales of the first its own are not far (docs/tables.md).
+// What a smooth global part leaves is often rough: some cells say whether a Matern kernel tells more of it.
 static const gp_kernel *const rough = &gp_kernel_matern32;
-enum { ROUGH_ITERATIONS = 12 };
-// Cells of many rows: by the bound (40 iterations are most of the gain). Where the most cells have very many rows each
-// takes less time: many that are fitted so gain more than a few that are fitted well (docs/tables.md).
-typedef struct many_rows {
-    size_t inducing, iterations, fit_rows;
-} many_rows;
-static const many_rows usual = {.inducing = 100, .iterations = 40, .fit_rows = 2000};
-static const many_rows thrifty = {.inducing = 80, .iterations = 15, .fit_rows = 1200};
-enum { FIT_ROWS_MAX = 2000 };
-_Static_assert((int)FIT_ROWS_MAX <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
+_Static_assert((int)GP_CELL_FIT_ROWS <= (int)GP_TASK_ROWS_MAX, "the rows of a cell fit into a message");
 // |ln eta|: an input that the global part has switched off (400 deviations are no less so) must be able to come back.
 static const double farthest_start = 12;
 enum { SAMPLE_MIN = 20000, KMEANS_ROWS = 100, PREDICT_ROWS = 4096 };
@@ -68,7 +51,7 @@ typedef struct fitting {
 typedef struct candidate {
     gp_cells *cells;
     double *theta; // the global part in the joint posterior
-    double neg_elbo, rmse;
+    double neg_elbo;
 } candidate;
 
 static advgp_status crew(fitting *f, size_t n, gp_task task, advgp_error *err)
@@ -109,16 +92,9 @@ static advgp_status take_residuals(void *ctx, size_t task, advgp_error *err)
     return st;
 }
 
-// Nobody is spared the work that he asked for.
-static const many_rows *plan_of(const gp_training *t, size_t n_cells)
-{
-    return t->options->cells == GP_CELLS_AUTO && t->n_train >= GP_MANY_CELL_ROWS * n_cells ? &thrifty : &usual;
-}
-
 static size_t sample_rows(const gp_training *t, size_t n_cells)
 {
-    const double each = (double)plan_of(t, n_cells)->fit_rows;
-    const double wanted = fmax(SAMPLE_MIN, sample_surplus * each * (double)n_cells);
+    const double wanted = fmax(SAMPLE_MIN, sample_surplus * GP_CELL_FIT_ROWS * (double)n_cells);
     return gp_index(wanted, t->n_train);
 }
 
@@ -174,7 +150,7 @@ static advgp_status choose_centres(fitting *f, size_t *n, double *centres, advgp
 {
     const size_t d = f->rows.X.cols, wanted = KMEANS_ROWS * *n > SAMPLE_MIN ? KMEANS_ROWS * *n : SAMPLE_MIN;
     const size_t looked_at = wanted < f->rows.X.rows ? wanted : f->rows.X.rows;
-    const double least = CELL_ROWS_MIN * fmin(1, (double)f->rows.X.rows / (double)f->t->n_train);
+    const double least = GP_CELL_LEAST_ROWS * fmin(1, (double)f->rows.X.rows / (double)f->t->n_train);
     if (*n > looked_at) *n = looked_at;
     advgp_status st = gp_kmeans_scaled(gp_cmat_part(f->rows.X, 0, 0, looked_at, d), f->scale, *n, centres, err);
     for (size_t before = *n + 1; st == ADVGP_OK && *n < before;) {
@@ -191,13 +167,13 @@ static advgp_status choose_centres(fitting *f, size_t *n, double *centres, advgp
 
 static bool has_few_rows(const fitting *f, size_t n_cells)
 {
-    return f->t->n_train / n_cells < FEW_ROWS;
+    return f->t->n_train / n_cells < GP_CELL_FEW_ROWS;
 }
 
 static size_t few_inducing(size_t n_cells)
 {
-    const size_t each = FEW_INDUCING_ALL / n_cells;
-    return each < 1 ? 1 : each < FEW_INDUCING ? each : FEW_INDUCING;
+    const size_t each = GP_CELLS_FEW_INDUCING / n_cells;
+    return each < 1 ? 1 : each < GP_CELL_FEW_INDUCING ? each : GP_CELL_FEW_INDUCING;
 }
 
 static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
@@ -210,7 +186,7 @@ static advgp_status place_cells(fitting *f, size_t n, advgp_error *err)
     if (st == ADVGP_OK) st = choose_centres(f, &n, centres, err);
     for (size_t c = 0; st == ADVGP_OK && c < n; c++) {
         const size_t rows = f->first[c + 1] - f->first[c], some = has_few_rows(f, n) ? 2 * rows / 3 : rows / 2;
-        const size_t most = has_few_rows(f, n) ? few_inducing(n) : plan_of(f->t, n)->inducing;
+        const size_t most = has_few_rows(f, n) ? few_inducing(n) : GP_CELL_INDUCING;
         m[c] = some < 1 ? 1 : some < most ? some : most;
     }
     const gp_cells_shape shape = {.n = n, .d = d, .M_g = l->layout.M, .kernel = f->t->options->kernel, .m = m};
@@ -251,7 +227,7 @@ static void begin_at(const fitting *f, double *start)
 
 static size_t own_iterations(size_t d)
 {
-    return d / OWN_COLUMNS > OWN_ITERATIONS ? d / OWN_COLUMNS : OWN_ITERATIONS;
+    return d / GP_CELL_COLUMNS > GP_CELL_ITERATIONS ? d / GP_CELL_COLUMNS : GP_CELL_ITERATIONS;
 }
 
 // The first rows of cell c, at most so many. *block, which holds them and `more` doubles, is the caller's to free.
@@ -276,10 +252,9 @@ static advgp_status take_rows(const fitting *f, size_t c, size_t most, size_t mo
 static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, double **block, advgp_error *err)
 {
     const bool few = has_few_rows(f, f->cells->shape.n);
-    const many_rows *plan = plan_of(f->t, f->cells->shape.n);
     const size_t d = f->rows.X.cols;
     gp_batch rows;
-    const advgp_status st = take_rows(f, c, plan->fit_rows, 2 + d, &rows, block, err);
+    const advgp_status st = take_rows(f, c, GP_CELL_FIT_ROWS, 2 + d, &rows, block, err);
     if (st != ADVGP_OK) return st;
     double *start = *block + rows.X.rows * (d + 2);
     begin_at(f, start);
@@ -289,10 +264,10 @@ static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, d
                             .m = f->cells->m[c],
                             .rows = rows,
                             .way = few ? GP_LOCAL_EVIDENCE : GP_LOCAL_BOUND,
-                            .iterations = few ? own_iterations(d) : plan->iterations,
+                            .iterations = few ? own_iterations(d) : GP_CELL_BOUND_ITERATIONS,
                             .start = start,
                             .scale = f->scale,
-                            .look_at = EVIDENCE_ROWS,
+                            .look_at = GP_CELL_EVIDENCE_ROWS,
                             .seed = f->t->options->schedule.seed};
     return ADVGP_OK;
 }
@@ -355,7 +330,7 @@ static advgp_status pool(fitting *f, size_t n, const gp_pooled_cell *cells, doub
 {
     const size_t n_hyper = 2 + f->rows.X.cols;
     gp_pooled_options o = {.kernel = f->cells->shape.kernel,
-                           .iterations = POOLED_ITERATIONS,
+                           .iterations = GP_POOLED_ITERATIONS,
                            .threads = f->threads,
                            .stop = f->t->conductor->stop,
                            .stop_ctx = f->t};
@@ -363,7 +338,7 @@ static advgp_status pool(fitting *f, size_t n, const gp_pooled_cell *cells, doub
     begin_at(f, start);
     advgp_status st = gp_pooled_fit(&o, n, cells, start, &smooth, err);
     if (st != ADVGP_OK || !f->t->options->cells_kernel_open) return st;
-    o.kernel = rough, o.iterations = ROUGH_ITERATIONS;
+    o.kernel = rough, o.iterations = GP_POOLED_ROUGH_ITERATIONS;
     memcpy(other, start, n_hyper * sizeof *other);
     st = gp_pooled_fit(&o, n, cells, other, &with_rough, err);
     if (st != ADVGP_OK || !(with_rough < smooth)) return st;
@@ -375,13 +350,13 @@ static advgp_status pool(fitting *f, size_t n, const gp_pooled_cell *cells, doub
 // Some cells, spread over all.
 static advgp_status pool_cells(fitting *f, advgp_error *err)
 {
-    const size_t n = f->cells->shape.n, pooled = n < POOLED_CELLS ? n : POOLED_CELLS;
-    gp_pooled_cell cells[POOLED_CELLS];
-    double *blocks[POOLED_CELLS] = {0}, *start = gp_alloc(2 * (2 + f->rows.X.cols), sizeof *start);
+    const size_t n = f->cells->shape.n, pooled = n < GP_CELLS_POOLED ? n : GP_CELLS_POOLED;
+    gp_pooled_cell cells[GP_CELLS_POOLED];
+    double *blocks[GP_CELLS_POOLED] = {0}, *start = gp_alloc(2 * (2 + f->rows.X.cols), sizeof *start);
     advgp_status st = start ? ADVGP_OK : gp_no_memory(err);
     for (size_t i = 0; st == ADVGP_OK && i < pooled; i++) {
         cells[i].ln_spread = ln_spread(f, i * n / pooled);
-        st = take_rows(f, i * n / pooled, EVIDENCE_ROWS, 0, &cells[i].rows, &blocks[i], err);
+        st = take_rows(f, i * n / pooled, GP_CELL_EVIDENCE_ROWS, 0, &cells[i].rows, &blocks[i], err);
     }
     if (st == ADVGP_OK) st = pool(f, pooled, cells, start, err);
     for (size_t i = 0; i < pooled; i++) gp_free(blocks[i]);
@@ -415,19 +390,21 @@ static advgp_status join(const fitting *f, candidate *c, advgp_error *err)
     return gp_cells_join(&o, c->cells, l->layout, c->theta, &c->neg_elbo, err);
 }
 
-static advgp_status score(const fitting *f, const gp_predictor *p, double *rmse, advgp_error *err)
+static void add_row(void *ctx, double w, const double *x, double y, double mean, double var_y)
 {
-    gp_score sums;
-    const advgp_status st = gp_score_rows(p, &f->t->reader, GP_STOP, 0, f->t->schema, &sums, err);
-    *rmse = gp_score_rmse(&sums);
-    return st;
+    (void)x;
+    gp_paired_add(ctx, w, gp_gaussian_crps(y, mean, sqrt(var_y)));
 }
 
-// About n cells: where they are, their local parts, the joint posterior, and how good it is on held-out rows.
+static advgp_status hear(const fitting *f, const gp_predictor *p, gp_paired *crps, advgp_error *err)
+{
+    return gp_predict_rows(p, &f->t->reader, GP_STOP, GP_JUDGING_ROWS, add_row, crps, err);
+}
+
+// About n cells: where they are, their local parts, the joint posterior.
 static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_error *err)
 {
     const gp_learner *l = f->t->learner;
-    gp_predictor *p = NULL;
     char said[80];
     *c = (candidate){.theta = gp_alloc(l->layout.size, sizeof(double))};
     if (!c->theta) return gp_no_memory(err);
@@ -451,21 +428,31 @@ static advgp_status fit_candidate(fitting *f, size_t n, candidate *c, advgp_erro
         gp_training_phase(f->t, "cells: one posterior of all", (gp_act){0});
         st = join(f, c, err);
     }
-    if (st == ADVGP_OK) st = gp_cells_predictor_new(&l->spec, c->theta, c->cells, &p, err);
-    if (st == ADVGP_OK) st = score(f, p, &c->rmse, err);
-    gp_predictor_free(p);
     return st;
 }
 
-// Kept if the bound over all training rows is better, unless held-out rows contradict it by more than their number
-// leaves to chance: a few hundred of them alone would throw good cells away.
+// Cells are the incumbent: they go where validation rows are clearly better off without them.
 static advgp_status fit_auto(fitting *f, size_t n, candidate *c, advgp_error *err)
 {
-    double global;
-    advgp_status st = score(f, f->global, &global, err);
-    if (st == ADVGP_OK) st = fit_candidate(f, n, c, err);
-    const double chance = 1 + 1 / sqrt((double)gp_shards_rows(f->t->shards, GP_STOP));
-    if (st == ADVGP_OK && !(c->neg_elbo < f->t->result->neg_elbo && c->rmse < chance * global)) candidate_fini(c);
+    const gp_learner *l = f->t->learner;
+    gp_predictor *p = NULL;
+    gp_paired crps;
+    advgp_status st = fit_candidate(f, n, c, err);
+    if (st != ADVGP_OK) return st;
+    st = gp_paired_init(&crps, GP_JUDGING_ROWS, err);
+    if (st == ADVGP_OK) st = gp_cells_predictor_new(&l->spec, c->theta, c->cells, &p, err);
+    if (st == ADVGP_OK) st = hear(f, p, &crps, err);
+    gp_paired_turn(&crps);
+    if (st == ADVGP_OK) st = hear(f, f->global, &crps, err);
+    if (st == ADVGP_OK) {
+        const gp_verdict verdict = gp_judge(GP_TRIAL_CELLS, &crps, NULL);
+        const bool kept = !verdict.taken || gp_trial_is_off(GP_TRIAL_CELLS);
+        gp_plan_take(&f->t->result->plan.cells, kept ? c->cells->shape.n : 0, GP_ORIGIN_TRIAL, &verdict,
+                     gp_trial_what(GP_TRIAL_CELLS));
+        if (!kept) candidate_fini(c);
+    }
+    gp_predictor_free(p);
+    gp_paired_fini(&crps);
     return st;
 }
 
@@ -490,9 +477,7 @@ static size_t n_wanted(const gp_training *t)
     if (asked != GP_CELLS_AUTO) return asked < t->n_train ? asked : t->n_train;
     if (r->stopped == GP_STOPPED_LINE) return 0; // there is nothing to refine
     const bool noisy = gp_training_mostly_noise(t->learner->theta[0]);
-    const size_t fit = t->n_train / (noisy ? AUTO_NOISY_CELL_ROWS : AUTO_CELL_ROWS);
-    const size_t most = noisy ? AUTO_NOISY_MAX : AUTO_MAX;
-    size_t n = fit < most ? fit : most;
+    size_t n = gp_plan_cells(t->n_train, noisy);
     while (n > 1 && sample_bytes(t, n) > auto_memory_share * gp_memory_bytes()) n /= 2;
     return n;
 }

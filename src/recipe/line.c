@@ -1,7 +1,7 @@
 // line.c: a run that says no more of held-out rows than linear regression ends early: what it has found is the line,
 // which the process has inside as its trend.
-#include "score/linear_fit.h"
 #include "recipe/training.h"
+#include "score/linear_fit.h"
 
 #include <math.h>
 

@@ -3,28 +3,22 @@
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/whole.h"
-#include "learn/reweigh.h"
+#include "recipe/plan.h"
+#include "recipe/scale_fit.h"
 #include "score/calibrate.h"
 #include "score/left_out.h"
-#include "score/paired.h"
 #include "store/form.h"
 #include "store/runlog.h"
-#include "recipe/scale_fit.h"
 
 #include <math.h>
 
 // Rows are a random sample of the training rows, bounded so that they fit beside the model; few tell nothing.
-enum { ROWS_MIN = 100, ROWS_MAX = 100000, NUMBERS_MAX = 1 << 23 };
-enum { HELD_OUT_MIN = 100, JUDGED_ROWS = 20000 }; // of each half: fewer cannot tell
-static const double memory_share = 0.05;          // that the rows may take of all the memory
-// In standard errors. By measurement (docs/intervals.md): few tables of one noise seem to have another by this, nearly
-// all do of 100 rows whose noise varies.
-static const double clear_gain = 1.5;
+enum { NUMBERS_MAX = 1 << 23 };
+static const double memory_share = 0.05; // that the rows may take of all the memory
 
 typedef struct sample {
     gp_scale_rows scale;
     gp_scored_rows rows;     // mean, sd and score without the row itself
-    bool weighed;            // weights are known: the rows come once more, with those of the mean
     gp_predictor *predictor; // while rows are added
 } sample;
 
@@ -39,7 +33,7 @@ static void add_row(void *ctx, double w, const double *x, double y, double mean,
     gp_scale_inputs(s->predictor, x, mean, var_f, to->X + i * to->d);
     gp_scored_rows_add(&s->rows, y, mean, sqrt(var_y));
     to->u[i] = fabs(s->rows.score[i]);
-    if (!s->weighed) to->w[i] = w;
+    to->w[i] = w;
 }
 
 // As many as there is room for, without the model's scale.
@@ -57,7 +51,7 @@ static advgp_status sample_rows(sample *s, const gp_model *model, gp_reader *rea
     const size_t d = model->spec.d + GP_SCALE_INPUTS, rows = gp_shards_rows(reader->shards, GP_TRAIN);
     const double bytes = (2 * (double)d + 14) * sizeof(double); // of a row, here and in the shards of its training
     const double room = fmin((double)NUMBERS_MAX / (double)d, memory_share * gp_memory_bytes() / bytes);
-    const size_t n = gp_index(fmin(fmax(room, ROWS_MIN), ROWS_MAX), rows);
+    const size_t n = gp_index(fmin(fmax(room, GP_NOISE_ROWS_MIN), GP_NOISE_ROWS_MAX), rows);
     advgp_status st = gp_scale_rows_init(&s->scale, n, d, err);
     if (st == ADVGP_OK) st = gp_scored_rows_init(&s->rows, n, err);
     return st == ADVGP_OK ? ask_rows(s, model, reader, err) : st;
@@ -96,7 +90,7 @@ static advgp_status set_shift(gp_model *model, gp_reader *reader, bool held_out,
     gp_predictor *predictor = NULL;
     advgp_status st = held_out ? gp_model_predictor(model, &predictor, err) : ADVGP_OK;
     if (st == ADVGP_OK && held_out)
-        st = gp_predict_rows(predictor, reader, GP_CALIBRATE, ROWS_MAX, add_square, &s, err);
+        st = gp_predict_rows(predictor, reader, GP_CALIBRATE, GP_NOISE_ROWS_MAX, add_square, &s, err);
     for (size_t i = 0; !held_out && i < rows->n; i++)
         add_square(&s, rows->w[i], NULL, rows->u[i], 0, exp(2 * rows->ln_g_unseen[i]));
     gp_predictor_free(predictor);
@@ -112,7 +106,7 @@ static advgp_status fit(gp_model *model, gp_reader *reader, const gp_train_optio
 {
     const gp_scale_fitting how = {model, options, workers, reader->shards->weighted};
     advgp_status st = sample_rows(s, model, reader, err);
-    if (st == ADVGP_OK && s->scale.n >= ROWS_MIN)
+    if (st == ADVGP_OK && s->scale.n >= GP_NOISE_ROWS_MIN)
         st = gp_scale_fit(&how, &s->scale, &model->noise, model->noise_range, err);
     if (st == ADVGP_OK && model->noise && !held_out) st = gp_scale_cross_fit(&how, &s->scale, err);
     return st == ADVGP_OK && model->noise ? set_shift(model, reader, held_out, &s->scale, err) : st;
@@ -140,7 +134,7 @@ static advgp_status judge_held_out(gp_model *model, gp_reader *reader, const gp_
     judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
     const gp_scored_rows *rows = &h->rows;
     const advgp_status st = gp_calibrate(model, reader, h, GP_HELD_OUT_HALF, err);
-    const size_t end = rows->n - h->half < JUDGED_ROWS ? rows->n : h->half + JUDGED_ROWS;
+    const size_t end = rows->n - h->half < GP_JUDGING_ROWS ? rows->n : h->half + GP_JUDGING_ROWS;
     gp_scores_init(&scores, model);
     for (size_t i = h->half; st == ADVGP_OK && i < end; i++)
         judge_row(&j, h->w[i], rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], rows->sd[i]);
@@ -177,67 +171,53 @@ static advgp_status judge(gp_model *model, gp_reader *reader, bool held_out, con
 }
 
 // The CRPS of rows must fall by more than chance would have it.
-static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, const sample *s, advgp_error *err)
+static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, const sample *s, gp_plan *plan,
+                           advgp_error *err)
 {
     gp_model *noise = model->noise;
     gp_paired crps;
-    advgp_status st = gp_paired_init(&crps, held_out ? JUDGED_ROWS : s->rows.n, err);
+    advgp_status st = gp_paired_init(&crps, held_out ? GP_JUDGING_ROWS : s->rows.n, err);
     model->noise = NULL;
     if (st == ADVGP_OK) st = judge(model, reader, held_out, s, &crps, err);
     gp_paired_turn(&crps);
     model->noise = noise;
     if (st == ADVGP_OK) st = judge(model, reader, held_out, s, &crps, err);
-    const double gain = gp_paired_gain(&crps);
-    if (st != ADVGP_OK || !(gain > clear_gain)) {
+    const gp_verdict verdict = gp_judge(GP_TRIAL_NOISE, &crps, NULL);
+    if (st == ADVGP_OK)
+        gp_plan_choose(&plan->noise, verdict.taken ? "varying" : "constant", GP_ORIGIN_TRIAL, &verdict,
+                       gp_trial_what(GP_TRIAL_NOISE));
+    if (st != ADVGP_OK || !verdict.taken) {
         gp_model_free(noise);
         model->noise = NULL;
     }
     json_object_set_new(model->record, "crps_constant_noise", gp_json_real(gp_paired_first(&crps)));
     json_object_set_new(model->record, "crps_varying_noise", gp_json_real(gp_paired_second(&crps)));
-    json_object_set_new(model->record, "varying_noise_gain", gp_json_real(gain));
+    json_object_set_new(model->record, "varying_noise_gain", gp_json_real(verdict.errors));
     gp_paired_fini(&crps);
-    return st;
-}
-
-// The mean weighted by what the scale says, if held-out rows agree (reweigh.h); then its errors are others, and the
-// scale is solved for them anew, hyper-parameters as they were found.
-static advgp_status weigh_mean(gp_model *model, gp_reader *reader, size_t threads, sample *s, advgp_error *err)
-{
-    gp_reweighed weighed;
-    gp_reader rows = {0};
-    const bool all = s->scale.n == gp_shards_rows(reader->shards, GP_TRAIN);
-    advgp_status st = gp_reweigh(model, reader, threads ? threads : 1, all ? s->scale.ln_g : NULL, &weighed, err);
-    if (st == ADVGP_OK && weighed.shards) {
-        s->weighed = true;
-        st = gp_reader_new(weighed.shards, reader->capacity, &rows, err);
-        if (st == ADVGP_OK) st = ask_rows(s, model, &rows, err);
-        if (st == ADVGP_OK) st = gp_scale_sharpen(model->noise, model->noise_range, &s->scale, err);
-        if (st == ADVGP_OK) st = set_shift(model, reader, true, &s->scale, err);
-    }
-    json_object_set_new(model->record, "weighted_mean_gain", gp_json_real(weighed.gain));
-    json_object_set_new(model->record, "weighted_mean", json_boolean(weighed.shards != NULL));
-    gp_reader_fini(&rows);
-    gp_shards_free(weighed.shards);
     return st;
 }
 
 // Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls; and
 // these as all held-out rows calibrate them.
-static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, gp_score_groups **of_all,
-                                  advgp_error *err)
+static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, gp_plan *plan,
+                                  gp_score_groups **of_all, advgp_error *err)
 {
     gp_paired crps;
     gp_held_out h;
-    if (s->rows.n < GP_GROUPS_ROWS_MIN) return ADVGP_OK;
+    if (s->rows.n < GP_GROUPS_ROWS_MIN || gp_trial_is_off(GP_TRIAL_GROUPS)) return ADVGP_OK;
     if (model->noise) apply(s, s->scale.ln_g);
     advgp_status st = gp_held_out_ask(model, reader, &h, err);
     if (st != ADVGP_OK) return st;
-    st = gp_paired_init(&crps, JUDGED_ROWS, err);
+    st = gp_paired_init(&crps, GP_JUDGING_ROWS, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     gp_paired_turn(&crps);
     if (st == ADVGP_OK) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_HALF, &model->groups, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
-    const bool better = gp_paired_gain(&crps) > 0;
+    const gp_verdict verdict = gp_judge(GP_TRIAL_GROUPS, &crps, NULL);
+    const bool better = verdict.taken;
+    if (st == ADVGP_OK)
+        gp_plan_choose(&plan->residuals, better ? "by group" : "of all rows", GP_ORIGIN_TRIAL, &verdict,
+                       gp_trial_what(GP_TRIAL_GROUPS));
     if (st == ADVGP_OK && better) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_ALL, of_all, err);
     gp_held_out_fini(&h);
     if (st != ADVGP_OK || !better) {
@@ -272,14 +252,16 @@ static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why
     return gp_notes_add(notes, err, 1, "the noise is the same for all rows: %s", why);
 }
 
-advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *o, const gp_train_result *result,
+advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_options *o, gp_train_result *result,
                           gp_notes *notes, gp_score_groups **of_all, advgp_error *err)
 {
     *of_all = NULL;
     const gp_shards *rows = reader->shards;
-    const bool held_out = gp_shards_rows(rows, GP_STOP) >= HELD_OUT_MIN &&
+    const bool held_out = gp_shards_rows(rows, GP_STOP) >= GP_JUDGING_ROWS_MIN &&
                           gp_shards_rows(rows, GP_CALIBRATE) >= GP_CALIBRATION_ROWS_MIN;
-    if (!o || o->noise == GP_NOISE_CONSTANT || model->form == &gp_form_linear) return ADVGP_OK;
+    if (!o || o->noise == GP_NOISE_CONSTANT || (o->noise == GP_NOISE_AUTO && gp_trial_is_off(GP_TRIAL_NOISE)) ||
+        model->form == &gp_form_linear)
+        return ADVGP_OK;
     if (o->noise == GP_NOISE_AUTO && result->interrupted) return ADVGP_OK; // somebody waits for the model so far
     advgp_error why = {0};
     sample s = {0};
@@ -287,10 +269,9 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     if (st == ADVGP_OK && !model->noise && o->noise == GP_NOISE_VARYING) {
         st = go_without(model, notes, "rows are too few, or what is left of them hardly differs", &why);
     } else if (st == ADVGP_OK && model->noise && o->noise == GP_NOISE_AUTO) {
-        st = choose(model, reader, held_out, &s, &why);
+        st = choose(model, reader, held_out, &s, &result->plan, &why);
     }
-    if (st == ADVGP_OK && held_out && model->noise) st = weigh_mean(model, reader, result->threads, &s, &why);
-    if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, of_all, &why);
+    if (st == ADVGP_OK && held_out) st = choose_groups(model, reader, &s, &result->plan, of_all, &why);
     if (st == ADVGP_OK && !held_out) pass_on(&s, rows, model);
     sample_fini(&s);
     if (o->noise == GP_NOISE_AUTO && (st == ADVGP_ENOMEM || st == ADVGP_ENUMERIC)) {

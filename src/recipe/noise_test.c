@@ -1,10 +1,10 @@
 // noise_test.c: noise that depends on the row: found where it is known, not taken where nothing says so, the same bits
 // again, and nothing else changed.
 #include "base/alloc.h"
-#include "score/left_out.h"
 #include "recipe/noise.h"
 #include "recipe/rows_test.h"
 #include "recipe/train.h"
+#include "score/left_out.h"
 
 #include <math.h>
 #include <string.h>

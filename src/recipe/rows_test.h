@@ -6,8 +6,8 @@
 #include "data/encode.h"
 #include "fixture.h"
 #include "learn/learner.h"
-#include "shards/shards.h"
 #include "recipe/train.h"
+#include "shards/shards.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,14 +5,15 @@
 #include "learn/scale_search.h"
 #include "linalg/dense.h"
 #include "model/qw.h"
+#include "recipe/small_fit.h"
+#include "recipe/table.h"
 #include "score/left_out.h"
-#include "recipe/training.h"
 
 #include <math.h>
 #include <string.h>
 
 // Small beside the model of the mean: a scale needs less detail.
-enum { INDUCING = 50, STEPS = 300, BATCH = 2048, WORKERS_MAX = 4, SHARPENED = 3 };
+enum { WORKERS_MAX = 4, SHARPENED = 3 };
 enum { FOLDS = 5, FOLDS_MANY = 3, MANY_ROWS = 1000 }; // of many rows two thirds tell what four fifths do
 enum { BATCH_MIN = 512, BATCH_NUMBERS = 1 << 18 };    // of wide tables a batch has fewer rows: its time goes with both
 // Of few rows inducing inputs are not learned and may be more: one for five rows. A line takes ten a column.
@@ -69,7 +70,7 @@ static bool is_few(const gp_scale_rows *s)
 // What a scale of these rows is.
 static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_rows *s)
 {
-    return (gp_train_options){.m = is_few(s) ? gp_least(s->n / ROWS_EACH, INDUCING_FEW) : INDUCING,
+    return (gp_train_options){.m = is_few(s) ? gp_least(s->n / ROWS_EACH, INDUCING_FEW) : GP_SCALE_INDUCING,
                               .components = 1,
                               .kernel = how->options->kernel,
                               .map = &gp_map_cholesky,
@@ -81,21 +82,23 @@ static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_row
 static advgp_status train_scale(const gp_scale_fitting *how, const gp_scale_rows *s, const gp_shards *shards,
                                 gp_model **out, advgp_error *err)
 {
-    const size_t wide = BATCH_NUMBERS / shards->d, workers = gp_least(how->workers, WORKERS_MAX);
-    gp_train_options o = shape_of(how, s);
-    o.schedule.steps = STEPS;
-    o.schedule.batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, BATCH);
-    o.schedule.workers = workers ? workers : 1;
-    o.schedule.quorum = -1;
-    o.noise = GP_NOISE_CONSTANT;
-    const gp_train_request request = {.shards = shards, .schema = how->model->schema, .options = &o};
-    gp_train_result result;
-    gp_training t;
-    size_t rows = 0;
-    advgp_status st = gp_training_fit(&t, &request, gp_training_versions, &result, &rows, err);
-    if (st == ADVGP_OK) st = gp_model_new_noise(&t.learner->spec, out, err);
-    if (st == ADVGP_OK) gp_learner_copy(t.learner, *out);
-    gp_training_fini(&t);
+    const size_t wide = BATCH_NUMBERS / shards->d;
+    const gp_train_options shape = shape_of(how, s);
+    const gp_small_fit fit = {.shards = shards,
+                              .schema = how->model->schema,
+                              .kernel = shape.kernel,
+                              .trend = shape.trend,
+                              .m = shape.m,
+                              .components = 1,
+                              .steps = GP_SCALE_STEPS,
+                              .batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, GP_SCALE_BATCH),
+                              .workers = gp_least(how->workers, WORKERS_MAX),
+                              .seed = shape.schedule.seed};
+    gp_learner *learner = NULL;
+    advgp_status st = gp_small_fit_run(&fit, &learner, NULL, err);
+    if (st == ADVGP_OK) st = gp_model_new_noise(&learner->spec, out, err);
+    if (st == ADVGP_OK) gp_learner_copy(learner, *out);
+    gp_learner_free(learner);
     return st;
 }
 

@@ -1,8 +1,8 @@
 // scale_fit.h: ln g(x), a small model of the logarithm of scores: rows with what the mean leaves of them, a short
 // training on them, and what scales say of rows that they have not seen. docs/math.md 6.
 #pragma once
-#include "score/groups.h"
 #include "recipe/train.h"
+#include "score/groups.h"
 
 typedef struct gp_scale_rows {
     size_t n, d;           // d: inputs of the scale

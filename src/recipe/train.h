@@ -10,6 +10,7 @@
 #include "data/notes.h"
 #include "optim/stop_reason.h"
 #include "ps/server.h"
+#include "recipe/planned.h"
 #include "score/assess.h"
 #include "shards/shards.h"
 #include "store/modelfile.h"
@@ -19,10 +20,11 @@ enum { GP_CELLS_MAX = 10000 }; // that may be asked for
 #define GP_CELLS_AUTO ((size_t)-1)
 
 typedef struct gp_train_options {
-    size_t m;          // inducing inputs in all components together
-    bool m_open;       // nobody asked for so many: where they pay there are more (defaults.c)
-    size_t components; // 0: pilots choose
-    size_t cells;      // local processes beside the global one (fit_cells.c); 0: none; GP_CELLS_AUTO: as many as pay
+    const char *method; // as it was asked for, for the plan; NULL: advgp
+    size_t m;           // inducing inputs in all components together
+    bool m_open;        // nobody asked for so many: where they pay there are more (plan.c)
+    size_t components;  // 0: pilots choose
+    size_t cells;       // local processes beside the global one (fit_cells.c); 0: none; GP_CELLS_AUTO: as many as pay
     const gp_kernel *kernel;
     bool kernel_open; // nobody named it: where the evidence of kernels can be had (method exact), the best is taken
     bool cells_kernel_open; // the same of cells
@@ -41,6 +43,7 @@ typedef struct gp_train_options {
     bool workers_asked;   // someone named that number: a note tells when they are fewer. Else a run that is resumed
                           // goes on with its own
     double epochs;        // passes over the rows; 0: by the number of rows
+    bool unpolished;      // no L-BFGS after the steps, however few the rows
     double seconds;       // wall clock; 0: no limit
     double cpu_seconds;   // of this process, since the start; 0: no limit
     size_t evaluations;   // on held-out rows in a run; 0: 40
@@ -107,6 +110,7 @@ typedef struct gp_train_events {
 } gp_train_events;
 
 typedef struct gp_train_result {
+    gp_plan plan; // what was chosen, where it comes from and why (plan.h)
     gp_stop_reason stopped;
     bool interrupted;  // by events.stop
     char unsaved[512]; // why the last checkpoint could not be written; empty: it was, or none was asked for
@@ -139,6 +143,7 @@ typedef struct gp_train_request {
     gp_schema *schema;
     const char *sql; // that made the rows; may be NULL
     const gp_train_options *options;
+    const gp_plan *encodings;      // what trials chose before the rows were encoded; may be NULL
     const gp_train_events *events; // may be NULL
     gp_notes *notes;               // may be NULL
 } gp_train_request;

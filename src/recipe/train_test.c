@@ -4,10 +4,10 @@
 #include "cells/inducing.h"
 #include "fixture.h"
 #include "learn/checkpoint.h"
-#include "score/linear_fit.h"
 #include "recipe/rows_test.h"
 #include "recipe/train.h"
 #include "recipe/training.h"
+#include "score/linear_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -422,7 +422,7 @@ static advgp_status see_shape(gp_training *training, advgp_error *err)
 static void many_rows_with_little_noise_have_more_inducing_inputs(void **state)
 {
     (void)state;
-    enum { ROWS = 96200, FEWER = 90000, USUAL = 40, MANY = 400 };
+    enum { ROWS = 84000, FEWER = 80000, USUAL = 40, MANY = 400 };
     const struct {
         size_t rows, m;
         bool open;

@@ -1,6 +1,7 @@
 // training.c: what the acts of a training share: what options mean, a learner, a run of the server, the posterior.
 #include "recipe/training.h"
 #include "linalg/factor.h"
+#include "recipe/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,22 +11,14 @@ double gp_train_start_length(size_t d)
     return 0.7 * sqrt(fmax(1, (double)d / 9)); // by measurement, of tables with nine columns and more
 }
 
-// Fewer held-out rows than this decide nothing: the bound ranks pilots, the schedule ends the run.
-enum { HELD_OUT_DECIDES = 100 };
-
 bool gp_training_held_out_decides(const gp_training *t)
 {
-    return gp_shards_rows(t->shards, GP_STOP) >= HELD_OUT_DECIDES;
+    return t->facts.validation_rows >= GP_JUDGING_ROWS_MIN;
 }
-
-// By itself from this number of rows on: fewer leave nothing for local processes, and the steps take little time.
-enum { CELLS_ROWS_MIN = 5000 };
 
 bool gp_training_wants_cells(const gp_training *t)
 {
-    const size_t asked = t->options->cells;
-    if (asked != GP_CELLS_AUTO) return asked > 0;
-    return t->n_train >= CELLS_ROWS_MIN && gp_training_held_out_decides(t);
+    return gp_plan_wants_cells(&t->facts, t->options);
 }
 
 void gp_training_phase(gp_training *t, const char *what, gp_act act)
@@ -67,15 +60,12 @@ gp_map_choice gp_training_map(const gp_train_options *o)
 
 bool gp_training_mostly_noise(double ln_sigma)
 {
-    return exp(2 * ln_sigma) > 0.5;
+    return gp_plan_is_noisy(exp(2 * ln_sigma));
 }
 
-// Rows that a version sees: of all workers, or with a delay of as many as must have pushed.
 double gp_training_rows_a_version(const gp_training *t)
 {
-    const gp_schedule s = gp_schedule_settled(t->options->schedule);
-    const double workers = (double)t->workers, pushes = s.max_delay ? fmax(1, ceil(s.quorum * workers)) : workers;
-    return fmin(pushes * (double)t->batch, (double)t->n_train);
+    return gp_plan_rows_a_version(t->options, t->workers, t->batch, t->n_train);
 }
 
 bool gp_training_sees_all(const gp_training *t)
@@ -105,16 +95,12 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t m, size_t comp
     return st;
 }
 
-// Pushes of fewer rows gain no time by single precision, and seoul_bikes (512 rows) lost by it: 150.6, 144.8, 144.1 ->
-// 154.9, 148.1, 148.0.
-enum { MIXED_ROWS_MIN = 4096 };
-
 gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l)
 {
     const gp_train_options *o = t->options;
     gp_schedule schedule = gp_schedule_settled(o->schedule);
     schedule.workers = t->workers, schedule.batch = t->batch, schedule.steps = t->steps;
-    schedule.mixed &= t->batch >= MIXED_ROWS_MIN;
+    schedule.mixed &= t->batch >= GP_MIXED_ROWS_MIN;
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t->shards,

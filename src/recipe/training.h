@@ -6,12 +6,11 @@
 #include "learn/learner.h"
 #include "learn/map_choice.h"
 #include "model/cells.h"
+#include "recipe/facts.h"
+#include "recipe/table.h"
 #include "run/run.h"
-#include "recipe/train.h"
 
 #include <stdatomic.h>
-
-enum { GP_BATCH_WHOLE = 1024 }; // a table of so few rows is seen whole by every step
 
 // What the act under way is measured by: versions of a server, or a count that threads raise.
 typedef struct gp_act {
@@ -23,6 +22,7 @@ typedef struct gp_act {
 } gp_act;
 
 typedef struct gp_training {
+    gp_facts facts;
     const gp_shards *shards;
     const gp_schema *schema;
     const gp_train_options *options;
@@ -97,9 +97,10 @@ advgp_status gp_training_posterior(gp_training *training, gp_run *run, gp_learne
 
 // ---- the acts, in their order ---------------------------------------------------------------------------------------
 
-// defaults.c: workers, batch, steps and inducing inputs, where the options leave them open.
-advgp_status gp_training_resolve_defaults(gp_training *training, advgp_error *err);
-// pilots.c: one component or a sum, by two short runs; and whether more inducing inputs than usual pay.
+// prepare.c: the facts; and after the plan what it needs: threads, memory, inducing points.
+advgp_status gp_training_measure(gp_training *training, advgp_error *err);
+advgp_status gp_training_prepare(gp_training *training, advgp_error *err);
+// shape.c: one component or a sum, by a trial; and whether more inducing points than usual pay.
 advgp_status gp_training_choose_shape(gp_training *training, gp_run_shape *out, advgp_error *err);
 // begin.c: a fresh learner with as many components as pilots choose or a checkpoint holds; then the run. And the run
 // alone, with what a checkpoint (may be NULL) knows of it.
