@@ -6,7 +6,8 @@
 set -euo pipefail
 root=$(cd "$1" && pwd)
 copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
+worker=
+trap '[[ -z $worker ]] || kill "$worker" 2>/dev/null; rm -rf "$copy"' EXIT
 fail() { echo "recipes: $*"; exit 1; }
 
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null | tar cf - -T -) | tar xf - -C "$copy"
@@ -215,12 +216,13 @@ advgp_status gp_cli_greet(const gp_options *o, advgp_error *err)
 END
 within src/cli/cli.h 'X(keygen) ' 'X(greet) X(keygen) '
 
-# ---- an option of a run: a push has at most so many rows --------------------------------------------------------------
-behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    COUNT("push-max", RUN, FITS | SIMULATE, "N", "0", 0, 1e9, "rows of a push at most; 0: as many as a batch has"),'
-before src/ps/schedule.h '} gp_schedule;' '    size_t push_max; // rows of a push at most; 0: as many as a batch has'
-behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(push_max), .most = INFINITY, .mark = "push-max"},'
-before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.push_max = (size_t)gp_options_int(o, "push-max");'
-before src/run/computer.c 'if (n == 0 || n > total) n = total;' '    if (!all && c->o.schedule.push_max && n > c->o.schedule.push_max) n = c->o.schedule.push_max;'
+# ---- an option of a run: batches begin at another row ----------------------------------------------------------------------
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    COUNT("first-row", RUN, FITS | SIMULATE, "N", "0", 0, 1e9, "the row that the first batch begins with"),'
+before src/ps/schedule.h '} gp_schedule;' '    size_t first_row; // that the first batch begins with'
+behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(first_row), .most = INFINITY, .mark = "first-row"},'
+before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.first_row = (size_t)gp_options_int(o, "first-row");'
+within src/run/computer.c 'work->sequence % total * (c->o.schedule.batch % total) % total' \
+  '(work->sequence % total * (c->o.schedule.batch % total) + c->o.schedule.first_row) % total'
 
 # ---- a transport: a wire that is carried by rings in memory, behind couriers ---------------------------------------------
 cat >src/transport/yours.c <<'END'
@@ -378,20 +380,22 @@ says '^hello, world$' $advgp greet --whom world
 says '  greet ' $advgp --help
 says 'whom' cat build/man/advgp-greet.1
 says 'greet' cat build/completion/advgp.bash
-grep -q -- '--push-max N' help || fail "the help does not name --push-max"
-$advgp pack t.csv --target y --shards 4 -q -o packed
-short=(train packed -m 10 --components 1 --noise constant --epochs 3 --max-delay 0 -q)
+grep -q -- '--first-row N' help || fail "the help does not name --first-row"
+says . $advgp pack t.csv --target y --shards 4 -q -o packed
+short=(train packed -m 10 --components 1 --noise constant --batch 100 --epochs 3 --max-delay 0 -q)
 bits() { sed -nE '/"event":"done"/s/.*"bits":"([0-9a-f]+)".*/\1/p' "$1"; }
 says . $advgp "${short[@]}" --log whole.jsonl -o whole.safetensors
-says . $advgp "${short[@]}" --push-max 20 --checkpoint c --log few.jsonl -o few.safetensors
-[[ -n $(bits few.jsonl) && $(bits few.jsonl) != "$(bits whole.jsonl)" ]] || fail "--push-max changes nothing"
-says 'bit for bit' $advgp replay few.jsonl -o again.safetensors
-! $advgp "${short[@]}" --resume c -o none.safetensors >said 2>&1 && grep -q 'same options' said || { cat said; fail "a run with another --push-max goes on"; }
+says . $advgp "${short[@]}" --first-row 20 --checkpoint c --log later.jsonl -o later.safetensors
+[[ -n $(bits later.jsonl) && $(bits later.jsonl) != "$(bits whole.jsonl)" ]] || fail "--first-row changes nothing"
+says 'bit for bit' $advgp replay later.jsonl -o again.safetensors
+! $advgp "${short[@]}" --resume c -o none.safetensors >said 2>&1 && grep -q 'same options' said || { cat said; fail "a run with another --first-row goes on"; }
 if grep -qE '"name": *"zmq"[^}]*"available": *true' info; then
   $advgp work --rendezvous rv >work 2>&1 &
-  says . $advgp "${short[@]}" --push-max 20 --transport zmq --rendezvous rv --workers 1 --log over.jsonl -o over.safetensors
-  wait $! || { cat work; fail "the worker of a lead with --push-max"; }
-  [[ $(bits over.jsonl) == "$(bits few.jsonl)" ]] || fail "a worker of another process does not hear of --push-max"
+  worker=$!
+  says . $advgp "${short[@]}" --first-row 20 --transport zmq --rendezvous rv --workers 1 --log over.jsonl -o over.safetensors
+  wait $worker || { cat work; fail "the worker of a lead with --first-row"; }
+  [[ $(bits over.jsonl) == "$(bits later.jsonl)" ]] || fail "a worker of another process does not hear of --first-row"
+  worker=
 fi
 code=0
 $advgp train t.csv --target y --transport yours --cache packed --wait 1 -o none.safetensors >said 2>&1 || code=$?
