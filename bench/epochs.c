@@ -9,7 +9,7 @@
 #include "linalg/blas.h"
 #include "shards/packed.h"
 #include "shards/synthetic.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <string.h>

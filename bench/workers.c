@@ -13,7 +13,7 @@
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "ps/rule.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <pthread.h>

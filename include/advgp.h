@@ -17,9 +17,10 @@
 //
 // Rules that hold everywhere. A function that can fail returns advgp_status (ADVGP_OK is 0), gives its results through
 // out-arguments, which are NULL after a failure, and takes an advgp_error last, which may be NULL. What was made by
-// advgp_X_new or the like is freed by advgp_X_free, which takes NULL. The library never prints, exits or aborts, and
-// touches neither signals nor the locale. Two threads may use it at once as long as they do not share what one of them
-// changes; a model is never changed.
+// advgp_X_new or the like is freed by advgp_X_free, which takes NULL; where else a handle is NULL, that is
+// ADVGP_EINVAL, or nothing: 0 or NULL. The library never prints, exits or aborts, and touches neither signals nor the
+// locale. Two threads may use it at once as long as they do not share what one of them changes; a model is never
+// changed.
 #ifndef ADVGP_H
 #define ADVGP_H
 
@@ -189,7 +190,8 @@ ADVGP_API double advgp_model_category(const advgp_model *model, size_t i, const 
 //
 // A row is a double a column, in the model's order: the number; 0 or 1; seconds since 1970; the number of the category;
 // NaN where it is missing. `rows` has n_rows of them, `stride` doubles from one to the next (0: side by side). All
-// results are in the target's own units.
+// results are in the target's own units, and NaN where double precision cannot hold them, so far from the rows of
+// training.
 //
 // These functions take no lock and no memory: any number of threads may share a model, each with a workspace of its
 // own.
@@ -205,11 +207,12 @@ ADVGP_API advgp_status advgp_predict_mean(const advgp_model *model, advgp_worksp
 ADVGP_API advgp_status advgp_predict_sd(const advgp_model *model, advgp_workspace *workspace, const double *rows,
                                         size_t n_rows, size_t stride, double *mean, double *sd_f, double *sd_y,
                                         advgp_error *err);
-// The calibrated interval that holds an observation with probability `level`, and the mean, which may be NULL.
+// The calibrated interval that holds an observation with probability `level`, from 0.001 to 0.999, and the mean, which
+// may be NULL.
 ADVGP_API advgp_status advgp_predict_interval(const advgp_model *model, advgp_workspace *workspace, const double *rows,
                                               size_t n_rows, size_t stride, double level, double *mean, double *lo,
                                               double *hi, advgp_error *err);
-// values[n_rows x n_levels], row by row.
+// values[n_rows x n_levels], row by row; levels from 0.0001 to 0.9999.
 ADVGP_API advgp_status advgp_predict_quantiles(const advgp_model *model, advgp_workspace *workspace, const double *rows,
                                                size_t n_rows, size_t stride, const double *levels, size_t n_levels,
                                                double *values, advgp_error *err);

@@ -59,6 +59,7 @@ if unskipped fish "asking fish"; then
   expect "fish: --kernel mat" "$(ask_fish 'advgp train --kernel mat')" "matern32 matern52 "
   expect "fish: predict --in" "$(ask_fish 'advgp predict --in')" "--interval "
 fi
+grep -q -- "--kernel=.*(ard-rbf matern32 matern52)" "$build/completion/_advgp" || miss "zsh: --kernel offers no kernel"
 if unskipped zsh "loading the zsh script"; then
   said=$(zsh -f -c "autoload -Uz compinit && compinit -D -u && source '$build/completion/_advgp' && echo \$_comps[advgp]" 2>&1)
   expect "zsh: the script registers" "$said" "_advgp"

@@ -55,6 +55,7 @@ fi
 cmp hostile.html again.html || fail "the same report twice is not the same"
 rmse=$("$advgp" evaluate hostile.safetensors later.csv --json -q | python3 -c 'import json, sys; print("%.4g" % json.load(sys.stdin)["rmse"])')
 grep -q "typical error (RMSE) is $rmse" hostile.html || fail "RMSE $rmse of evaluate is not in the page"
+(( $(grep -o '± [0-9]' hostile.html | wc -l) >= 3 )) || fail "RMSE, R2 and coverage of few rows have no standard errors"
 [[ $("$advgp" report hostile.safetensors -o - | wc -c) == $(wc -c <model.html) ]] || fail "standard output is not the page"
 "$advgp" report hostile.safetensors --json -o model.html | python3 -c 'import json, sys; assert json.load(sys.stdin)["bytes"] > 10000'
 

@@ -308,8 +308,22 @@ def _frame_names(labels: Sequence[Any]) -> Optional[List[str]]:
     return [str(label) for label in labels] if texts else None
 
 
+def _unmasked(column: Any) -> np.ndarray:
+    """A column as an array: what is masked is missing."""
+    array = np.asanyarray(column)
+    if not isinstance(array, np.ma.MaskedArray):
+        return np.asarray(array)
+    if not np.ma.is_masked(array):
+        return array.data
+    if array.dtype.kind in "iufb":
+        return array.astype(np.float64).filled(np.nan)
+    if array.dtype.kind in "Mm":
+        return array.filled(np.array("NaT", array.dtype))
+    return np.where(np.ma.getmaskarray(array), None, array.data.astype(object))
+
+
 def _from_mapping(columns: Mapping[str, Any]) -> Inputs:
-    arrays = {str(name): np.asarray(column) for name, column in columns.items()}
+    arrays = {str(name): _unmasked(column) for name, column in columns.items()}
     lengths = {array.shape for array in arrays.values()}
     if len(lengths) != 1 or len(lengths.copy().pop()) != 1:
         raise ValueError(f"columns of a table have one dimension and equal lengths, not {sorted(lengths)}")
@@ -320,7 +334,7 @@ def _from_mapping(columns: Mapping[str, Any]) -> Inputs:
 
 def _from_array(X: Any) -> Inputs:
     array = np.asanyarray(X)
-    if isinstance(array, np.ma.MaskedArray):
+    if isinstance(array, np.ma.MaskedArray) and not array.dtype.names:
         array = array.astype(np.float64).filled(np.nan)
     if array.dtype.names and array.ndim == 1:
         return _from_mapping({name: array[name] for name in array.dtype.names})
@@ -367,7 +381,8 @@ class Rows(NamedTuple):
 # ---- targets and weights --------------------------------------------------------------------------------------------
 
 
-def _check_finite(array: np.ndarray, name: str) -> None:
+def _check_finite(array: np.ndarray, name: str, masked: np.ndarray) -> None:
+    array = array[~masked]
     if np.isnan(array).any():
         raise ValueError(f"Input {name} contains NaN.")
     if not np.isfinite(array).all():
@@ -377,6 +392,17 @@ def _check_finite(array: np.ndarray, name: str) -> None:
 def _check_length(array: np.ndarray, n_rows: int) -> None:
     if len(array) != n_rows:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(array)}]")
+
+
+def _mask_of(values: Any, shape: Sequence[int]) -> np.ndarray:
+    """Which rows are masked."""
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(shape, bool)
+    return mask.reshape(shape)
+
+
+def _without(array: np.ndarray, masked: np.ndarray) -> np.ndarray:
+    """NaN, which is missing, where a value is masked."""
+    return np.where(masked, np.nan, array) if masked.any() else array
 
 
 def _as_numbers(values: Any, name: str) -> np.ndarray:
@@ -392,7 +418,7 @@ def _as_numbers(values: Any, name: str) -> np.ndarray:
 
 
 def target_of(y: Any, n_rows: int, warn: Any) -> np.ndarray:
-    """y as numbers in one dimension. `warn` is told of a column vector."""
+    """y as numbers in one dimension, NaN where it is masked. `warn` is told of a column vector."""
     array = _as_numbers(y, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
@@ -400,9 +426,10 @@ def target_of(y: Any, n_rows: int, warn: Any) -> np.ndarray:
         array = array.ravel()
     if array.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    _check_finite(array, "y")
+    masked = _mask_of(y, array.shape)
+    _check_finite(array, "y", masked)
     _check_length(array, n_rows)
-    return array
+    return _without(array, masked)
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -413,8 +440,9 @@ def weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {array.shape}")
     if len(array) != n_rows:
         raise ValueError(f"sample_weight.shape == {array.shape}, expected {(n_rows,)}!")
-    _check_finite(array, "sample_weight")
-    return array
+    masked = _mask_of(sample_weight, array.shape)
+    _check_finite(array, "sample_weight", masked)
+    return _without(array, masked)
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:

@@ -28,13 +28,13 @@ _log = logging.getLogger("advgp")
 
 
 class DataWarning(UserWarning):
-    """Rows have what training had not: values outside its range, categories it has not seen, missing values. One
-    warning a call tells them all, by column."""
+    """Rows have what training had not: values outside its range, categories it has not seen, missing values. Or they
+    are so far from it that they have no answer. One warning a call tells all of it, by column."""
 
 
 # What the notes say of columns whose answers deserve a doubt.
 _DOUBTS = ("outside the range of training", "outside the time of training", "not seen in training", "is missing in",
-           "have missing values", "no column")
+           "have missing values", "taken as missing", "held dates in training", "no column", "without an answer")
 
 
 class _Reading(Apart):
@@ -208,8 +208,10 @@ class Model:
         mean, sd = np.empty((2, len(few)))
         if not return_std:
             self._compute("predict_mean", few, mean.ctypes.data)
+            self._doubt(few, mean)
             return mean
         self._compute("predict_sd", few, mean.ctypes.data, None, sd.ctypes.data)
+        self._doubt(few, mean, sd)
         return mean, sd
 
     def predict_interval(self, data: Any, level: float = 0.9) -> Tuple[np.ndarray, np.ndarray]:
@@ -221,6 +223,7 @@ class Model:
             return answer["lo"], answer["hi"]
         lo, hi = np.empty((2, len(few)))
         self._compute("predict_interval", few, level, None, lo.ctypes.data, hi.ctypes.data)
+        self._doubt(few, lo, hi)
         return lo, hi
 
     def predict_quantiles(self, data: Any, quantiles: Union[float, Sequence[float]] = (0.1, 0.5, 0.9)) -> np.ndarray:
@@ -233,6 +236,7 @@ class Model:
         else:
             values = np.empty((len(few), len(levels)))
             self._compute("predict_quantiles", few, levels.ctypes.data, len(levels), values.ctypes.data)
+            self._doubt(few, *values.T)
         return values[:, 0] if np.ndim(quantiles) == 0 else values
 
     # A server asks for a row at a time: the few rows of a matrix go to the library as they are, without a table of
@@ -250,7 +254,6 @@ class Model:
             return None
         rows = np.array(inputs.matrix[:, order], dtype=np.float64, order="C")
         rows[~np.isfinite(rows)] = np.nan
-        self._doubt(rows)
         return rows
 
     @cached_property
@@ -259,15 +262,20 @@ class Model:
         ranges = [column.get("range") or (None, None) for column in self.inspect()["inputs"]]
         return np.array([[-np.inf if low is None else low, np.inf if high is None else high] for low, high in ranges]).T
 
-    def _doubt(self, rows: np.ndarray) -> None:
-        """The warning of a table, for rows that are none."""
+    def _doubt(self, rows: np.ndarray, *answers: np.ndarray) -> None:
+        """The warning of a table, for rows that are none and what was said of them."""
         low, high = self._ranges
         outside, missing = ((rows < low) | (rows > high)).sum(0), np.isnan(rows).sum(0)
-        if not outside.any() and not missing.any():
-            return
-        _warn("; ".join([f"column '{name}' is missing in {n} rows" for name, n in zip(self.inputs, missing) if n]
-                        + [f"column '{name}' is outside the range of training, {a:.6g} to {b:.6g}, in {n} rows"
-                           for name, n, a, b in zip(self.inputs, outside, low, high) if n]))
+        lost = int(np.isnan(answers).any(axis=0).sum())
+        doubts = [f"column '{name}' is missing in {n} rows" for name, n in zip(self.inputs, missing) if n]
+        doubts += [f"column '{name}' is outside the range of training, {a:.6g} to {b:.6g}, in {n} rows"
+                   for name, n, a, b in zip(self.inputs, outside, low, high) if n]
+        if lost:
+            doubts.append(f"{lost} row{' is' if lost == 1 else 's are'} without an answer, or with a part of one: "
+                          f"{'its' if lost == 1 else 'their'} inputs are so far from those of training that double "
+                          "precision cannot hold it")
+        if doubts:
+            _warn("; ".join(doubts))
 
     def _compute(self, function: str, rows: np.ndarray, *further: Any) -> None:
         """With a workspace that is this thread's for the while."""
@@ -295,11 +303,11 @@ class Model:
 
 
 def _level_of(level: Any) -> float:
-    """A probability as the library takes it; which ones it allows it says itself."""
+    """The level of an interval, if it is one: the library's rule, for files and frames as for a few rows."""
     try:
-        if isinstance(level, str):
-            raise TypeError
-        return float(level)
+        if not isinstance(level, str) and 0.001 <= float(level) <= 0.999:
+            return float(level)
+        raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise c.AdvgpValueError(f"level: a number from 0.001 to 0.999 is wanted, not {reprlib.repr(level)}") from None
 
@@ -309,7 +317,7 @@ def _levels_of(quantiles: Any) -> np.ndarray:
         return np.asarray(quantiles, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise c.AdvgpValueError(
-            f"quantiles: numbers between 0 and 1 are wanted, not {reprlib.repr(quantiles)}") from None
+            f"quantiles: numbers from 0.0001 to 0.9999 are wanted, not {reprlib.repr(quantiles)}") from None
 
 
 def _warn(text: str) -> None:

@@ -162,7 +162,7 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         """Trains. Ctrl-C ends it soon, with KeyboardInterrupt and the model so far in `partial_model_`.
 
         `sample_weight` says how much a row matters beside the others (or, with options={"weights-are": "counts"}, how
-        many rows it stands for). `callback` is called with a `Progress` at every look at the held-out rows; if it
+        many rows it stands for). Rows whose target or weight is masked (numpy.ma) are left out. `callback` is called with a `Progress` at every look at the held-out rows; if it
         returns True, training ends and the model so far is the result; an exception ends it and arrives here.
         """
         if y is None:
@@ -170,6 +170,9 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         inputs = inputs_of(X)
         self._check_size(inputs)
         target = target_of(y, inputs.n_rows, lambda text: warnings.warn(text, DataConversionWarning, stacklevel=4))
+        weights = None if sample_weight is None else weights_of(sample_weight, inputs.n_rows)
+        if weights is not None:
+            target = np.where(np.isnan(weights), np.nan, target)  # a masked weight, too, leaves its row out
         names = inputs.names or _names_of_a_matrix(inputs.n_columns)
         options = with_workers(self._train_options(), inputs.n_rows)
         if inputs.names is None:
@@ -179,9 +182,9 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         name = getattr(y, "name", None)  # of a series
         options["target"] = free_name(name if isinstance(name, str) and name else "y", names)
         table.add(options["target"], values_of(target, "y"))
-        if sample_weight is not None:
+        if weights is not None:
             options["weights"] = free_name("weight", [*names, options["target"]])
-            table.add(options["weights"], values_of(weights_of(sample_weight, inputs.n_rows), "sample_weight"))
+            table.add(options["weights"], values_of(np.nan_to_num(weights), "sample_weight"))
 
         trained = _training.train(table, Options("train", options), callback, self.verbose)
         return self._take(trained, inputs)
@@ -266,6 +269,8 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
         mean = self.predict(X)
         truth = target_of(y, len(mean), lambda text: None)
         weight = np.ones(len(mean)) if sample_weight is None else weights_of(sample_weight, len(mean))
+        there = np.isfinite(mean) & ~np.isnan(truth) & ~np.isnan(weight)  # neither masked nor without an answer
+        mean, truth, weight = mean[there], truth[there], weight[there]
         error = np.sum(weight * (truth - mean) ** 2)
         spread = np.sum(weight * (truth - np.average(truth, weights=weight)) ** 2)
         return float(1 - error / spread) if spread > 0 else float(error == 0)

@@ -124,6 +124,14 @@ class Columns(unittest.TestCase):
         masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
         got = read_back(_data.inputs_of(masked).column(1, "c"))
         self.assertTrue(np.isnan(got[0]) and got[1] == 4)
+        columns = _data.inputs_of({"a": np.ma.array([1, 2], mask=[True, False]),
+                                   "t": np.ma.array(["u", "v"], mask=[False, True]),
+                                   "d": np.ma.array(["2020-01-01"] * 2, dtype="M8[D]", mask=[True, False])})
+        got = read_back(columns.column(0, "a"))
+        self.assertTrue(np.isnan(got[0]) and got[1] == 2)
+        self.assertEqual(list(read_back(columns.column(1, "t"))), [b"u", None])
+        got = read_back(columns.column(2, "d"))
+        self.assertTrue(np.isnan(got[0]) and got[1] == 1577836800)
 
 
 class Finding(unittest.TestCase):

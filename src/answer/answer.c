@@ -5,6 +5,8 @@
 #include "data/encoding.h"
 #include "files/files.h"
 #include "load/load.h"
+#include "score/distribution.h"
+#include "score/score.h"
 #include "shards/packed.h"
 #include "store/runlog.h"
 
@@ -33,7 +35,9 @@ struct gp_answers {
     bool with_variance;
     bool tell_dropped; // a query makes the rows, and some of the files' may have no answer
     size_t n_rows;     // so far
-    size_t n_input;    // of the first table of the query; 0 without one
+    size_t n_lost;     // of these: unanswered
+    gp_scores scores;
+    size_t n_input; // of the first table of the query; 0 without one
     gp_notes notes;
 };
 
@@ -257,6 +261,7 @@ advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_en
     gp_answers *a = gp_alloc(1, sizeof *a);
     if (!a) return gp_no_memory(err);
     a->model = model;
+    gp_scores_init(&a->scores, model);
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
     advgp_status st = input.table ? open_table(a, input.table, mode, err) : open_data(a, input.files, mode, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
@@ -320,6 +325,29 @@ advgp_status gp_answers_next(gp_answers *a, gp_answer_block *block, advgp_error 
     return st == ADVGP_OK && block->chunk ? gp_answer_lane_ask(a->lane, block, err) : st;
 }
 
+// The furthest that a figure looks at is a share of 1e-9 (CRPS, distribution.c).
+bool gp_answers_tell(gp_answers *a, const gp_answer_block *b, size_t i)
+{
+    const gp_schema *s = a->model->schema;
+    const double mean = b->mean[i], var = b->var_y[i];
+    const gp_distribution d = {.scores = &a->scores, .schema = s, .mean = mean, .sd = sqrt(var)};
+    const bool good = isfinite(mean) && isfinite(var) && isfinite(gp_predicted_mean(s, mean, var)) &&
+                      isfinite(gp_predicted_sd(s, mean, var)) && isfinite(gp_distribution_quantile(&d, 1e-10)) &&
+                      isfinite(gp_distribution_quantile(&d, 1 - 1e-10));
+    a->n_lost += !good;
+    return good;
+}
+
+void gp_answers_lose(gp_answers *a, size_t n)
+{
+    a->n_lost += n;
+}
+
+size_t gp_answers_lost(const gp_answers *a)
+{
+    return a->n_lost;
+}
+
 // Rows of the first table that WHERE or JOIN have dropped, or made several of.
 static advgp_status note_dropped(gp_answers *a, advgp_error *err)
 {
@@ -348,8 +376,30 @@ static advgp_status note_dropped(gp_answers *a, advgp_error *err)
                         shown, n, a->n_rows);
 }
 
+advgp_status gp_answers_none(const gp_answers *a, advgp_error *err)
+{
+    if (a->n_lost)
+        return gp_fail(err, ADVGP_EDATA,
+                       "%s: %s so far from those of training that double precision cannot hold an answer",
+                       a->source->label, a->n_lost == 1 ? "its row is" : "all of its rows are");
+    return gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s' to compare with", a->source->label,
+                   a->model->schema->target);
+}
+
+static advgp_status note_lost(gp_answers *a, advgp_error *err)
+{
+    return gp_notes_add(&a->notes, err, a->n_lost,
+                        "%zu row%s without an answer, or with a part of one: %s inputs are so far from those of "
+                        "training that double precision cannot hold it",
+                        a->n_lost, a->n_lost == 1 ? " is" : "s are", a->n_lost == 1 ? "its" : "their");
+}
+
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err)
 {
+    if (a->n_lost) {
+        const advgp_status st = note_lost(a, err);
+        if (st != ADVGP_OK) return st;
+    }
     if (a->tell_dropped) {
         const advgp_status st = note_dropped(a, err);
         if (st != ADVGP_OK) return st;

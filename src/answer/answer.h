@@ -48,6 +48,14 @@ advgp_status gp_answers_read(gp_answers *a, gp_answer_block *block, advgp_error 
 advgp_status gp_answers_lane(const gp_answers *a, const size_t *kept, size_t n_kept, gp_answer_lane **out,
                              advgp_error *err);
 
+// Is all that row i of the block is told finite, and fit for figures? If not, it is counted as unanswered.
+bool gp_answers_tell(gp_answers *a, const gp_answer_block *block, size_t i);
+void gp_answers_lose(gp_answers *a, size_t n); // counts n rows as unanswered, in whole or in part
+size_t gp_answers_lost(const gp_answers *a);   // so far
+
+// The failure of a table that has no row for figures.
+advgp_status gp_answers_none(const gp_answers *a, advgp_error *err);
+
 // What was done to the data, once all of it was read.
 advgp_status gp_answers_notes(gp_answers *a, advgp_error *err);
 size_t gp_answers_input_rows(const gp_answers *a); // of the query's first table, after gp_answers_notes; 0: no query

@@ -115,7 +115,7 @@ static double uniform_of(const gp_answer_columns *c, size_t row, double draw)
     return fmax(gp_hash_uniform(stream, (uint64_t)gp_index(draw, SIZE_MAX)), 1e-12);
 }
 
-void gp_answer_row(const gp_answer_columns *c, size_t row, double mean, double var_f, double var_y, double *values)
+static void fill_row(const gp_answer_columns *c, size_t row, double mean, double var_f, double var_y, double *values)
 {
     const gp_distribution d = {.scores = &c->scores, .schema = c->schema, .mean = mean, .sd = sqrt(var_y)};
     double ends[2] = {0};
@@ -149,4 +149,16 @@ void gp_answer_row(const gp_answer_columns *c, size_t row, double mean, double v
             break;
         }
     }
+}
+
+bool gp_answer_row(const gp_answer_columns *c, size_t row, double mean, double var_f, double var_y, double *values)
+{
+    bool whole = true;
+    fill_row(c, row, mean, var_f, var_y, values);
+    for (size_t i = 0; i < c->n; i++) { // a NaN that is cut at a bound would pass for an answer
+        const bool good = isfinite(mean) && isfinite(values[i]);
+        if (!good) values[i] = NAN;
+        whole = whole && good;
+    }
+    return whole;
 }

@@ -43,6 +43,7 @@ const gp_answer_column *gp_answer_columns_find(const gp_answer_columns *columns,
 const gp_answer_column *gp_answer_columns_beyond(const gp_answer_columns *columns);
 
 // The values of a row, one a column, in the target's own units; `row` is its number in the table, which draws depend
-// on. Variances are not looked at where the mean alone is asked for and the target is no logarithm.
-void gp_answer_row(const gp_answer_columns *columns, size_t row, double mean, double var_f, double var_y,
+// on. Variances are not looked at where the mean alone is asked for and the target is no logarithm. A value beyond
+// double precision is NaN; false: there is one.
+bool gp_answer_row(const gp_answer_columns *columns, size_t row, double mean, double var_f, double var_y,
                    double *values);

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#include <math.h>
 #include <string.h>
 
 struct gp_answer_lane {
@@ -127,26 +126,16 @@ advgp_status gp_answer_lane_keep(gp_answer_lane *l, gp_answer_block *block, advg
     return ADVGP_OK;
 }
 
-// The predictor knows rows by their place in the block; a user knows them by their place in the table. All before the
-// first that is not finite are.
-static advgp_status name_row(const gp_answer_lane *l, const gp_answer_block *b, advgp_error *err)
-{
-    size_t i = 0;
-    while (i + 1 < b->rows.n && isfinite(b->mean[i]) && (!b->var_y || isfinite(b->var_y[i]))) i++;
-    const size_t row = b->rows.source_row ? b->rows.source_row[i] : b->chunk->first_row + i;
-    return gp_fail(err, ADVGP_ENUMERIC, "%s, row %zu: its inputs are too large for double precision", l->source->label,
-                   row + 1);
-}
-
 advgp_status gp_answer_lane_ask(gp_answer_lane *l, gp_answer_block *block, advgp_error *err)
 {
     const gp_rows *rows = &block->rows;
-    advgp_status st = make_room(l, rows->n, err);
+    const advgp_status st = make_room(l, rows->n, err);
+    size_t lost;
     if (st != ADVGP_OK || !rows->n) return st;
     block->mean = l->mean;
     block->var_f = l->with_variance ? l->var_f : NULL;
     block->var_y = l->with_variance ? l->var_y : NULL;
-    st = gp_predict(l->predictor, l->work, gp_cmat_of(rows->X, rows->n, rows->d), l->mean,
-                    l->with_variance ? l->var_f : NULL, l->with_variance ? l->var_y : NULL, err);
-    return st == ADVGP_ENUMERIC ? name_row(l, block, err) : st;
+    if (rows->X != l->X) memcpy(l->X, rows->X, rows->n * rows->d * sizeof *l->X);
+    return gp_predict_each(l->predictor, l->work, gp_mat_of(l->X, rows->n, rows->d), l->mean,
+                           l->with_variance ? l->var_f : NULL, l->with_variance ? l->var_y : NULL, &lost, err);
 }

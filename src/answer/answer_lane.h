@@ -22,5 +22,6 @@ void gp_answer_lane_free(gp_answer_lane *lane); // NULL is fine
 // Copies what the source and its encoder will overwrite: the inputs, and the columns that are kept. The block then has
 // no others.
 advgp_status gp_answer_lane_keep(gp_answer_lane *lane, gp_answer_block *block, advgp_error *err);
-// Asks the predictor about the block's rows; the answers live until the next question.
+// Asks the predictor about the block's rows; the answers live until the next question. They are NaN of a row that
+// double precision cannot compute.
 advgp_status gp_answer_lane_ask(gp_answer_lane *lane, gp_answer_block *block, advgp_error *err);

@@ -27,10 +27,11 @@ static advgp_status begin_cells(counting *c, const gp_cells *cells, advgp_error 
     return gp_cell_finder_new(cells->shape.n, cells->shape.d, cells->scale, cells->centres, &c->finder, err);
 }
 
-static advgp_status add_block(counting *c, const gp_answer_block *b, advgp_error *err)
+static advgp_status add_block(counting *c, gp_answers *in, const gp_answer_block *b, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
+        if (!gp_answers_tell(in, b, i)) continue;
         const double *x = b->rows.X + i * b->rows.d, w = b->rows.w[i];
         const gp_row_figures f = gp_tally_add(&c->tally, w, x, b->rows.y[i], b->mean[i], b->var_y[i]);
         const size_t row = b->rows.source_row ? b->rows.source_row[i] - b->chunk->first_row : i;
@@ -57,15 +58,12 @@ static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, ad
     gp_answer_block b;
     advgp_status st;
     while ((st = gp_answers_next(in, &b, err)) == ADVGP_OK && b.chunk) {
-        st = add_block(c, &b, err);
+        st = add_block(c, in, &b, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->n);
         if (host && host->rows) host->rows(host->ctx, tally->n);
     }
-    if (st == ADVGP_OK && !tally->n)
-        st = gp_fail(err, ADVGP_EDATA, "%s has no row with a value of '%s' to compare with",
-                     gp_answers_source(in)->label, tally->schema->target);
-    return st;
+    return st == ADVGP_OK && !tally->n ? gp_answers_none(in, err) : st;
 }
 
 advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *table, const gp_host *host,
@@ -89,6 +87,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *
     if (st == ADVGP_OK) st = gp_answers_notes(in, err);
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
     if (st == ADVGP_OK) out->columns = gp_answers_columns_json(in);
+    if (st == ADVGP_OK) out->n_lost = gp_answers_lost(in);
     if (st == ADVGP_OK && !model->calibration)
         gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
@@ -161,6 +160,7 @@ json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
     json_t *figures = gp_assessment_json(a);
     json_object_update(o, figures);
     json_decref(figures);
+    json_object_set_new(o, "unanswered", json_integer((json_int_t)e->n_lost));
     json_object_set(o, "columns", e->columns);
     if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));
     if (e->n_cells) json_object_set_new(o, "cells", cells_json(model, e));

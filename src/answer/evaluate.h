@@ -16,6 +16,7 @@ typedef struct gp_evaluation {
     size_t n_cells;
     size_t *judged; // [n_judged]: cells with GP_CELL_ROWS_MIN rows and more, the one with the largest RMSE first
     size_t n_judged;
+    size_t n_lost;   // rows that have no answer, and no part in the figures
     json_t *columns; // what the rows have that training had not (gp_answers_columns_json)
 } gp_evaluation;
 

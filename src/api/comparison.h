@@ -2,7 +2,7 @@
 #pragma once
 #include "load/host.h"
 #include "options/option.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <jansson.h>
 

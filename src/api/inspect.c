@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "base/width.h"
 #include "data/encoding.h"
+#include "recipe/plan.h"
 #include "score/distribution.h"
 #include "score/relevance.h"
 #include "store/form.h"
@@ -524,6 +525,11 @@ static void add_record(const view *v, gp_buffer *out)
     }
     out->failed |= said.failed;
     gp_buffer_fini(&said);
+    const json_t *plan = json_object_get(v->model->record, "plan");
+    if (plan && !v->page.brief) {
+        gp_buffer_add(out, "\nplan of the training, where each choice came from and why:\n");
+        gp_plan_json_text(plan, out);
+    }
 }
 
 // ---- both -----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include "load/load.h"
 #include "options/option.h"
 #include "report/courses.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 typedef struct gp_report_made {
     size_t rows, bytes; // behind its figures, 0: none; of the page

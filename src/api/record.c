@@ -76,10 +76,19 @@ json_t *gp_record_manifest(const gp_options *o, const char *command)
                      read_files(o), "options", gp_options_json(o), "given", given_options(o));
 }
 
+gp_plan gp_record_planned(const gp_train_options *options, const gp_loaded *data)
+{
+    const gp_facts facts = gp_facts_measure(data->shards, options);
+    gp_plan plan = gp_plan_make(&facts, options);
+    gp_plan_take_encodings(&plan, &data->encodings);
+    return plan;
+}
+
 json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data)
 {
     const gp_schema *s = data->schema;
     const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
+    const gp_plan plan = gp_record_planned(t, data);
     const bool kernel_open = t->kernel_open && method == &gp_method_exact;
     const size_t held_out = gp_shards_rows(data->shards, GP_STOP) + gp_shards_rows(data->shards, GP_CALIBRATE);
     json_t *inputs = json_array(), *settings = json_object();
@@ -99,12 +108,12 @@ json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_
         if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
         json_decref(said[i].value);
     }
-    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o}", "dry_run", 1, "training_rows",
-                     (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows", (json_int_t)held_out,
-                     "target", "name", gp_json_text(s->target), "logarithm", s->log_target, "mean",
-                     gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns", (json_int_t)s->n_inputs,
-                     "inputs", inputs, "method", method->name, "settings", settings, "model",
-                     gp_json_text(gp_options_text(o, "output")));
+    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o, s:o}", "dry_run", 1,
+                     "training_rows", (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows",
+                     (json_int_t)held_out, "target", "name", gp_json_text(s->target), "logarithm", s->log_target,
+                     "mean", gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns",
+                     (json_int_t)s->n_inputs, "inputs", inputs, "method", method->name, "settings", settings, "model",
+                     gp_json_text(gp_options_text(o, "output")), "plan", gp_plan_json(&plan));
 }
 
 // ---- how it went ----------------------------------------------------------------------------------------------------

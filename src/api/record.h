@@ -2,7 +2,7 @@
 #pragma once
 #include "load/load.h"
 #include "options/option.h"
-#include "train/train.h"
+#include "recipe/plan.h"
 
 #include <jansson.h>
 
@@ -10,7 +10,8 @@
 json_t *gp_record_manifest(const gp_options *options, const char *command);
 json_t *gp_record_cpu(void); // names of the CPU's features that matter
 
-// What would be trained, for a dry run.
+// What would be trained, for a dry run: the choices, and all of it as JSON.
+gp_plan gp_record_planned(const gp_train_options *options, const gp_loaded *data);
 json_t *gp_record_plan(const gp_options *train, const gp_train_options *request, const gp_loaded *data);
 
 json_t *gp_record_eval(const gp_train_eval *eval); // fields of an "eval" line

@@ -6,8 +6,8 @@
 #include "base/rng.h"
 #include "base/whole.h"
 #include "linalg/blas.h"
+#include "recipe/train.h"
 #include "store/runlog.h"
-#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -303,6 +303,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
                                       .schema = data->schema,
                                       .sql = data->sql,
                                       .options = &options,
+                                      .encodings = &data->encodings,
                                       .events = &events,
                                       .notes = &notes};
     advgp_status st = gp_request_method(o)->train(&request, &model, &result, err);

@@ -6,7 +6,7 @@
 #include "load/load.h"
 #include "options/option.h"
 #include "run/replay.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 typedef struct gp_training_made {
     const char *path; // where the model is: beside its place, or as the checkpoint, if it could not be written there

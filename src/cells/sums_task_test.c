@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "cells/sums_task.h"
 #include "fixture.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 enum { ROWS = 1500, CELLS = 5, FINGERPRINT = 77 };
 

@@ -7,7 +7,7 @@
 #include "load/host.h"
 #include "options/option.h"
 #include "run/replay.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -22,6 +22,13 @@ static void add_words(gp_buffer *out, const gp_option *option)
         gp_buffer_add(out, "%s%.*s", i ? " " : "", (int)length, word);
 }
 
+// Of its own or of a family (kernels, maps).
+static bool has_words(const gp_option *option)
+{
+    size_t length;
+    return gp_option_word(option, 0, &length);
+}
+
 static void add_verb_names(gp_buffer *out)
 {
     for (size_t i = 0; i < gp_verbs_size; i++) gp_buffer_add(out, "%s%s", i ? " " : "", gp_verbs[i].name);
@@ -115,7 +122,7 @@ static void zsh_action(gp_buffer *out, const gp_option *option)
         gp_buffer_add(out, "_files");
     } else if (option->kind == GP_OPTION_DIR) {
         gp_buffer_add(out, "_files -/");
-    } else if (option->words || option->family) {
+    } else if (has_words(option)) {
         gp_buffer_add(out, "(");
         add_words(out, option);
         gp_buffer_add(out, ")");
@@ -184,7 +191,7 @@ static void fish_option(gp_buffer *out, const gp_verb *verb, const gp_option *op
         gp_buffer_add(out, " -r -F");
     else if (option->kind != GP_OPTION_FLAG)
         gp_buffer_add(out, " -x");
-    if ((option->words || option->family) && !*prefix) {
+    if (has_words(option) && !*prefix) {
         gp_buffer_add(out, " -a '");
         add_words(out, option);
         gp_buffer_add(out, "'");

@@ -31,6 +31,7 @@ typedef struct slot { // of the pipeline
     gp_tablerows rows;
     double *values; // of a row: one an answer
     bool *rounded;  // n_keep: it holds numbers beyond exact_below
+    size_t lost;    // rows of the block without a whole answer
 } slot;
 
 typedef struct job {
@@ -168,10 +169,11 @@ static advgp_status answer_block(void *ctx, size_t k, advgp_error *err)
     slot *s = &j->slots[k];
     gp_answer_block *b = &s->block;
     const advgp_status st = gp_answer_lane_ask(s->lane, b, err);
+    s->lost = 0;
     for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
         put_kept(j, s, i); // predicting, row i of the block is row i of the chunk: none is dropped
-        gp_answer_row(&j->answers, s->first_row + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0,
-                      s->values);
+        s->lost += !gp_answer_row(&j->answers, s->first_row + i, b->mean[i], b->var_f ? b->var_f[i] : 0,
+                                  b->var_y ? b->var_y[i] : 0, s->values);
         for (size_t c = 0; c < j->answers.n; c++) gp_tablerows_number(&s->rows, s->values[c]);
         gp_tablerows_end(&s->rows);
     }
@@ -185,6 +187,7 @@ static advgp_status write_block(void *ctx, size_t k, advgp_error *err)
     const advgp_status st = gp_tableout_add(j->out, &j->slots[k].rows, err);
     if (st != ADVGP_OK) return st;
     j->n_rows += j->slots[k].block.rows.n;
+    gp_answers_lose(j->in, j->slots[k].lost);
     for (size_t i = 0; i < j->n_keep; i++) j->rounded[i] |= j->slots[k].rounded[i];
     if (gp_cli_stopped()) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows; nothing is kept", j->n_rows);
     const bool in_the_way = strcmp(gp_options_text(j->options, "output"), "-") == 0 && isatty(STDOUT_FILENO);
@@ -226,6 +229,7 @@ static advgp_status tell(job *j, advgp_error *err)
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
     json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
                                (json_int_t)j->n_rows);
+    json_object_set_new(result, "unanswered", json_integer((json_int_t)gp_answers_lost(j->in)));
     json_object_set_new(result, "columns", gp_answers_columns_json(j->in));
     const size_t input_rows = gp_answers_input_rows(j->in);
     if (input_rows) json_object_set_new(result, "input_rows", json_integer((json_int_t)input_rows));

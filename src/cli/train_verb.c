@@ -188,21 +188,10 @@ static void add_plan(const gp_options *o, const gp_train_options *t, const gp_lo
                   s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
     for (size_t j = 0; j < s->d; j++)
         gp_buffer_add(out, "  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
-    char m[24], components[24] = "auto";
-    snprintf(m, sizeof m, "%zu", t->m);
-    if (t->components) snprintf(components, sizeof components, "%zu", t->components);
-    const gp_method *method = gp_method_resolve(gp_request_method(o), t, gp_shards_rows(data->shards, GP_TRAIN));
-    const bool kernel_open = t->kernel_open && method == &gp_method_exact;
-    gp_buffer_add(out, "would train with the method %s", method->name);
-    const char *const said[][2] = {{"inducing", m},
-                                   {"components", components},
-                                   {"kernel", kernel_open ? "by evidence" : t->kernel->name},
-                                   {"map", gp_options_text(o, "map")},
-                                   {"trend", gp_trend_name(t->trend)},
-                                   {"start", gp_options_text(o, "start")}};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        if (gp_method_takes(method, said[i][0])) gp_buffer_add(out, ", %s: %s", said[i][0], said[i][1]);
-    gp_buffer_add(out, "; model to %s\n", gp_options_text(o, "output"));
+    const gp_plan plan = gp_record_planned(t, data);
+    gp_buffer_add(out, "would train with the method %s; model to %s\n", plan.method.value,
+                  gp_options_text(o, "output"));
+    gp_plan_text(&plan, out);
 }
 
 static advgp_status on_plan(void *ctx, const gp_train_options *options, const gp_loaded *data, advgp_error *err)

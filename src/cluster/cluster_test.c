@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "run/work.h"
 #include "shards/packed.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -49,12 +49,14 @@ static advgp_status refuse_slips(const gp_fit *f, const gp_candidate *c, advgp_e
     }
     if (!f->options->refuse_dirty || !slip || numbers < 9 * others) return ADVGP_OK;
     char shown[64];
-    return gp_fail(err, ADVGP_EDATA,
-                   "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
-                   "name it with {na} if it is missing, or decide with {encode} %s=onehot|target or {exclude} %s",
-                   f->source->label, slip->first_row + 1, gp_fit_column(f, c)->name,
-                   gp_show_text(shown, sizeof shown, slip->text, slip->n), others, gp_fit_column(f, c)->name,
-                   gp_fit_column(f, c)->name);
+    const char *name = gp_fit_column(f, c)->name;
+    return gp_fail(
+        err, ADVGP_EDATA,
+        "%s, row %zu: column '%s' holds '%s' among numbers (%zu such rows); correct it, leave it empty or "
+        "name it with {na} if it is missing, decide with {encode} '%s=target' or {exclude} '%s', or leave out "
+        "{dirty} error",
+        f->source->label, slip->first_row + 1, name, gp_show_text(shown, sizeof shown, slip->text, slip->n), others,
+        name, name);
 }
 
 static const char many_texts[] = "are left out: too many different texts";
@@ -82,11 +84,11 @@ advgp_status gp_category_decide(const gp_fit *f, gp_candidate *c, bool *use, adv
     if (c->forced) {
         if (c->encoding == &gp_encoding_onehot && n > GP_ONEHOT_FORCED_MAX)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has %zu values, and one-hot takes %d at most; use {encode} %s=target",
+                           "column '%s' has %zu values, and one-hot takes %d at most; use {encode} '%s=target'",
                            gp_fit_column(f, c)->name, n, GP_ONEHOT_FORCED_MAX, gp_fit_column(f, c)->name);
         if (c->categories.overflowed)
             return gp_fail(err, ADVGP_EDATA,
-                           "column '%s' has more than %zu values: too many to encode; use {exclude} %s",
+                           "column '%s' has more than %zu values: too many to encode; use {exclude} '%s'",
                            gp_fit_column(f, c)->name, n, gp_fit_column(f, c)->name);
         return ADVGP_OK;
     }

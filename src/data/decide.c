@@ -24,13 +24,19 @@ static size_t rows_of(const gp_fit *f)
     return f->y.n;
 }
 
+// As the table has it: an option may have blanks around it that do not count.
+static const char *target_name(const gp_fit *f)
+{
+    return f->source->columns[f->roles.target].name;
+}
+
 const char gp_spread_is_unusable[] = "double precision cannot compute with the square of such a spread";
 
 // ---- whole table ----------------------------------------------------------------------------------------------------
 static advgp_status check_rows(const gp_fit *f, advgp_error *err)
 {
     const gp_usable *u = &f->usable;
-    const char *label = f->source->label, *target = f->options->target;
+    const char *label = f->source->label, *target = target_name(f);
     size_t n = rows_of(f);
     if (u->n_read == 0) return gp_fail(err, ADVGP_EDATA, "%s has no rows", label);
     if (n < GP_ROWS_MIN)
@@ -115,7 +121,7 @@ static advgp_status note_rows(const gp_fit *f, advgp_error *err)
     advgp_status st = ADVGP_OK;
     if (u->n_no_target)
         st = gp_notes_add(f->notes, err, u->n_no_target, "%zu rows without a value of '%s' are left out",
-                          u->n_no_target, f->options->target);
+                          u->n_no_target, target_name(f));
     if (st == ADVGP_OK && u->n_no_weight)
         st = gp_notes_add(f->notes, err, u->n_no_weight, "%zu rows of weight 0 are left out", u->n_no_weight);
     if (st == ADVGP_OK && u->n_gaps)
@@ -205,7 +211,7 @@ static advgp_status leave_out_identifiers(const gp_fit *f, size_t *used, size_t 
         if (kept && leave[i])
             st = gp_notes_add(f->notes, err, 1,
                               "column '%s' is left out: a number of its own in every row tells rows apart, and nothing "
-                              "else ({encode} %s=number keeps it)",
+                              "else ({encode} '%s=number' keeps it)",
                               name, name);
         else
             used[m++] = used[i];

@@ -14,6 +14,7 @@ typedef struct bound_input {
     const gp_input *input;
     size_t column; // of the source
     gp_coerced buffer;
+    bool finds_order, unsure; // dates of training that are texts here: the first rows tell their order, or do not
     size_t n_missing;
     gp_oddities odd;
 } bound_input;
@@ -59,11 +60,12 @@ static advgp_status bind_inputs(gp_encoder *e, advgp_error *err)
         b->buffer.written = b->input->written;
         b->buffer.unit = b->input->unit;
         b->buffer.dirty = s->dirty;
-        if (b->input->encoding->kind == ADVGP_KIND_TIME && b->buffer.written == GP_WRITING_PLAIN)
-            b->buffer.written = GP_WRITING_YMD; // a file that keeps as text what training had as dates
+        const bool plain_time = b->input->encoding->kind == ADVGP_KIND_TIME && b->buffer.written == GP_WRITING_PLAIN;
+        if (plain_time) b->buffer.written = GP_WRITING_YMD; // until a table that has it as text says more
         advgp_status st = gp_source_require(source, b->input->name, "an input of the model", &b->column, err);
         if (st == ADVGP_OK) st = check_type(source, b, err);
         if (st != ADVGP_OK) return st;
+        b->finds_order = plain_time && source->columns[b->column].type == GP_TEXT;
         source->wanted[b->column] = true;
         e->gaps[i] = b->column;
     }
@@ -179,13 +181,26 @@ static advgp_status count_missing(const gp_encoder *e, bound_input *b, const gp_
     return ADVGP_OK;
 }
 
+// Training had dates, and this table has texts: people write them in several orders.
+static advgp_status find_order(const gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
+{
+    const gp_text *texts;
+    if (!b->finds_order) return ADVGP_OK;
+    const advgp_status st = gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &texts, err);
+    if (st != ADVGP_OK) return st;
+    const gp_writing order = gp_writing_order(texts, chunk->n_rows, &b->unsure);
+    if (order != GP_WRITING_PLAIN) b->buffer.written = order, b->finds_order = false;
+    return ADVGP_OK;
+}
+
 static advgp_status encode_column(gp_encoder *e, bound_input *b, const gp_chunk *chunk, advgp_error *err)
 {
     const gp_input *input = b->input;
     gp_picked v = {.rows = e->usable.rows, .n = e->usable.n};
-    advgp_status st = input->encoding->texts
-                          ? gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &v.texts, err)
-                          : gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &v.numbers, err);
+    advgp_status st = find_order(e, b, chunk, err);
+    if (st == ADVGP_OK)
+        st = input->encoding->texts ? gp_coerce_texts(e->source, b->column, chunk, &b->buffer, &v.texts, err)
+                                    : gp_coerce_numbers(e->source, b->column, chunk, &b->buffer, &v.numbers, err);
     if (st == ADVGP_OK) st = count_missing(e, b, chunk, v, err);
     if (st != ADVGP_OK) return st;
     const gp_input_scale scale = {.mean = e->schema->x_mean + input->first, .inverse = e->inverse_scale + input->first};
@@ -310,13 +325,25 @@ static advgp_status note_dirty(const gp_encoder *e, const bound_input *b, gp_not
                                b->buffer.slip);
 }
 
+// Of dates in training and texts here.
+static advgp_status note_order(const bound_input *b, gp_notes *notes, advgp_error *err)
+{
+    const gp_writing as = b->buffer.written;
+    if (b->input->written != GP_WRITING_PLAIN || (as != GP_WRITING_DMY && as != GP_WRITING_MDY)) return ADVGP_OK;
+    return gp_notes_add(
+        notes, err, 1, "column '%s' held dates in training and holds texts here: they are read %s first%s",
+        b->input->name, as == GP_WRITING_DMY ? "day" : "month",
+        b->unsure ? ", which nothing in the first rows tells; 2020-12-31 can be read in one way alone" : "");
+}
+
 advgp_status gp_encoder_notes(const gp_encoder *e, gp_notes *notes, advgp_error *err)
 {
     gp_encode_counts c = gp_encoder_counts(e);
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < e->schema->n_inputs; i++) {
         const bound_input *b = &e->inputs[i];
-        st = note_dirty(e, b, notes, err);
+        st = note_order(b, notes, err);
+        if (st == ADVGP_OK) st = note_dirty(e, b, notes, err);
         if (st == ADVGP_OK && b->n_missing)
             st = gp_notes_add_column(notes, err, b->n_missing, b->input->name, "have missing values",
                                      "column '%s' is missing in %zu rows", b->input->name, b->n_missing);

@@ -99,7 +99,7 @@ advgp_status gp_number_scale(const gp_candidate *c, const gp_input *input, gp_sc
     if (!isfinite(m->mean) || !gp_scale_is_usable(sqrt(m->m2 / s->n_weight)))
         return gp_fail(err, ADVGP_EDATA,
                        "column '%s' goes from %g to %g: %s; multiply it by a power of ten ({sql}), or leave it out "
-                       "with {exclude} %s",
+                       "with {exclude} '%s'",
                        input->name, m->least, m->most, gp_spread_is_unusable, input->name);
     gp_fit_scale(s, input->first, m->mean, m->m2 / s->n_weight);
     return ADVGP_OK;

@@ -80,7 +80,7 @@ advgp_status gp_fit_offset(gp_fit *f, advgp_error *err)
     if (st == ADVGP_OK) f->roles.log_offset = offset_of(&t, sample.n);
     if (st == ADVGP_OK && f->roles.log_offset > 0)
         st = gp_notes_add(f->notes, err, 1, "the target '%s' is 0 in some rows: %.4g is added before its logarithm",
-                          f->options->target, f->roles.log_offset);
+                          f->source->columns[f->roles.target].name, f->roles.log_offset);
     gp_sample_fini(&sample);
     gp_free(t.values);
     gp_free(wanted);

@@ -259,7 +259,7 @@ static advgp_status refuse_slips(const gp_fit *f, const reading *r, advgp_error 
     return gp_fail(
         err, ADVGP_EDATA,
         "%s, row %zu: column '%s' holds '%s' among dates (%zu such rows); correct it, leave it empty or name "
-        "it with {na} if it is missing, leave the column out ({exclude} %s), or leave out {dirty} error",
+        "it with {na} if it is missing, leave the column out ({exclude} '%s'), or leave out {dirty} error",
         f->source->label, r->first_slip[best].row + 1, name, r->first_slip[best].text, n, name);
 }
 

@@ -518,6 +518,27 @@ bool gp_writing_has_short_year(gp_text text, gp_writing as, const char *format)
     return true;
 }
 
+gp_writing gp_writing_order(const gp_text *texts, size_t n, bool *unsure)
+{
+    size_t ymd = 0, dmy = 0, mdy = 0, slashes = 0, differ = 0;
+    for (size_t i = 0; i < n; i++) {
+        double day_first = 0, month_first = 0, ignored;
+        if (!texts[i].p) continue;
+        const bool is_dmy = gp_writing_read(texts[i], GP_WRITING_DMY, NULL, &day_first);
+        const bool is_mdy = gp_writing_read(texts[i], GP_WRITING_MDY, NULL, &month_first);
+        ymd += gp_writing_read(texts[i], GP_WRITING_YMD, NULL, &ignored);
+        dmy += is_dmy, mdy += is_mdy;
+        differ += is_dmy && is_mdy && day_first != month_first;
+        slashes += memchr(texts[i].p, '/', texts[i].n) != NULL;
+    }
+    *unsure = false;
+    if (!ymd && !dmy && !mdy) return GP_WRITING_PLAIN;
+    if (ymd >= dmy && ymd >= mdy) return GP_WRITING_YMD;
+    if (dmy != mdy) return dmy > mdy ? GP_WRITING_DMY : GP_WRITING_MDY;
+    *unsure = differ > 0;
+    return 2 * slashes > n ? GP_WRITING_MDY : GP_WRITING_DMY;
+}
+
 // ---- columns with slips ---------------------------------------------------------------------------------------------
 gp_text gp_writing_unit(gp_text text)
 {

@@ -29,6 +29,10 @@ bool gp_writing_read(gp_text text, gp_writing as, const char *format, double *va
 // A date, as that: is its year one of two digits?
 bool gp_writing_has_short_year(gp_text text, gp_writing as, const char *format);
 
+// In which order most of the texts are dates: YMD before others, and where day and month could change places, *unsure,
+// as people write slashes (month first) and points. PLAIN where none of them is a date.
+gp_writing gp_writing_order(const gp_text *texts, size_t n, bool *unsure);
+
 // What stands behind the number in "34.46Sq. Meter" or "998 CC": letters and signs without a digit. Nothing (p is set,
 // n is 0) behind a plain number; p is NULL where no number begins the text.
 enum { GP_UNIT_BYTES = 16 };

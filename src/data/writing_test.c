@@ -360,6 +360,35 @@ static void short_years_and_odd_years_are_said(void **state)
     }
 }
 
+// What was a date in training, and comes as text: the first rows tell the order, or people's habits.
+static void the_order_of_new_dates_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *texts[3];
+        gp_writing order;
+        bool unsure;
+    } cases[] = {
+        {{"2020-12-31", "2020-01-02", "01/02/2020"}, GP_WRITING_YMD, false},
+        {{"01/02/12", "30/06/12", NULL}, GP_WRITING_DMY, false},
+        {{"01/02/12", "06/30/12", "soon"}, GP_WRITING_MDY, false},
+        {{"01/02/2020", "03/04/2020", NULL}, GP_WRITING_MDY, true},
+        {{"1.2.2020", "3.4.2020", ""}, GP_WRITING_DMY, true},
+        {{"01/01/2020", "03/03/2020", NULL}, GP_WRITING_MDY, false}, // the same day either way
+        {{"soon", "later", NULL}, GP_WRITING_PLAIN, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gp_text texts[3];
+        bool unsure = !cases[i].unsure;
+        for (size_t k = 0; k < 3; k++) {
+            const char *text = cases[i].texts[k];
+            texts[k] = (gp_text){.p = text, .n = text ? strlen(text) : 0};
+        }
+        assert_int_equal(gp_writing_order(texts, 3, &unsure), cases[i].order);
+        assert_int_equal(unsure, cases[i].unsure);
+    }
+}
+
 // Ranges, a few words, one unit for all, and too many words.
 static void numbers_with_slips_stay_numbers(void **state)
 {
@@ -436,7 +465,8 @@ int main(void)
         cmocka_unit_test(a_late_row_settles_the_order),          cmocka_unit_test(the_first_of_every_month_is_a_day),
         cmocka_unit_test(either_way_is_said_and_can_be_decided), cmocka_unit_test(money_is_a_number_and_codes_are_not),
         cmocka_unit_test(short_years_and_odd_years_are_said),    cmocka_unit_test(numbers_with_slips_stay_numbers),
-        cmocka_unit_test(a_word_among_dates_is_a_slip),          cmocka_unit_test(a_target_may_be_written_with_a_comma),
+        cmocka_unit_test(the_order_of_new_dates_is_found),       cmocka_unit_test(a_word_among_dates_is_a_slip),
+        cmocka_unit_test(a_target_may_be_written_with_a_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

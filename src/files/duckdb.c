@@ -662,8 +662,8 @@ static advgp_status read_stumbled(file_source *s, size_t column, const gp_text *
         s->base.wordy = (long)column;
         return gp_fail(err, ADVGP_EDATA,
                        "%s, row %zu: column '%s' holds '%s', which is no %s as in other rows; correct it, leave it "
-                       "empty or name it with {na} if it is missing, read all as text ({encode} %s=onehot), or "
-                       "leave the column out ({exclude} %s)",
+                       "empty or name it with {na} if it is missing, read all as text ({encode} '%s=onehot'), or "
+                       "leave the column out ({exclude} '%s')",
                        s->base.label, row, c->name, shown, kinds[c->type], c->name, c->name);
     }
     return ADVGP_OK;

@@ -130,8 +130,8 @@ static advgp_status csv_error(const char *shown, const char *message, advgp_erro
     if (*a)
         return gp_fail(err, ADVGP_EDATA,
                        "%s, line %s: column '%s' holds '%s', which is no %s as in other rows; correct it, leave it "
-                       "empty or name it with {na} if it is missing, read all as text ({encode} %s=onehot), or leave "
-                       "the column out ({exclude} %s)",
+                       "empty or name it with {na} if it is missing, read all as text ({encode} '%s=onehot'), or leave "
+                       "the column out ({exclude} '%s')",
                        shown, line, a, between(b, message, "Could not convert string \"", "\" to"),
                        kind_of(between(c, message, "\" to '", "'")), a, a);
     if (strstr(message, "Maximum line size")) return line_too_long(shown, line, err);

@@ -5,6 +5,7 @@
 #include "export_table.h"
 #include "files/files.h"
 
+#include <glob.h>
 #include <math.h>
 #include <sys/stat.h>
 
@@ -465,6 +466,30 @@ static void standard_input_can_be_read_twice(void **state)
     gp_source_free(source);
 }
 
+// Texts of rows go there, in files that DuckDB lets everybody read.
+static void duckdb_spills_into_a_folder_of_ones_own(void **state)
+{
+    (void)state;
+    const char *path = write_text("w.csv", "x,y\n1,2\n3,4\n"), *spills = in_folder("spills");
+    gp_source *source = NULL;
+    struct stat about;
+    glob_t found = {0};
+    assert_int_equal(mkdir(spills, 0777), 0);
+    const mode_t mask = umask(0);
+    ASSERT_OK(gp_source_files_open(&(gp_file_options){.paths = &path, .n_paths = 1, .temporary = spills}, NULL, &source,
+                                   err));
+    umask(mask);
+    assert_int_equal(glob(in_folder("spills/advgp-duckdb-*"), 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        assert_int_equal(lstat(found.gl_pathv[i], &about), 0);
+        assert_true(S_ISDIR(about.st_mode));
+        assert_int_equal(about.st_mode & 07777, 0700);
+    }
+    globfree(&found);
+    gp_source_free(source);
+    assert_int_equal(rmdir(spills), 0); // nothing is left in it
+}
+
 static const char *giant_line(void)
 {
     const char *path = in_folder("giant.csv");
@@ -583,6 +608,7 @@ int main(void)
         cmocka_unit_test(sql_joins_files_by_their_stems),
         cmocka_unit_test(an_unwanted_column_is_not_read),
         cmocka_unit_test(standard_input_can_be_read_twice),
+        cmocka_unit_test(duckdb_spills_into_a_folder_of_ones_own),
         cmocka_unit_test(bad_files_name_the_culprit),
         cmocka_unit_test(a_missing_column_gets_its_nearest_name),
         cmocka_unit_test(failing_memory_is_a_status),

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "learn/evaluator.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 #include <stdatomic.h>
 #include <time.h>

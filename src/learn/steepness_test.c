@@ -3,7 +3,7 @@
 #include "data/encoding.h"
 #include "data/table_test.h"
 #include "learn/steepness.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 enum { ROWS = 800 };
 

@@ -69,8 +69,11 @@ static advgp_status new_data(advgp_data **out, advgp_error *err)
 
 advgp_status advgp_data_files(const char *const *paths, size_t n_paths, advgp_data **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
-    if (!n_paths) return gp_fail(err, ADVGP_EINVAL, "no file is named");
+    if (!n_paths || !paths) return gp_fail(err, ADVGP_EINVAL, "no file is named");
+    for (size_t i = 0; i < n_paths; i++)
+        if (!library_has(paths[i], "name of a file", err)) return ADVGP_EINVAL;
     advgp_data *d;
     advgp_status st = new_data(&d, err);
     if (st != ADVGP_OK) return st;
@@ -87,6 +90,7 @@ advgp_status advgp_data_files(const char *const *paths, size_t n_paths, advgp_da
 
 advgp_status advgp_data_new(size_t n_rows, advgp_data **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     const advgp_status st = new_data(out, err);
     if (st == ADVGP_OK) (*out)->n_rows = n_rows;
     return st;
@@ -111,6 +115,8 @@ static advgp_status add_column(advgp_data *d, const char *name, advgp_type type,
 
 advgp_status advgp_data_add(advgp_data *d, const advgp_column *c, advgp_error *err)
 {
+    if (!library_has(d, "table", err)) return ADVGP_EINVAL;
+    if (!library_has(c, "column", err)) return ADVGP_EINVAL;
     if (d->n_paths || d->grown)
         return gp_fail(
             err, ADVGP_EINVAL,
@@ -126,6 +132,7 @@ advgp_status advgp_data_add(advgp_data *d, const advgp_column *c, advgp_error *e
 
 advgp_status advgp_data_arrow(struct ArrowArrayStream *stream, advgp_data **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
     if (!stream) return gp_fail(err, ADVGP_EINVAL, "no Arrow stream is given: NULL");
     advgp_data *d;
@@ -164,7 +171,7 @@ void advgp_data_free(advgp_data *d)
 
 size_t advgp_data_rows(const advgp_data *d)
 {
-    return d->n_paths ? 0 : d->n_rows;
+    return !d || d->n_paths ? 0 : d->n_rows;
 }
 
 // ---- appending ------------------------------------------------------------------------------------------------------

@@ -21,8 +21,10 @@ advgp_status advgp_explain(const advgp_model *model, const advgp_data *data, con
     library_options options;
     library_host host;
     gp_source *table = NULL;
-    json_t *rows = json_array();
+    if (!library_has(json, "place for the result", err)) return ADVGP_EINVAL;
     *json = NULL;
+    if (!library_has(model, "model", err) || !library_has(data, "table", err)) return ADVGP_EINVAL;
+    json_t *rows = json_array();
     library_host_init(&host, watch);
     gp_blas_enter();
     advgp_status st = library_options_init(&options, explain, "explain", "", data, err);

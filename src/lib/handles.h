@@ -55,6 +55,8 @@ typedef struct library_host {
 } library_host;
 void library_host_init(library_host *host, const advgp_watch *watch);
 
+// What a function cannot do without: false, and the sentence, where it is NULL.
+bool library_has(const void *handle, const char *what, advgp_error *err);
 // The end of every function: options in the sentence lose their braces.
 advgp_status library_said(advgp_status st, advgp_error *err);
 // JSON as a text of ours; takes the object, NULL is ENOMEM.

@@ -353,7 +353,21 @@ static void check_rows(const char *method)
     assert_int_equal(gp_alloc_count().calls, calls);
     gp_alloc_freeze(false);
     ASSERT_FAILS(advgp_predict_interval(m, w, rows[0], 1, 0, 1.5, mean, lo, hi, err), ADVGP_EINVAL, "1.5");
+    ASSERT_FAILS(advgp_predict_interval(m, w, rows[0], 1, 0, 0.9999999999999999, mean, lo, hi, err), ADVGP_EINVAL,
+                 "from 0.001 to 0.999");
+    ASSERT_FAILS(advgp_predict_quantiles(m, w, rows[0], 1, 0, (const double[]){0.5, 0.99999}, 2, q[0], err),
+                 ADVGP_EINVAL, "from 0.0001 to 0.9999");
     ASSERT_FAILS(advgp_predict_mean(m, w, rows[0], 2, 2, mean, err), ADVGP_EINVAL, "5 inputs");
+    for (size_t j = 1; j < N; j++)
+        rows[3][j] = j % 2 ? 1e308 : -1e308; // too far: no answer, and the others have theirs
+    ASSERT_OK(advgp_predict_interval(m, w, rows[0], ROWS, N + 1, 0.8, mean, lo, hi, err));
+    for (size_t i = 0; i < 6; i++) {
+        const bool told = isfinite(mean[i]) && isfinite(lo[i]) && isfinite(hi[i]);
+        if (i == 3)
+            assert_true(isnan(lo[i]) && isnan(hi[i]));
+        else
+            assert_true(told);
+    }
     advgp_workspace_free(w);
     advgp_answer_free(a);
     advgp_model_free(m);
@@ -563,6 +577,71 @@ static void trainings_are_watched_and_stopped(void **state)
 
 // ---- mistakes -------------------------------------------------------------------------------------------------------
 
+// Nothing at all where a handle, a row or a place for the result belongs.
+static void nothing_is_said_to_be_nothing(void **state)
+{
+    (void)state;
+    advgp_data *d = table_of(0, ROWS), *none = NULL;
+    advgp_model *m = train_on(d, "linear"), *no_model = NULL;
+    advgp_options *o = NULL;
+    advgp_workspace *w = NULL, *no_work = NULL;
+    advgp_answer *a = NULL;
+    char *text = NULL;
+    double row[N] = {0}, told[2];
+    ASSERT_OK(advgp_workspace_new(m, &w, err));
+#define NOTHING(call, what) ASSERT_FAILS(call, ADVGP_EINVAL, "no " what)
+    NOTHING(advgp_options_new(NULL, &o, err), "verb");
+    assert_null(o);
+    NOTHING(advgp_options_new("train", NULL, err), "place");
+    NOTHING(advgp_options_set(NULL, "seed", "1", err), "object of options");
+    NOTHING(advgp_data_files(NULL, 1, &none, err), "file");
+    NOTHING(advgp_data_files(&(const char *){NULL}, 1, &none, err), "name of a file");
+    NOTHING(advgp_data_new(3, NULL, err), "place");
+    NOTHING(advgp_data_add(NULL, &(advgp_column){"q", ADVGP_FLOAT64, y, 0}, err), "table");
+    NOTHING(advgp_data_add(d, NULL, err), "column");
+    NOTHING(advgp_data_arrow(NULL, &none, err), "Arrow stream");
+    NOTHING(advgp_data_append(NULL, d, err), "table");
+    NOTHING(advgp_data_append(d, NULL, err), "table");
+    NOTHING(advgp_train(NULL, NULL, NULL, &no_model, err), "table");
+    NOTHING(advgp_train(d, NULL, NULL, NULL, err), "place");
+    NOTHING(advgp_model_load(NULL, &no_model, err), "file");
+    NOTHING(advgp_model_load_trusted("x", NULL, err), "place");
+    NOTHING(advgp_model_load_memory("x", 1, NULL, err), "place");
+    NOTHING(advgp_model_save(NULL, "x", err), "model");
+    NOTHING(advgp_model_save(m, NULL, err), "name of a file");
+    NOTHING(advgp_model_inspect(NULL, &text, err), "model");
+    NOTHING(advgp_model_describe(NULL, &text, err), "model");
+    NOTHING(advgp_model_describe(m, NULL, err), "place");
+    NOTHING(advgp_workspace_new(NULL, &no_work, err), "model");
+    NOTHING(advgp_predict_mean(NULL, w, row, 1, 0, told, err), "model");
+    NOTHING(advgp_predict_mean(m, NULL, row, 1, 0, told, err), "workspace");
+    NOTHING(advgp_predict_mean(m, w, NULL, 1, 0, told, err), "row");
+    NOTHING(advgp_predict_sd(NULL, NULL, row, 1, 0, told, NULL, NULL, err), "model");
+    NOTHING(advgp_predict_interval(m, w, row, 1, 0, 0.9, NULL, NULL, told, err), "place for lower ends");
+    NOTHING(advgp_predict_quantiles(m, w, row, 1, 0, NULL, 1, told, err), "quantile");
+    NOTHING(advgp_predict_exceeds(m, w, row, 1, 0, 0, NULL, err), "place for probabilities");
+    NOTHING(advgp_predict_data(NULL, d, NULL, NULL, &a, err), "model");
+    NOTHING(advgp_predict_data(m, NULL, NULL, NULL, &a, err), "table");
+    NOTHING(advgp_evaluate(NULL, d, NULL, NULL, &text, err), "model");
+    NOTHING(advgp_evaluate(m, NULL, NULL, NULL, &text, err), "table");
+    NOTHING(advgp_explain(NULL, d, NULL, NULL, &text, err), "model");
+    NOTHING(advgp_explain(m, NULL, NULL, NULL, &text, err), "table");
+    NOTHING(advgp_config_json(NULL, err), "place");
+    NOTHING(advgp_config_text(NULL, err), "place");
+#undef NOTHING
+    assert_int_equal(advgp_train(NULL, NULL, NULL, NULL, NULL), ADVGP_EINVAL);
+    assert_int_equal(advgp_data_rows(NULL) + advgp_model_inputs(NULL) + advgp_answer_rows(NULL), 0);
+    assert_int_equal(advgp_answer_columns(NULL), 0);
+    assert_null(advgp_answer_name(NULL, 0));
+    assert_null(advgp_answer_values(NULL, 0));
+    assert_null(advgp_model_target(NULL));
+    assert_null(advgp_model_input(NULL, 0, NULL));
+    assert_true(advgp_model_category(NULL, 0, "red") < 0);
+    advgp_workspace_free(w);
+    advgp_model_free(m);
+    advgp_data_free(d);
+}
+
 static void mistakes_are_said(void **state)
 {
     (void)state;
@@ -610,6 +689,7 @@ int main(void)
                                        cmocka_unit_test(models_come_from_memory),
                                        cmocka_unit_test(rows_are_explained),
                                        cmocka_unit_test(trainings_are_watched_and_stopped),
+                                       cmocka_unit_test(nothing_is_said_to_be_nothing),
                                        cmocka_unit_test(mistakes_are_said)};
     return cmocka_run_group_tests(tests, make_table, leave_folder);
 }

@@ -40,7 +40,6 @@ typedef struct place {
 static advgp_status load(place from, advgp_model **out, advgp_error *err)
 {
     gp_model *model = NULL;
-    *out = NULL;
     gp_blas_enter();
     advgp_status st = gp_blas_reserve(1, err); // its golden rows are computed
     if (st == ADVGP_OK)
@@ -53,6 +52,7 @@ static advgp_status load(place from, advgp_model **out, advgp_error *err)
 
 advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
     if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
     return load((place){.path = path, .trust = GP_BOUNDED}, out, err);
@@ -60,6 +60,7 @@ advgp_status advgp_model_load(const char *path, advgp_model **out, advgp_error *
 
 advgp_status advgp_model_load_trusted(const char *path, advgp_model **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
     if (!path) return gp_fail(err, ADVGP_EINVAL, "model: no file to load");
     return load((place){.path = path, .trust = GP_TRUSTED}, out, err);
@@ -67,11 +68,15 @@ advgp_status advgp_model_load_trusted(const char *path, advgp_model **out, advgp
 
 advgp_status advgp_model_load_memory(const void *bytes, size_t n, advgp_model **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
+    *out = NULL;
     return load((place){.bytes = bytes, .n = n}, out, err);
 }
 
 advgp_status advgp_model_save(const advgp_model *model, const char *path, advgp_error *err)
 {
+    if (!library_has(model, "model", err)) return ADVGP_EINVAL;
+    if (!library_has(path, "name of a file", err)) return ADVGP_EINVAL;
     gp_blas_enter();
     advgp_status st = gp_blas_reserve(1, err);
     if (st == ADVGP_OK) st = gp_model_save(model->model, path, err);
@@ -90,8 +95,10 @@ void advgp_model_free(advgp_model *model)
 
 advgp_status advgp_model_inspect(const advgp_model *model, char **json, advgp_error *err)
 {
+    if (!library_has(json, "place for the result", err)) return ADVGP_EINVAL;
     json_t *object;
     *json = NULL;
+    if (!library_has(model, "model", err)) return ADVGP_EINVAL;
     const advgp_status st = gp_inspect_json(model->model, NULL, &object, err);
     return library_said(st == ADVGP_OK ? library_json_take(object, json, err) : st, err);
 }
@@ -118,8 +125,10 @@ static advgp_status describe(const gp_model *model, gp_buffer *out, advgp_error 
 
 advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_error *err)
 {
+    if (!library_has(text, "place for the result", err)) return ADVGP_EINVAL;
     gp_buffer b = {0};
     *text = NULL;
+    if (!library_has(model, "model", err)) return ADVGP_EINVAL;
     advgp_status st = describe(model->model, &b, err);
     if (st == ADVGP_OK && !b.failed) *text = gp_text_copy(b.p, b.n);
     gp_buffer_fini(&b);
@@ -131,25 +140,25 @@ advgp_status advgp_model_describe(const advgp_model *model, char **text, advgp_e
 
 const char *advgp_model_target(const advgp_model *model)
 {
-    return model->model->schema->target;
+    return model ? model->model->schema->target : NULL;
 }
 
 size_t advgp_model_inputs(const advgp_model *model)
 {
-    return model->model->schema->n_inputs;
+    return model ? model->model->schema->n_inputs : 0;
 }
 
 const char *advgp_model_input(const advgp_model *model, size_t i, advgp_kind *kind)
 {
-    const gp_schema *s = model->model->schema;
-    if (i >= s->n_inputs) return NULL;
+    const gp_schema *s = model ? model->model->schema : NULL;
+    if (!s || i >= s->n_inputs) return NULL;
     if (kind) *kind = s->inputs[i].encoding->kind;
     return s->inputs[i].name;
 }
 
 double advgp_model_category(const advgp_model *model, size_t i, const char *text)
 {
-    const gp_schema *s = model->model->schema;
-    if (i >= s->n_inputs || !text) return GP_NO_CATEGORY;
+    const gp_schema *s = model ? model->model->schema : NULL;
+    if (!s || i >= s->n_inputs || !text) return GP_NO_CATEGORY;
     return (double)gp_categories_find(&s->inputs[i].categories, (gp_text){.p = text, .n = strlen(text)});
 }

@@ -15,11 +15,19 @@ advgp_status library_said(advgp_status st, advgp_error *err)
     return st;
 }
 
+bool library_has(const void *handle, const char *what, advgp_error *err)
+{
+    if (!handle) (void)gp_fail(err, ADVGP_EINVAL, "no %s is given: NULL", what);
+    return handle;
+}
+
 // ---- options --------------------------------------------------------------------------------------------------------
 
 advgp_status advgp_options_new(const char *verb, advgp_options **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(verb, "verb", err)) return ADVGP_EINVAL;
     if (strcmp(verb, "train") != 0 && strcmp(verb, "predict") != 0 && strcmp(verb, "evaluate") != 0 &&
         strcmp(verb, "explain") != 0)
         return gp_fail(err, ADVGP_EINVAL, "options are of train, predict, evaluate or explain, not of '%.80s'", verb);
@@ -54,6 +62,8 @@ static bool is_of_program(const char *key)
 
 advgp_status advgp_options_set(advgp_options *options, const char *key, const char *value, advgp_error *err)
 {
+    if (!library_has(options, "object of options", err)) return ADVGP_EINVAL;
+    if (!library_has(key, "key of an option", err)) return ADVGP_EINVAL;
     if (is_of_program(key))
         return gp_fail(err, ADVGP_EINVAL, "%s is an option of the program and means nothing to a caller of the library",
                        key);

@@ -16,13 +16,14 @@ struct advgp_answer {
     size_t n_rows;
 };
 
-static advgp_status add_block(advgp_answer *a, const gp_answer_block *b, advgp_error *err)
+static advgp_status add_block(advgp_answer *a, gp_answers *in, const gp_answer_block *b, advgp_error *err)
 {
     const size_t n = a->n_rows, more = b->rows.n;
     for (size_t k = 0; k < a->columns.n; k++)
         if (!gp_grow(&a->values[k], &a->room[k], n, n + more, sizeof **a->values)) return gp_no_memory(err);
     for (size_t i = 0; i < more; i++) {
-        gp_answer_row(&a->columns, n + i, b->mean[i], b->var_f ? b->var_f[i] : 0, b->var_y ? b->var_y[i] : 0, a->row);
+        const double var_f = b->var_f ? b->var_f[i] : 0, var_y = b->var_y ? b->var_y[i] : 0;
+        if (!gp_answer_row(&a->columns, n + i, b->mean[i], var_f, var_y, a->row)) gp_answers_lose(in, 1);
         for (size_t k = 0; k < a->columns.n; k++) a->values[k][n + i] = a->row[k];
     }
     a->n_rows += more;
@@ -34,7 +35,7 @@ static advgp_status fill(advgp_answer *a, gp_answers *in, const gp_host *host, a
     gp_answer_block block;
     advgp_status st;
     while ((st = gp_answers_next(in, &block, err)) == ADVGP_OK && block.chunk) {
-        st = add_block(a, &block, err);
+        st = add_block(a, in, &block, err);
         if (st != ADVGP_OK) return st;
         if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", a->n_rows);
     }
@@ -65,7 +66,9 @@ advgp_status advgp_predict_data(const advgp_model *model, const advgp_data *data
     gp_answers *in = NULL;
     gp_model_data files = {0};
     advgp_answer *a = NULL;
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(model, "model", err) || !library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
     gp_blas_enter();
     advgp_status st = library_options_init(&options, predict, "predict", "", data, err);
@@ -91,22 +94,22 @@ advgp_status advgp_predict_data(const advgp_model *model, const advgp_data *data
 
 size_t advgp_answer_rows(const advgp_answer *answer)
 {
-    return answer->n_rows;
+    return answer ? answer->n_rows : 0;
 }
 
 size_t advgp_answer_columns(const advgp_answer *answer)
 {
-    return answer->columns.n;
+    return answer ? answer->columns.n : 0;
 }
 
 const char *advgp_answer_name(const advgp_answer *answer, size_t column)
 {
-    return column < answer->columns.n ? answer->columns.list[column].name : NULL;
+    return answer && column < answer->columns.n ? answer->columns.list[column].name : NULL;
 }
 
 const double *advgp_answer_values(const advgp_answer *answer, size_t column)
 {
-    return column < answer->columns.n ? answer->values[column] : NULL;
+    return answer && column < answer->columns.n ? answer->values[column] : NULL;
 }
 
 void advgp_answer_free(advgp_answer *a)
@@ -129,7 +132,9 @@ advgp_status advgp_evaluate(const advgp_model *model, const advgp_data *data, co
     library_host host;
     gp_source *table = NULL;
     gp_evaluation evaluation = {0};
+    if (!library_has(json, "place for the result", err)) return ADVGP_EINVAL;
     *json = NULL;
+    if (!library_has(model, "model", err) || !library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
     gp_blas_enter();
     advgp_status st = library_options_init(&options, evaluate, "evaluate", "", data, err);

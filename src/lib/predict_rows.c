@@ -24,7 +24,9 @@ static atomic_size_t n_workspaces; // each may be in BLAS at the same time
 
 advgp_status advgp_workspace_new(const advgp_model *model, advgp_workspace **out, advgp_error *err)
 {
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(model, "model", err)) return ADVGP_EINVAL;
     const gp_schema *s = model->model->schema;
     advgp_workspace *w = gp_alloc(1, sizeof *w);
     if (!w) return gp_no_memory(err);
@@ -80,6 +82,8 @@ static advgp_status encode(advgp_workspace *w, const double *row, size_t number,
 static advgp_status predict(const advgp_model *model, advgp_workspace *w, const double *rows, size_t n_rows,
                             size_t stride, const wanted *t, advgp_error *err)
 {
+    if (!library_has(model, "model", err) || !library_has(w, "workspace", err)) return ADVGP_EINVAL;
+    if (n_rows && !library_has(rows, "row", err)) return ADVGP_EINVAL;
     const gp_schema *s = model->model->schema;
     if (w->model != model) return gp_fail(err, ADVGP_EINVAL, "the workspace was made for another model");
     if (!stride) stride = s->n_inputs;
@@ -88,21 +92,28 @@ static advgp_status predict(const advgp_model *model, advgp_workspace *w, const 
                        s->n_inputs);
     const bool variance = t->variance || s->log_target; // a lognormal mean needs it
     advgp_status st = ADVGP_OK;
+    size_t lost;
     for (size_t first = 0; st == ADVGP_OK && first < n_rows; first += BLOCK_ROWS) {
         const size_t n = n_rows - first < BLOCK_ROWS ? n_rows - first : BLOCK_ROWS;
         for (size_t i = 0; st == ADVGP_OK && i < n; i++)
             st = encode(w, rows + (first + i) * stride, first + i, w->X + i * s->d, err);
         if (st == ADVGP_OK)
-            st = gp_predict(model->predictor, w->work, gp_cmat_of(w->X, n, s->d), w->mean, variance ? w->var_f : NULL,
-                            variance ? w->var_y : NULL, err);
+            st = gp_predict_each(model->predictor, w->work, gp_mat_of(w->X, n, s->d), w->mean,
+                                 variance ? w->var_f : NULL, variance ? w->var_y : NULL, &lost, err);
         if (st == ADVGP_OK) t->take(t, w, first, n);
     }
     return library_said(st, err);
 }
 
+// A number beyond double precision is none; one of a row that has no mean neither, though a bound may have made it one.
+static double told(const advgp_workspace *w, size_t i, double value)
+{
+    return isfinite(w->mean[i]) && isfinite(value) ? value : NAN;
+}
+
 static double mean_of(const advgp_workspace *w, size_t i)
 {
-    return gp_predicted_mean(w->model->model->schema, w->mean[i], w->var_y[i]);
+    return told(w, i, gp_predicted_mean(w->model->model->schema, w->mean[i], w->var_y[i]));
 }
 
 static gp_distribution distribution_of(const advgp_workspace *w, size_t i)
@@ -118,8 +129,8 @@ static void take_sd(const wanted *t, const advgp_workspace *w, size_t first, siz
     const gp_schema *s = w->model->model->schema;
     for (size_t i = 0; i < n; i++) {
         if (t->mean) t->mean[first + i] = mean_of(w, i);
-        if (t->sd_f) t->sd_f[first + i] = gp_predicted_sd(s, w->mean[i], w->var_f[i]);
-        if (t->sd_y) t->sd_y[first + i] = gp_predicted_sd(s, w->mean[i], w->var_y[i]);
+        if (t->sd_f) t->sd_f[first + i] = told(w, i, gp_predicted_sd(s, w->mean[i], w->var_f[i]));
+        if (t->sd_y) t->sd_y[first + i] = told(w, i, gp_predicted_sd(s, w->mean[i], w->var_y[i]));
     }
 }
 
@@ -144,14 +155,20 @@ static void take_interval(const wanted *t, const advgp_workspace *w, size_t firs
         double ends[2];
         gp_distribution_interval(&d, t->level, ends);
         if (t->mean) t->mean[first + i] = mean_of(w, i);
-        t->lo[first + i] = ends[0], t->hi[first + i] = ends[1];
+        t->lo[first + i] = told(w, i, ends[0]), t->hi[first + i] = told(w, i, ends[1]);
     }
 }
 
-static advgp_status check_level(const char *what, double level, advgp_error *err)
+static advgp_status check_level(double level, advgp_error *err)
 {
-    if (level > 0 && level < 1) return ADVGP_OK;
-    return gp_fail(err, ADVGP_EINVAL, "%s %g is not between 0 and 1", what, level);
+    if (gp_level_is_good(level)) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "the level %.17g of an interval: must be a number from 0.001 to 0.999", level);
+}
+
+static advgp_status check_quantile(double u, advgp_error *err)
+{
+    if (gp_quantile_is_good(u)) return ADVGP_OK;
+    return gp_fail(err, ADVGP_EINVAL, "the quantile %.17g: must be a number from 0.0001 to 0.9999", u);
 }
 
 advgp_status advgp_predict_interval(const advgp_model *model, advgp_workspace *workspace, const double *rows,
@@ -159,7 +176,9 @@ advgp_status advgp_predict_interval(const advgp_model *model, advgp_workspace *w
                                     advgp_error *err)
 {
     const wanted t = {.variance = true, .take = take_interval, .level = level, .mean = mean, .lo = lo, .hi = hi};
-    const advgp_status st = check_level("the level", level, err);
+    if (n_rows && (!library_has(lo, "place for lower ends", err) || !library_has(hi, "place for upper ends", err)))
+        return ADVGP_EINVAL;
+    const advgp_status st = check_level(level, err);
     return st == ADVGP_OK ? predict(model, workspace, rows, n_rows, stride, &t, err) : st;
 }
 
@@ -168,7 +187,7 @@ static void take_quantiles(const wanted *t, const advgp_workspace *w, size_t fir
     for (size_t i = 0; i < n; i++) {
         const gp_distribution d = distribution_of(w, i);
         for (size_t l = 0; l < t->n_levels; l++)
-            t->values[(first + i) * t->n_levels + l] = gp_distribution_quantile(&d, t->levels[l]);
+            t->values[(first + i) * t->n_levels + l] = told(w, i, gp_distribution_quantile(&d, t->levels[l]));
     }
 }
 
@@ -178,8 +197,11 @@ advgp_status advgp_predict_quantiles(const advgp_model *model, advgp_workspace *
 {
     const wanted t = {
         .variance = true, .take = take_quantiles, .levels = levels, .n_levels = n_levels, .values = values};
+    if (n_rows && n_levels &&
+        (!library_has(levels, "quantile", err) || !library_has(values, "place for quantiles", err)))
+        return ADVGP_EINVAL;
     advgp_status st = ADVGP_OK;
-    for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) st = check_level("the quantile", levels[l], err);
+    for (size_t l = 0; st == ADVGP_OK && l < n_levels; l++) st = check_quantile(levels[l], err);
     return st == ADVGP_OK ? predict(model, workspace, rows, n_rows, stride, &t, err) : st;
 }
 
@@ -187,7 +209,7 @@ static void take_exceeds(const wanted *t, const advgp_workspace *w, size_t first
 {
     for (size_t i = 0; i < n; i++) {
         const gp_distribution d = distribution_of(w, i);
-        t->values[first + i] = gp_distribution_exceeds(&d, t->level);
+        t->values[first + i] = told(w, i, gp_distribution_exceeds(&d, t->level));
     }
 }
 
@@ -196,5 +218,6 @@ advgp_status advgp_predict_exceeds(const advgp_model *model, advgp_workspace *wo
                                    advgp_error *err)
 {
     const wanted t = {.variance = true, .take = take_exceeds, .level = threshold, .values = probability};
+    if (n_rows && !library_has(probability, "place for probabilities", err)) return ADVGP_EINVAL;
     return predict(model, workspace, rows, n_rows, stride, &t, err);
 }

@@ -46,7 +46,9 @@ advgp_status advgp_train(const advgp_data *data, const advgp_options *train, con
     gp_source *table = NULL;
     gp_model *model = NULL;
     advgp_error unheard; // a worker's fate is told to the others by its sentence
+    if (!library_has(out, "place for the result", err)) return ADVGP_EINVAL;
     *out = NULL;
+    if (!library_has(data, "table", err)) return ADVGP_EINVAL;
     library_host_init(&host, watch);
     const gp_training_events events = {.ctx = (void *)(uintptr_t)host.watch,
                                        .eval = host.watch->progress ? on_eval : NULL,

@@ -6,14 +6,16 @@
 #include "learn/steepness.h"
 #include "linalg/blas.h"
 #include "load/request.h"
+#include "recipe/encoding_pilot.h"
+#include "recipe/plan.h"
 #include "store/modelfile.h"
-#include "train/encoding_pilot.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const uint64_t sample_stream = 0x656e636f; // "enco": unrelated to who is held out
 
-// Training rows by a hash of their number, about GP_ENCODING_PILOT_ROWS of them; of a wide table fewer.
+// Training rows by a hash of their number, about GP_PILOT_ROWS of them; of a wide table fewer.
 typedef struct sample {
     size_t n, capacity, d;
     double share;
@@ -26,9 +28,7 @@ static advgp_status sample_init(sample *s, const gp_schema *schema, uint64_t see
 {
     enum { NUMBERS_MAX = 1 << 20 };
     const size_t fit = NUMBERS_MAX / schema->d;
-    const size_t rows = fit > GP_ENCODING_PILOT_ROWS       ? GP_ENCODING_PILOT_ROWS
-                        : fit < GP_ENCODING_PILOT_ROWS_MIN ? GP_ENCODING_PILOT_ROWS_MIN
-                                                           : fit;
+    const size_t rows = fit > GP_PILOT_ROWS ? GP_PILOT_ROWS : fit < GP_PILOT_ROWS_MIN ? GP_PILOT_ROWS_MIN : fit;
     s->d = schema->d, s->seed = seed ^ sample_stream;
     s->share = (double)rows / (double)schema->n_rows;
     s->capacity = schema->n_rows < rows ? schema->n_rows : rows + rows / 4; // a share is never that far off
@@ -94,6 +94,11 @@ static void as_start(const gp_options *o, const char *path, gp_schema_options *o
 
 // ---- pilots ---------------------------------------------------------------------------------------------------------
 
+static bool is_open(const gp_options *o, const char *option, gp_trial trial)
+{
+    return gp_options_is(o, option, "auto") && !gp_trial_is_off(trial);
+}
+
 // What options leave open.
 typedef struct questions {
     bool logarithm, ranks;
@@ -128,55 +133,6 @@ static advgp_status keep_directions(const gp_encoding_pilot *pilot, size_t d, gp
     return ADVGP_OK;
 }
 
-// Months and weekdays may have the same range, and are no two readings of one thing. values: [rows] scratch.
-static bool has_many_values(const gp_rows *rows, size_t column, double *values)
-{
-    enum { MANY = 24 };
-    size_t n = 1;
-    for (size_t i = 0; i < rows->n; i++) values[i] = rows->X[i * rows->d + column];
-    gp_sort(values, rows->n);
-    for (size_t i = 1; i < rows->n; i++) n += values[i] > values[i - 1];
-    return n > MANY;
-}
-
-// Differences of columns that are alike, in place of directions that pilots took for little: what they gain, a sample
-// of some thousand rows cannot tell, but many rows do, and cells lose by the others (docs/tables.md). Where very many
-// columns are alike, they are of one make, not pairs; and of ranks a difference means nothing.
-static advgp_status take_differences(const gp_schema *schema, const gp_rows *rows, bool ranks,
-                                     gp_encoding_choice *choice, advgp_error *err)
-{
-    enum { MOST = 3, ROWS_MIN = 200000 };
-    static const double much = 0.95; // of the CRPS without directions
-    size_t pairs[MOST][2], taken = 0;
-    const size_t n = schema->n_rows < ROWS_MIN ? 0 : gp_schema_alike(schema, MOST, pairs), d = schema->d;
-    if (!n || n > MOST || (choice->n_directions && choice->directions.crps < much)) return ADVGP_OK;
-    double *differences = gp_alloc(n * d, sizeof *differences), *values = gp_alloc(rows->n, sizeof *values);
-    if (!differences || !values) {
-        gp_free(differences), gp_free(values);
-        return gp_no_memory(err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const gp_input *one = &schema->inputs[pairs[i][0]], *other = &schema->inputs[pairs[i][1]];
-        const size_t a = one->first, b = other->first;
-        double *weights = differences + taken * d;
-        if (ranks && (one->long_tailed || other->long_tailed)) continue;
-        if (!has_many_values(rows, a, values) || !has_many_values(rows, b, values)) continue;
-        memset(weights, 0, d * sizeof *weights);
-        weights[a] = -schema->x_scale[a], weights[b] = schema->x_scale[b];
-        taken += gp_direction_scale(gp_cmat_of(rows->X, rows->n, rows->d), weights);
-    }
-    gp_free(values);
-    if (!taken) {
-        gp_free(differences);
-        return ADVGP_OK;
-    }
-    gp_free(choice->weights);
-    choice->weights = differences;
-    choice->n_directions = choice->n_differences = taken, choice->d = d;
-    choice->directions.pays = false;
-    return ADVGP_OK;
-}
-
 // First the inputs, then the target beside what was taken of them: where inputs tell more, so do pilots of the target.
 static advgp_status ask_pilots(const gp_encoding_question *q, questions open, const gp_host *host,
                                gp_schema_options *options, gp_encoding_choice *choice, advgp_error *err)
@@ -205,7 +161,7 @@ static advgp_status ask_pilots(const gp_encoding_question *q, questions open, co
     if (st == ADVGP_OK) st = keep_directions(pilot, q->rows->d, choice, err);
     gp_encoding_pilot_free(pilot);
     if (st != ADVGP_OK) return st;
-    if (choice->logarithm.pays && q->bounds_open)
+    if (choice->logarithm.taken && q->bounds_open)
         options->bounds_are = GP_BOUNDS_GIVEN, options->bounds = gp_log_bounds(q->schema);
     options->log_target = now.logarithm, options->ranks = now.ranks;
     return ADVGP_OK;
@@ -225,38 +181,60 @@ static advgp_status add_notes(const gp_encoding_choice *c, const gp_schema *sche
         st = gp_notes_add(notes, err, 1,
                           "columns and target are taken as they are: the limit of this process (ulimit -d, ulimit -v) "
                           "leaves no room for pilots");
-    if (c->logarithm.pays)
+    if (c->logarithm.taken)
         st = gp_notes_add(notes, err, 1,
                           "the target '%s' is skewed and never negative: its logarithm is fitted, since the CRPS of a "
                           "pilot on %zu rows falls by %.1f %% with it ({log-target} no leaves it as it is)",
-                          schema->target, c->logarithm.rows, 100 * (1 - c->logarithm.crps));
-    if (st == ADVGP_OK && c->ranks.pays)
+                          schema->target, c->logarithm.rows, 100 * c->logarithm.gain);
+    if (st == ADVGP_OK && c->ranks.taken)
         st = gp_notes_add(notes, err, c->n_ranks,
                           "%zu columns of long tails are taken by their ranks, since the CRPS of a pilot on %zu rows "
                           "falls by %.1f %% with them ({warp} none leaves them as they are)",
-                          c->n_ranks, c->ranks.rows, 100 * (1 - c->ranks.crps));
-    if (st == ADVGP_OK && c->n_differences)
-        st = gp_notes_add(notes, err, c->n_differences,
-                          "differences of columns with the same range stand beside them: %zu ({directions} none leaves "
-                          "them out)",
-                          c->n_differences);
-    if (st == ADVGP_OK && c->directions.pays)
+                          c->n_ranks, c->ranks.rows, 100 * c->ranks.gain);
+    if (st == ADVGP_OK && c->directions.taken)
         st = gp_notes_add(
             notes, err, c->n_directions,
             "%zu sums of columns stand beside them, since the CRPS of a pilot on %zu rows falls by %.1f %% "
             "with them ({directions} none leaves them out)",
-            c->n_directions, c->directions.rows, 100 * (1 - c->directions.crps));
+            c->n_directions, c->directions.rows, 100 * c->directions.gain);
     if (st == ADVGP_OK && c->why_none)
         st = gp_notes_add(notes, err, 1, "no sums of columns stand beside them, which {directions} asks for: %s",
                           c->why_none);
     return st;
 }
 
-advgp_status gp_encoding_settle(const gp_encoding_choice *c, gp_schema *schema, gp_notes *notes, advgp_error *err)
+// An option that names it, a trial that was held, or a rule: there was nothing to try.
+static void plan_one(const gp_options *o, const char *option, const gp_verdict *verdict, bool is, gp_trial trial,
+                     gp_planned *out)
+{
+    const char *word = is ? "yes" : "no";
+    char asked[40];
+    if (verdict->tried) {
+        gp_plan_choose(out, word, GP_ORIGIN_TRIAL, verdict, gp_trial_what(trial));
+    } else {
+        const bool given = !gp_options_is(o, option, "auto");
+        snprintf(asked, sizeof asked, "option %s", option);
+        *out = (gp_planned){.n = is, .origin = given ? GP_ORIGIN_ASKED : GP_ORIGIN_RULE};
+        snprintf(out->value, sizeof out->value, "%s", word);
+        snprintf(out->why, sizeof out->why, "%s", given ? asked : "nothing in the columns asks for it");
+    }
+}
+
+static void make_plan(const gp_encoding_choice *c, const gp_options *o, const gp_schema *schema, gp_plan *plan)
+{
+    plan_one(o, "warp", &c->ranks, c->ranks.taken || (c->n_ranks && gp_options_is(o, "warp", "ranks")), GP_TRIAL_RANKS,
+             &plan->ranks);
+    plan_one(o, "directions", &c->directions, schema->n_directions > 0, GP_TRIAL_DIRECTIONS, &plan->directions);
+    plan_one(o, "log-target", &c->logarithm, schema->log_target, GP_TRIAL_LOGARITHM, &plan->logarithm);
+}
+
+advgp_status gp_encoding_settle(const gp_encoding_choice *c, const gp_options *o, gp_schema *schema, gp_plan *plan,
+                                gp_notes *notes, advgp_error *err)
 {
     advgp_status st = ADVGP_OK;
     if (c->start) st = gp_schema_take_directions(schema, c->start->schema, err);
     if (c->n_directions && c->d == schema->d) st = gp_schema_add_directions(schema, c->n_directions, c->weights, err);
+    make_plan(c, o, schema, plan);
     return st == ADVGP_OK ? add_notes(c, schema, notes, err) : st;
 }
 
@@ -274,11 +252,11 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
     const bool asked = !gp_options_is(o, "directions", "auto") && !gp_options_is(o, "directions", "none");
     if (asked) choice->why_none = why_no_directions(o, schema);
     if (!has_process(o)) return ADVGP_OK;
-    const size_t wanted = asked                                    ? (size_t)gp_options_int(o, "directions")
-                          : gp_options_is(o, "directions", "auto") ? DIRECTIONS
-                                                                   : 0;
-    const questions open = {.logarithm = gp_options_is(o, "log-target", "auto") && schema->log_may_pay,
-                            .ranks = gp_options_is(o, "warp", "auto") && choice->n_ranks,
+    const size_t wanted = asked                                           ? (size_t)gp_options_int(o, "directions")
+                          : is_open(o, "directions", GP_TRIAL_DIRECTIONS) ? DIRECTIONS
+                                                                          : 0;
+    const questions open = {.logarithm = is_open(o, "log-target", GP_TRIAL_LOGARITHM) && schema->log_may_pay,
+                            .ranks = is_open(o, "warp", GP_TRIAL_RANKS) && choice->n_ranks,
                             .directions = may_have_directions(schema) ? wanted : 0};
     if (!open.logarithm && !open.ranks && !open.directions) return ADVGP_OK;
     choice->no_room = !asked && !gp_blas_has_room(PILOT_THREADS);
@@ -297,9 +275,8 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                            .stop_ctx = host ? host->ctx : NULL};
     if (st == ADVGP_OK) st = ask_pilots(&question, open, host, options, choice, err);
     if (asked && open.directions && !choice->n_directions)
-        choice->why_none = rows.n < GP_ENCODING_PILOT_ROWS_MIN ? "a pilot needs 300 rows"
-                                                               : "the target changes along single columns";
-    if (st == ADVGP_OK && open.directions && !asked) st = take_differences(schema, &rows, options->ranks, choice, err);
+        choice->why_none = rows.n < GP_PILOT_ROWS_MIN ? "a pilot needs 300 rows"
+                                                      : "the target changes along single columns";
     gp_free(s.X);
     return st;
 }

@@ -4,16 +4,15 @@
 #include "data/schema.h"
 #include "load/host.h"
 #include "options/option.h"
-#include "train/encoding_pilot.h"
+#include "recipe/encoding_pilot.h"
 
 typedef struct gp_encoding_choice {
-    gp_encoding_verdict logarithm, ranks, directions; // {0}: nothing was asked
-    size_t n_ranks;                                   // columns of long tails
-    double *weights;                                  // [n_directions x d]: of directions that pilots found
+    gp_verdict logarithm, ranks, directions;
+    size_t n_ranks;  // columns of long tails
+    double *weights; // [n_directions x d]: of directions that pilots found
     size_t n_directions, d;
     gp_model *start;      // a run goes on from it: its directions are taken; NULL: from none, or it has none
     const char *why_none; // somebody wants directions, and there are none; else NULL
-    size_t n_differences; // of these: differences of columns that are alike, which no pilot was asked about
     bool no_room;         // for the threads of pilots: nothing was asked
 } gp_encoding_choice;
 void gp_encoding_choice_fini(gp_encoding_choice *choice);
@@ -25,5 +24,6 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                 const gp_host *host, gp_schema_options *options, gp_encoding_choice *choice,
                                 advgp_error *err);
 // The schema, fitted as was chosen, gets its directions. Notes: what was taken, why, and how to overrule it; nothing
-// where all stays as it is.
-advgp_status gp_encoding_settle(const gp_encoding_choice *choice, gp_schema *schema, gp_notes *notes, advgp_error *err);
+// where all stays as it is. The plan gets all of it.
+advgp_status gp_encoding_settle(const gp_encoding_choice *choice, const gp_options *o, gp_schema *schema, gp_plan *plan,
+                                gp_notes *notes, advgp_error *err);

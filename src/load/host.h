@@ -2,7 +2,7 @@
 // prints; a caller of the library has functions of its own.
 #pragma once
 #include "data/notes.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <stdbool.h>
 

@@ -10,6 +10,7 @@
 #include "load/choose_encoding.h"
 #include "load/request.h"
 #include "method/method.h"
+#include "recipe/table.h"
 #include "shards/packed.h"
 #include "shards/synthetic.h"
 #include "store/modelfile.h"
@@ -101,6 +102,7 @@ typedef struct opened {
     bool borrowed; // the source is a caller's table
     gp_schema *schema;
     gp_split split;
+    gp_plan encodings; // what trials say of them
 } opened;
 
 static void opened_fini(opened *x)
@@ -129,7 +131,7 @@ static advgp_status fit_schema(const gp_options *o, gp_schema_options *options, 
         x->split = split;
         st = gp_schema_fit(x->source, &chosen, &x->split, notes, tell, &host, &x->schema, err);
     }
-    if (st == ADVGP_OK) st = gp_encoding_settle(&choice, x->schema, notes, err);
+    if (st == ADVGP_OK) st = gp_encoding_settle(&choice, o, x->schema, &x->encodings, notes, err);
     gp_encoding_choice_fini(&choice);
     gp_model_free(start);
     options->known = NULL;
@@ -180,7 +182,7 @@ static advgp_status open_and_fit(const gp_options *o, gp_source *table, const gp
     // The exact process says of every row what the others say of it: it needs none held out. What a cache keeps is for
     // every method.
     if (gp_request_may_be_exact(o) && !gp_options_given(o, "validation") && !gp_options_text(o, "cache"))
-        out->split.whole_rows = gp_request_method(o) == &gp_method_auto ? (size_t)GP_AUTO_EXACT_ROWS
+        out->split.whole_rows = gp_request_method(o) == &gp_method_auto ? (size_t)GP_EXACT_ROWS_MAX
                                                                         : (size_t)GP_MODEL_EXACT_ROWS_MAX;
     if (st == ADVGP_OK)
         st = table ? fit_schema(o, &options, host, notes, out, err)
@@ -330,7 +332,7 @@ static advgp_status refuse_contradiction(const gp_options *o, const gp_schema *s
                                         "warp",     "directions", "sql",     "validation",  "date-format",
                                         "header",   "delimiter",  "na"};
     const char *target = gp_options_given(o, "target") ? gp_options_text(o, "target") : NULL;
-    if (target && strcmp(target, schema->target) != 0)
+    if (target && !gp_same_name(target, schema->target))
         return gp_fail(err, ADVGP_EINVAL, "{target} %s: %s was packed with the target %s; pack again to change it",
                        target, o->operands[0], schema->target);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
@@ -376,6 +378,7 @@ advgp_status gp_load_training(const gp_options *o, gp_source *table, const gp_ho
     }
     st = open_and_fit(o, table, host, &out->notes, &x, err);
     if (st != ADVGP_OK) return st;
+    out->encodings = x.encodings;
     const double bytes = (double)x.schema->n_rows * (double)(x.schema->d + 2) * sizeof(float);
     if (!cache && bytes > 0.5 * gp_memory_bytes()) {
         st = gp_fail(

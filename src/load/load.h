@@ -10,8 +10,9 @@
 typedef struct gp_loaded {
     gp_shards *shards;
     gp_schema *schema;
-    char *sql;      // NULL: none
-    gp_notes notes; // what a user should know
+    char *sql;         // NULL: none
+    gp_notes notes;    // what a user should know
+    gp_plan encodings; // ranks, directions and logarithm, as trials or options chose them; nothing of packed rows
 } gp_loaded;
 
 // Data of train: operands, data options, --validation, --cache. A packed folder brings its own schema; data options

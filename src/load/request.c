@@ -102,6 +102,7 @@ gp_train_options gp_request_train(const gp_options *o)
     const size_t start = start_of(o);
     const bool patient = gp_options_is(o, "patience", "inf");
     gp_train_options t = {
+        .method = gp_request_method(o)->name,
         .m = (size_t)gp_options_int(o, "inducing"),
         .m_open = !gp_options_given(o, "inducing"),
         .components = (size_t)gp_options_int(o, "components"), // auto reads as 0

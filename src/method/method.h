@@ -4,7 +4,7 @@
 // A new method is one file with one table, and one line of the list below: the words of --method, its help
 // and completion come from there.
 #pragma once
-#include "train/train.h"
+#include "recipe/train.h"
 
 typedef struct gp_method {
     const char *name;    // what users type: --method linear
@@ -38,8 +38,6 @@ GP_METHOD_LIST(X)
 
 extern const gp_method *const gp_methods[];         // ends with NULL; in the order of the list
 const gp_method *gp_method_named(const char *name); // NULL if there is none
-// Up to so many training rows auto is exact: a few seconds, and hundreds of megabytes.
-enum { GP_AUTO_EXACT_ROWS = 3000 };
 // What auto stands for with these options and training rows; any other is itself.
 const gp_method *gp_method_resolve(const gp_method *method, const gp_train_options *options, size_t n_train);
 bool gp_method_takes(const gp_method *method, const char *option);

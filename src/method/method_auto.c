@@ -1,12 +1,12 @@
 // method_auto.c: the method of whoever names none: the exact process where the rows allow it, for it needs no steps and
 // is the more accurate; advgp for more rows, or where an option asks for what only its course has.
 #include "method/method.h"
+#include "recipe/plan.h"
 
 const gp_method *gp_method_resolve(const gp_method *method, const gp_train_options *o, size_t n_train)
 {
     if (method != &gp_method_auto) return method;
-    const bool course = o->course_asked || o->cluster || o->resume || o->replay || o->theta || o->inducing;
-    return course || n_train > GP_AUTO_EXACT_ROWS ? &gp_method_advgp : &gp_method_exact;
+    return gp_plan_is_exact(o, n_train) ? &gp_method_exact : &gp_method_advgp;
 }
 
 static advgp_status train_auto(const gp_train_request *request, gp_model **model, gp_train_result *result,

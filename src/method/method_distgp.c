@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "learn/collapsed.h"
 #include "method/method.h"
-#include "train/conductor.h"
+#include "recipe/conductor.h"
 
 #include <stdio.h>
 #include <string.h>

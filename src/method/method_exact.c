@@ -8,8 +8,9 @@
 #include "linalg/interrupt.h"
 #include "method/method.h"
 #include "optim/lbfgs.h"
+#include "recipe/conclude.h"
+#include "recipe/plan.h"
 #include "score/calibrate.h"
-#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -370,6 +371,9 @@ static advgp_status make_model(exact_run *r, const gp_train_request *request, gp
     r->exact = NULL;
     st = leave_out_folds(r, &m->unseen, err);
     result->interrupted = r->interrupted;
+    if (r->options->kernel_open)
+        snprintf(result->plan.kernel.value, sizeof result->plan.kernel.value, "%s", r->kernel->name),
+            snprintf(result->plan.kernel.why, sizeof result->plan.kernel.why, "the rows are likeliest under it");
     if (st == ADVGP_OK) st = gp_train_conclude(m, &r->reader, r->options, r->began, result, r->notes, err);
     if (st == ADVGP_OK) return st;
     m->schema = NULL; // still the caller's
@@ -464,6 +468,9 @@ static advgp_status train_exact(const gp_train_request *request, gp_model **mode
                    .spec = {.d = shards->d, .n_components = 1, .trend = options->trend},
                    .n_hyper = gp_exact_fit_n_hyper(shards->d, options->trend)};
     r.spec.kernels = &r.kernel;
+    const gp_facts facts = gp_facts_measure(shards, options);
+    out->plan = gp_plan_make(&facts, options);
+    gp_plan_take_encodings(&out->plan, request->encodings);
     st = take_memory(&r, shards, err);
     if (st == ADVGP_OK) st = gp_reader_visit(&r.reader, GP_TRAIN, 0, keep_rows, &r, err);
     if (st == ADVGP_OK) st = lay_out(&r, err);

@@ -1,8 +1,9 @@
 // method_linear.c: linear regression, and with the intercept alone the mean: closed form, one pass over the rows.
 #include "base/memory.h"
 #include "method/method.h"
+#include "recipe/conclude.h"
+#include "recipe/plan.h"
 #include "score/linear_fit.h"
-#include "train/conclude.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,6 +74,10 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .versions = 1,
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
+        if (request->options) {
+            const gp_facts facts = gp_facts_measure(shards, request->options);
+            r->plan = gp_plan_make(&facts, request->options);
+        }
         st = gp_train_conclude(*model, &reader, request->options, began, r, request->notes, err);
         if (st == ADVGP_OK) {
             tell(events, r);

@@ -2,6 +2,7 @@
 #include "model/predict.h"
 #include "linalg/dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -93,6 +94,20 @@ static advgp_status check_block(size_t first, size_t B, const double *mean, cons
     return ADVGP_OK;
 }
 
+// Of what double precision cannot compute there is no number: how many of the block's rows are such.
+static size_t lose_rows(size_t first, size_t B, double *mean, const double *spread, double *var_f, double *var_y)
+{
+    size_t n = 0;
+    for (size_t i = first; i < first + B; i++) {
+        if (isfinite(mean[i]) && (!spread || isfinite(spread[i - first])) && (!var_y || isfinite(var_y[i]))) continue;
+        mean[i] = NAN;
+        if (var_f) var_f[i] = NAN;
+        if (var_y) var_y[i] = NAN;
+        n++;
+    }
+    return n;
+}
+
 static size_t rows_left(const gp_predict_work *work, gp_cmat X, size_t first)
 {
     return X.rows - first < work->block_rows ? X.rows - first : work->block_rows;
@@ -138,8 +153,9 @@ static void scale_block(const gp_predictor *p, gp_predict_work *work, gp_cmat X,
     }
 }
 
-advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
-                        double *var_y, advgp_error *err)
+// lost: NULL where a row that cannot be computed is a failure.
+static advgp_status predict_rows(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
+                                 double *var_y, size_t *lost, advgp_error *err)
 {
     advgp_status st = gp_predict_check(p, work, X, err);
     if (st != ADVGP_OK) return st;
@@ -154,10 +170,31 @@ advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X,
             if (var_f) var_f[first + i] = work->spread[i] * (scales_both(p) ? work->scale[i] : 1);
             if (var_y) var_y[first + i] = (work->spread[i] + p->noise) * work->scale[i];
         }
-        st = check_block(first, B, mean, with_variance ? work->spread : NULL, NULL, err);
+        if (lost)
+            *lost += lose_rows(first, B, mean, with_variance ? work->spread : NULL, var_f, var_y);
+        else
+            st = check_block(first, B, mean, with_variance ? work->spread : NULL, NULL, err);
         if (st != ADVGP_OK) return st;
     }
     return ADVGP_OK;
+}
+
+advgp_status gp_predict(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
+                        double *var_y, advgp_error *err)
+{
+    return predict_rows(p, work, X, mean, var_f, var_y, NULL, err);
+}
+
+advgp_status gp_predict_each(const gp_predictor *p, gp_predict_work *work, gp_mat X, double *mean, double *var_f,
+                             double *var_y, size_t *lost, advgp_error *err)
+{
+    *lost = 0;
+    for (size_t i = 0; X.p && i < X.rows; i++)
+        for (size_t j = 0; j < X.cols; j++) {
+            double *x = &X.p[i * X.ld + j];
+            if (!isfinite(*x)) *x = *x < 0 ? -DBL_MAX : DBL_MAX;
+        }
+    return predict_rows(p, work, gp_ro(X), mean, var_f, var_y, lost, err);
 }
 
 advgp_status gp_predict_parts(const gp_predictor *p, gp_predict_work *work, gp_cmat X, double *mean, double *spread,

@@ -33,6 +33,11 @@ void gp_predict_work_free(gp_predict_work *work);
 advgp_status gp_predict(const gp_predictor *predictor, gp_predict_work *work, gp_cmat X, double *mean, double *var_f,
                         double *var_y, advgp_error *err);
 
+// The same of rows from anywhere: one that double precision cannot compute gets NaN, and the others their answers. An
+// input that is not finite is held to the largest number there is, in X. *lost: how many rows have none.
+advgp_status gp_predict_each(const gp_predictor *predictor, gp_predict_work *work, gp_mat X, double *mean,
+                             double *var_f, double *var_y, size_t *lost, advgp_error *err);
+
 // The same with var_f in its two parts, by the plain way, which equals the quick one but for rounding: spread[n], which
 // the training rows have narrowed (phi^T Sigma phi), and residual[n], in which they have no say (what the kernels have
 // beyond the features; 0 for an exact model).

@@ -12,6 +12,7 @@
 #include "method/method.h"
 #include "ps/rule.h"
 #include "ps/server.h"
+#include "score/distribution.h"
 #include "shards/shards.h"
 #include "store/modelfile.h"
 #include "transport/transport.h"
@@ -221,7 +222,8 @@ static bool is_between(const char *item, double least, double most)
 
 static bool is_level(const char *item)
 {
-    return is_between(item, 0.001, 0.999);
+    double level;
+    return gp_text_real(item, &level) && gp_level_is_good(level);
 }
 
 // "7" or "3-5".
@@ -238,7 +240,8 @@ static bool is_rows(const char *item)
 
 static bool is_quantile(const char *item)
 {
-    return is_between(item, 0.0001, 0.9999);
+    double quantile;
+    return gp_text_real(item, &quantile) && gp_quantile_is_good(quantile);
 }
 
 static bool is_threshold(const char *item)

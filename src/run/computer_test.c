@@ -4,7 +4,7 @@
 #include "fixture.h"
 #include "ps/statistics.h"
 #include "run/computer.h"
-#include "train/rows_test.h"
+#include "recipe/rows_test.h"
 
 enum { BATCH = 70, M_INDUCING = 12 };
 static gp_learner *learner;

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "run/replay.h"
-#include "train/rows_test.h"
-#include "train/train.h"
+#include "recipe/rows_test.h"
+#include "recipe/train.h"
 
 #include <jansson.h>
 #include <time.h>

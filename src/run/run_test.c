@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "fixture.h"
 #include "run/run.h"
-#include "train/rows_test.h"
-#include "train/train.h"
+#include "recipe/rows_test.h"
+#include "recipe/train.h"
 
 enum { WORKERS = 4, VERSIONS = 25, STEPS = 40, BATCH = 60 };
 

@@ -14,6 +14,16 @@ enum { TAIL_ROWS = 25 };     // behind a mean excess, and between two edges of t
 enum { TAIL_HALVINGS = 20 }; // how far CRPS follows a tail: to a share of 1e-9
 static const double excess_least = 1e-3;
 
+bool gp_level_is_good(double p)
+{
+    return p >= 0.001 && p <= 0.999;
+}
+
+bool gp_quantile_is_good(double u)
+{
+    return u >= 0.0001 && u <= 0.9999;
+}
+
 // ---- Gaussian -------------------------------------------------------------------------------------------------------
 
 // Newton's steps on erf(s / sqrt 2) = p from s = 0: the function is concave, so they approach from below and never

@@ -44,6 +44,11 @@ double gp_scores_cdf(const gp_scores *scores, double e);       // share of score
 double gp_scores_log_density(const gp_scores *scores, double e);
 void gp_scores_interval(const gp_scores *scores, double p, double ends[2]); // Q at both ends of the level p
 
+// What may be asked for, in C, in Python and by an option alike: levels of intervals from 0.001 to 0.999, quantiles
+// from 0.0001 to 0.9999. Beyond lies a tail that no table of scores knows, and in the end infinity.
+bool gp_level_is_good(double p);
+bool gp_quantile_is_good(double u);
+
 double gp_gaussian_interval(double p); // the s for which a normal variable lies within +- s with probability p
 double gp_gaussian_quantile(double u);
 

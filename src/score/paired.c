@@ -26,7 +26,8 @@ void gp_paired_add(gp_paired *p, double w, double loss)
         return;
     }
     const double fall = *first - loss;
-    p->w += w, p->first += w * *first, p->fall += w * fall, p->squares += w * fall * fall;
+    p->w += w, p->first += w * *first, p->fall += w * fall;
+    p->w2 += w * w, p->w2_fall += w * w * fall, p->w2_fall_fall += w * w * fall * fall;
 }
 
 void gp_paired_turn(gp_paired *p)
@@ -48,7 +49,7 @@ double gp_paired_second(const gp_paired *p)
 
 double gp_paired_gain(const gp_paired *p)
 {
-    const double mean = p->fall / p->w, variance = p->squares / p->w - mean * mean;
+    const double mean = p->fall / p->w, sum = p->w2_fall_fall - 2 * mean * p->w2_fall + mean * mean * p->w2;
     const double least = rounding * fabs(p->first / p->w);
-    return variance > least * least ? mean / sqrt(variance / (double)p->n) : 0;
+    return sum > least * least * p->w2 ? mean * p->w / sqrt(sum) : 0;
 }

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 
 typedef struct gp_paired {
-    size_t n;             // rows of the present turn
-    double *loss;         // [capacity]: of the first turn
-    bool turned;          // it is the second
-    double w, first;      // sums of the second turn: weights, losses of the first
-    double fall, squares; // how much smaller the second's are, and its squares
+    size_t n;                         // rows of the present turn
+    double *loss;                     // [capacity]: of the first turn
+    bool turned;                      // it is the second
+    double w, first, fall;            // sums of the second turn: weights, losses of the first, how much smaller the
+                                      // second's are
+    double w2, w2_fall, w2_fall_fall; // by squares of weights, for the error of the mean
 } gp_paired;
 advgp_status gp_paired_init(gp_paired *paired, size_t capacity, advgp_error *err);
 void gp_paired_fini(gp_paired *paired);

@@ -5,7 +5,7 @@
 #include "cells/inducing.h"
 #include "fixture.h"
 #include "sim/simulate.h"
-#include "train/train.h"
+#include "recipe/train.h"
 
 #include <math.h>
 #include <string.h>

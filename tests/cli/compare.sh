@@ -21,7 +21,7 @@ good 'a grid' -- compare in/good.csv "${y[@]}" "${plain[@]}" --methods advgp-nat
   --epochs 4 --json --log in/log
 rows=$(grep -o '"method"' said.out | wc -l)
 [[ $rows == 9 ]] || tell "a grid: $rows rows in the table, not 9: linear is the same for every m"
-for key in cpu_seconds wall_seconds neg_elbo rmse mnlp coverage_90 stopped; do
+for key in cpu_seconds wall_seconds neg_elbo rmse rmse_se mnlp coverage_90 coverage_90_se stopped; do
   grep -q "\"$key\"" said.out || tell "a grid: --json lacks $key"
 done
 [[ $(head -n 1 in/log) == *'"compare"'* ]] || tell "a grid: no manifest in the log"
@@ -38,7 +38,7 @@ good 'a method that cannot is a line of the table' 'exact cannot do this' 'linea
 
 # figures on held-out rows, or not
 head -n 31 in/good.csv >in/few.csv
-good 'none held out' ' training rows, each left out in turn' -- \
+good 'none held out' ' training rows, each left out in turn; ± is a standard error' ' RMSE      ± ' -- \
   compare in/few.csv "${y[@]}" --methods advgp,mean -m 3 --epochs 3 --validation 0
 grep -qi 'nan' said.err && tell "none held out: $(grep -i nan said.err)"
 bad 'a delay tuned without them' 3 '--tune-delay' '--validation' -- \

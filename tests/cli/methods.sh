@@ -61,15 +61,20 @@ for asked in '' '--workers 1' '--workers 2' '--method exact' '--method exact --w
   figures="$(number method) $(number kernel) $(number rows) $(number rmse) $(number mnlp) $(number coverage/0.9)"
   "$advgp" predict out/m.safetensors in/good.csv -o out/p.csv -q
   [[ -e in/auto.csv ]] || { cp out/p.csv in/auto.csv; first=$figures; }
+  [[ $(number rmse_se) != null && $(number r2_se) != null && $(number coverage_se/0.9) != null ]] || tell "the same fit: $asked: no standard errors"
   [[ $figures == "$first" && $figures == exact\ * ]] || tell "the same fit: $asked: $figures, not $first"
   cmp -s out/p.csv in/auto.csv || tell "the same fit: $asked: other predictions"
   grep -q "\"kernel\":\"$(number kernel)\"" in/log || tell "the same fit: $asked: no kernel in the log"
   rm -f in/log
 done
+good 'how sure few rows are' 'std. error' ' ± ' -- train in/good.csv "${y[@]}" -o out/m.safetensors
 good 'the kernel is told' 'exact with the kernel ' ' training rows' -- train in/good.csv "${y[@]}" -o out/m.safetensors
 printf 'x1,x2\n1e6,0.5\n0.5,\n' >in/strange.csv
 good 'counts by column' -- predict out/m.safetensors in/strange.csv -o out/p.csv --json
 grep -q '"columns": \[{"name": "x1", "outside_range": 1, "unseen": 0, "missing": 0}, {"name": "x2", "outside_range": 0, "unseen": 0, "missing": 1}\]' said.out || tell "counts by column: $(cat said.out)"
+printf 'x1,x2,y\n1e6,0.5,1\n0.5,,2\n' >in/strange.csv
+good 'counts by column, judged' -- evaluate out/m.safetensors in/strange.csv --json
+grep -q '"columns": \[{"name": "x1", "outside_range": 1, "unseen": 0, "missing": 0}, {"name": "x2", "outside_range": 0, "unseen": 0, "missing": 1}\]' said.out || tell "counts by column, judged: $(cat said.out)"
 good 'a plan without held-out rows' 'none held out: each row is judged by a model without it' -- train in/good.csv "${y[@]}" --dry-run
 bad 'a cluster of exact' 2 '--transport' 'exact' -- train in/good.csv "${y[@]}" --method exact --transport zmq "${o[@]}"
 for method in svigp distgp-gd distgp-lbfgs; do

@@ -73,7 +73,7 @@ grep -q '温度計' screen && grep -q '(°C)' screen || tell "names are lost: $(
 # A bar, a share and the time left are there while it runs; nothing is left of it when the window becomes narrower.
 n_cases=$((n_cases + 1))
 tm kill-session -t t 2>/dev/null
-tm new-session -d -x 80 -y 50 -s t "cd '$scratch'; '$advgp' train in/long.csv --target y --components 1 -m 60 --epochs 1000 --time 4 --cells none -o out/m; echo \"the end: \$?\"; sleep 100000"
+tm new-session -d -x 80 -y 50 -s t "cd '$scratch'; '$advgp' train in/long.csv --target y --components 1 -m 60 --epochs 40 --batch 60000 --patience inf --workers 1 --delay-worker 0:0.08 --cells none --noise constant -o out/m; echo \"the end: \$?\"; sleep 100000"
 seen= width=80
 for ((i = 0; i < 10 * hang; i++)); do
   tm capture-pane -p -t t >screen

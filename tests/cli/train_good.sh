@@ -229,7 +229,9 @@ cmp -s <("$advgp" predict out/m.safetensors in/two.csv -q) <("$advgp" predict ou
 awk -F, -v OFS=, 'NR == 1 { print "y", "x2", "x1"; next } { print $3, $2, $1 }' in/two.csv >in/turned.csv
 good 'from a model' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/first.safetensors
 close_to 'from a model' "$(number rmse)" "$shuffled" 0.1
-good 'its shape is kept' 'inducing: 20' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
+awk -F, -v OFS=, '{ print NR == 1 ? "instant" : NR * 7 % 61, $0 }' in/turned.csv >in/today.csv # a column that the model does not know
+good 'from a model, a column more' "column 'instant' is left out: the model of --start does not know it" -- train in/today.csv "${y[@]}" --start out/first.safetensors --epochs 1 --batch full --json -o out/today.safetensors
+good 'its shape is kept' 'inducing points          20 ' -- train in/turned.csv "${y[@]}" --start out/first.safetensors --dry-run
 # Cells: how large, how far they see, where they are; their errors add up to that of all rows, and the worst are where it is.
 awk -F, -v OFS=, 'NR > 1 && $1 > 0.75 { $3 += 20 * (NR * 7919 % 1000 / 1000 - 0.5) } 1' in/two.csv >in/rough.csv
 good 'cells' -- train in/rough.csv "${y[@]}" --method advgp -m 10 --components 1 --epochs 2 --cells 6 --noise constant -o out/cells.safetensors
@@ -315,6 +317,43 @@ good 'yes and no' -- train in/flags.csv "${said[@]}" -q
 printf 'x1,x2,flag\n0.1,0.2,no\n0.3,0.4,maybe\n' >in/maybe.csv
 good 'neither yes nor no' "'flag' holds 1 values that are no numbers, as in 'maybe'" -- predict out/said.safetensors in/maybe.csv
 good 'a name with blanks around it' -- train in/600.csv --target ' y' --features 'x1 , x2' -m 5 --epochs 1 -q -o out/blanks.safetensors
+sed 's/,y$/, y/' in/gaps.csv >in/blanks.csv # its header has a blank, too
+good 'the same name everywhere' "without a value of 'y'" -- train in/blanks.csv --target 'y ' --exclude ' x2' -m 5 --components 1 --epochs 1 -o out/blanks.safetensors
+[[ $(grep -c 'without a value' said.err) == 1 ]] || tell "one target has two names: $(cat said.err)"
+good 'packed' -- pack in/600.csv --target ' y' -q -o out/blanks.packed
+good 'packed, its target with a blank' -- train out/blanks.packed --target 'y ' -m 5 --components 1 --epochs 1 -q -o out/blanks.safetensors
+good 'judged by a name with a blank' -- evaluate out/blanks.safetensors in/600.csv --by ' x1' -q
+good 'kept by a name with a blank' -- predict out/blanks.safetensors in/600.csv --keep 'y ' -q -o out/p.csv
+rm -r out/blanks.packed
+
+# What notes advise can be typed as it stands there, and does what they say: the note is gone.
+table 1200 | awk -F, -v OFS=, 'NR == 1 { print $0, "row id", "day", "order date", "much" } NR > 1 {
+  print $1, $2, $3 - 3 + 1.1, NR, 20200100 + NR % 28 + 1, sprintf("%02d/%02d/2020", NR % 12 + 1, NR % 11 + 1), NR % 100 ? NR % 13 + $1 : "a lot" }' >in/advice.csv
+good 'advice' -- train in/advice.csv "${y[@]}" --dry-run
+grep 'note: .*--' said.err >notes
+n_advice=0
+while IFS= read -r note; do
+  while IFS= read -r advice; do
+    n_advice=$((n_advice + 1))
+    eval "words=($advice)"
+    if [[ $advice == '--dirty error' ]]; then
+      bad "advice: $advice" 3 "'much' holds 'a lot'" 'leave out --dirty error' -- train in/advice.csv "${y[@]}" --dry-run "${words[@]}"
+      continue
+    fi
+    good "advice: $advice" -- train in/advice.csv "${y[@]}" --dry-run "${words[@]}"
+    ! grep -qxF -- "$note" said.err || tell "advice: $advice does not help: $note"
+  done < <(grep -oE -- "--[a-z-]+ ('[^']*'|[a-z]+)| or '[^']*=%[^']*'" <<<"$note" | sed "s/^ or /--date-format /")
+done <notes
+for option in bounds encode date-format dirty; do grep -q -- "--$option " notes || tell "no advice of --$option: $(cat notes)"; done
+(( n_advice >= 6 )) || tell "only $n_advice advices: $(cat notes)"
+
+# All that is left out is named: a line each, or where they are many, one with all names.
+for n in 9 14; do
+  table 300 | awk -F, -v OFS=, -v n=$n '{ for (k = 1; k <= n; k++) $(3 + k) = NR == 1 ? "words" k : "w" k "_" NR } 1' >in/left.csv
+  good "$n columns left out" -- train in/left.csv "${y[@]}" --dry-run
+  for ((k = 1; k <= n; k++)); do grep -qw "words$k" said.err || tell "$n columns left out: words$k is not named: $(cat said.err)"; done
+  [[ $(grep -c 'left out' said.err) == $((n == 9 ? 9 : 1)) ]] || tell "$n columns left out: $(cat said.err)"
+done
 awk -F, -v OFS=, 'NR == 1 { $4 = "late" } NR > 1 { $4 = NR == 30000 ? "a word" : NR % 7 + NR / 1000 } 1' <(head -1 in/600.csv; for i in {1..60}; do tail -n +2 in/600.csv; done) >in/late.csv
 good 'a word after the first rows' "'late' holds 1 values that are no numbers, as in 'a word' (row 29999)" -- \
   train in/late.csv --target y -m 5 --components 1 --epochs 1 -o out/late.safetensors

@@ -69,12 +69,11 @@ interrupt() { # SIGNAL EXIT: at a random moment of the run
 
 again() { # interrupted, resumed, interrupted, resumed
   n_cases=$((n_cases + 1))
-  local after
-  for after in $((took / 3)) $((took / 2)) $((took * 2 / 3)) $((took / 4)); do # a busy machine may still read its rows, or be done
-    rm -f out/a out/c
-    timeout -s INT "$(awk -v ms="$after" 'BEGIN { print ms / 1000 }')" "$advgp" "${run[@]}" -o out/a --checkpoint out/c >/dev/null 2>&1
-    [[ -s out/c ]] && break
-  done
+  rm -f out/a out/c
+  "$advgp" "${run[@]}" -o out/a --checkpoint out/c --checkpoint-every 1 >/dev/null 2>&1 &
+  until_there out/c $! # by its own clock, wherever the run is then
+  kill -INT $!
+  wait $!
   [[ -s out/c ]] || { tell 'twice: no checkpoint'; return; }
   timeout -s TERM "$(awk -v ms="$((took / 3))" 'BEGIN { print ms / 1000 }')" "$advgp" "${run[@]}" -o out/a --checkpoint out/c --resume out/c >/dev/null 2>&1
   resume 'interrupted twice' out/a out/c

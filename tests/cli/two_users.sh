@@ -7,7 +7,9 @@ skip() { echo "skipped: $*"; exit 77; }
 (($(id -u) == 0)) || skip 'only root can be two users'
 command -v setpriv > /dev/null || skip 'no setpriv'
 advgp=$1 bad=0 seen=0 me=4242 they=4343
-limit=$((60 * ${ADVGP_SLOW:-1}))
+# shellcheck source=../limits.sh
+source "$(dirname "$0")/../limits.sh"
+limit=$hang
 export OPENBLAS_NUM_THREADS=1 LC_ALL=C
 unset XDG_RUNTIME_DIR TMPDIR
 as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }
@@ -24,7 +26,7 @@ thesis() { as $me sh -c 'echo chapter one > home/thesis'; }
 thesis
 train=(train "$dir/t.csv" --target y --features a -m 5 --components 1 --epochs 2)
 output=(-q -o "$dir/home/m.safetensors")
-lead=("${train[@]}" -o "$dir/home/m.safetensors" --cache "$dir/home/rows" --transport zmq --role server --listen 127.0.0.1:0 --workers 1 --wait 20)
+lead=("${train[@]}" -o "$dir/home/m.safetensors" --cache "$dir/home/rows" --transport zmq --role server --listen 127.0.0.1:0 --workers 1 --wait $limit)
 
 # refused NAME WORDS -- ARGUMENTS: the victim is told, in time, and the thesis is what it was.
 refused() {
@@ -75,7 +77,7 @@ refused 'a log through a link of our own to nothing' 'exists' -- "${train[@]}" "
 
 # And a training that nobody disturbs, whose lead finds its worker by the port alone.
 as $me timeout $limit "$advgp" "${lead[@]}" > lead.out 2> lead.err < /dev/null & pid=$!
-for _ in $(seq 300); do grep -q 'join with' lead.err && break; sleep 0.1; done
+until_found 'join with' lead.err $pid
 at=$(sed -nE 's/.*join with advgp work --server ([^;]+);.*/\1/p' lead.err)
 file=$own/advgp-$me-${at##*:}.rendezvous
 [[ $(stat -c '%u %a' "$own") == "$me 700" && $(stat -c '%u %a' "$file") == "$me 600" ]] ||

@@ -40,7 +40,7 @@ check "another seed draws others" "$(quietly predict m.safetensors t.csv --draws
 check "draws lie in the 90 % interval nine times out of ten" "$(quietly predict m.safetensors t.csv --draws 50 | awk -F, 'NR > 1 {
   for (i = 6; i <= NF; i++) { n++; k += $i >= $4 && $i <= $5 } } END { print (n == 20000 && k / n > 0.89 && k / n < 0.91) }')" 1
 quietly predict m.safetensors t.csv --interval 0.998 > far.csv; check "a rank that is not there is told" "$(grep -c "too few for 'lo'" tmp/err.txt)" 1
-check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400, "columns": []}'
+check "json" "$("$advgp" predict m.safetensors t.csv -o out.csv --json)" '{"output": "out.csv", "rows": 400, "unanswered": 0, "columns": []}'
 
 # the same answers from other forms of the same rows
 for j in 2 3 4; do (head -1 t.csv; tail -n +2 t.csv | awk -v j=$j 'NR % 5 == j') > part$j.csv; done
@@ -164,6 +164,14 @@ check "by a truth" "$(quietly evaluate m.safetensors tmp/truths.csv --by new --j
 rm tmp/truths.csv
 "$advgp" evaluate m.safetensors t.csv --by colour 2> tmp/err.txt; check "by a column that is not there" "$?" 3
 quietly evaluate m.safetensors t.csv > text.txt
+# Figures of few rows have their standard errors, those of many rows have none.
+grep -qE '^std\. error +[0-9.]+$' text.txt && grep -qE '^R2 .* ± 0\.[0-9]+$' text.txt && grep -q 'std. error of calibrated' text.txt || miss "standard errors: $(cat text.txt)"
+errors=$(awk 'NR == 1 { print; next } { row[NR] = $0 } END { for (i = 0; i < 13; i++) for (k in row) print row[k] }' t.csv > many.csv; quietly evaluate m.safetensors many.csv --json)
+for key in rmse_se r2_se; do
+  seen=$((seen + 1))
+  [[ $(field $key <<< "$json") =~ ^[0-9]\.?[0-9e.-]*$ && $(field $key <<< "$errors") == null ]] || miss "$key: $(field $key <<< "$json") of 400 rows, $(field $key <<< "$errors") of 5,200"
+done
+quietly evaluate m.safetensors many.csv > many.txt; grep -q '±\|std. error' many.txt && miss "standard errors of many rows: $(cat many.txt)"
 grep -q '^RMSE' text.txt && grep -q '^    90 %' text.txt || miss "evaluate: $(cat text.txt)"
 quietly evaluate log.safetensors t.csv --json > log.json
 near "rmse of a logarithmic target" "$(field rmse < log.json)" "$(paste -d, <(cut -d, -f6 t.csv) log.csv | tail -n +2 | awk -F, '{ s += ($1 - $2) ^ 2 } END { printf "%.15g", sqrt(s / NR) }')"
