@@ -96,14 +96,12 @@ static bool cover(size_t kind, size_t n, uint64_t seed, const gp_options *option
     gp_model *model;
     gp_predictor *predictor;
     gp_predict_work *work;
-    gp_scores scores;
     gp_shards *shards = encode(x, y, n, &schema);
     const gp_train_options o = gp_request_train(options);
     const gp_train_request request = {.shards = shards, .schema = schema, .options = &o};
     must(gp_request_method(options)->train(&request, &model, NULL, &err), &err);
     must(gp_model_predictor(model, &predictor, &err), &err);
     must(gp_predict_work_new(predictor, 0, &work, &err), &err);
-    gp_scores_init(&scores, model);
     for (size_t l = 0; l < N_LEVELS; l++) inside[l] = 0;
     for (size_t i = 0; i < NEW_ROWS; i++) {
         double row[D], target, mean, var_y, ends[2];
@@ -112,7 +110,7 @@ static bool cover(size_t kind, size_t n, uint64_t seed, const gp_options *option
         must(gp_predict(predictor, work, gp_cmat_of(row, 1, D), &mean, NULL, &var_y, &err), &err);
         const double e = ((target - schema->y_mean) / schema->y_scale - mean) / sqrt(var_y);
         for (size_t l = 0; l < N_LEVELS; l++) {
-            gp_scores_interval(&scores, levels[l], ends);
+            gp_scores_interval(&model->calibration, gp_scores_of_all(&model->calibration), levels[l], ends);
             inside[l] += (double)(ends[0] <= e && e <= ends[1]) / NEW_ROWS;
         }
     }

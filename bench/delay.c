@@ -24,7 +24,6 @@ static const double push_seconds = 0.176; // the paper's, on its cluster
 
 typedef struct setup {
     study base;
-    gp_sim_problem prox;
     const char *data;
 } setup;
 
@@ -49,7 +48,6 @@ static setup setup_of(const char *train, const char *test)
         must(gp_source_synthetic_open(40000, 8, 1, &rows, &err), &err);
     }
     s.base = study_take(rows, held_out, M, 1);
-    s.prox = s.base.natural, s.prox.rule = &gp_rule_prox;
     return s;
 }
 
@@ -71,19 +69,19 @@ static double after_120(const setup *s, size_t max_delay, double slow, uint64_t 
 {
     double slowness[16];
     for (size_t k = 0; k < 16; k++) slowness[k] = k == 15 ? slow : 1;
-    const gp_sim_options o = {.workers = 16,
+    const gp_sim_options o = {.schedule.workers = 16,
                               .gradients = true,
-                              .batch = BATCH,
-                              .max_delay = max_delay,
-                              .quorum = gp_rule_natural.quorum,
-                              .follow_pace = true,
+                              .schedule.batch = BATCH,
+                              .schedule.max_delay = max_delay,
+                              .schedule.quorum = gp_rule_natural.quorum,
+                              .schedule.follow_pace = true,
                               .age_power = -1,
                               .slowness = slowness,
                               .spread = 0.5,
                               .costs = {.push = 1},
                               .seconds = 120,
-                              .seed = seed};
-    gp_sim_result r = study_simulate(&s->base.natural, &o);
+                              .schedule.seed = seed};
+    gp_sim_result r = study_simulate(&s->base.problem, &o);
     const double rmse = r.rmse;
     gp_sim_result_fini(&r);
     return rmse;
@@ -112,7 +110,7 @@ static void check_promises(const setup *s)
 
 typedef struct figure {
     const char *name;
-    const gp_sim_problem *problem;
+    const gp_rule_ops *rule;
     double quorum, age_power; // negative: the rule's own; of the quorum, as it follows the pace
 } figure;
 
@@ -142,7 +140,7 @@ static void print_simulated(size_t tau, const gp_sim_result *r, double speed_up,
     fflush(stdout);
 }
 
-static void draw_figure(const figure *f, size_t workers, double seconds)
+static void draw_figure(const gp_sim_problem *problem, const figure *f, size_t workers, double seconds)
 {
     double *sleep = calloc(workers, sizeof *sleep);
     if (!sleep) exit(1);
@@ -156,12 +154,12 @@ static void draw_figure(const figure *f, size_t workers, double seconds)
            f->quorum, seconds);
     double synchronous = NAN;
     for (size_t i = 0; i < N_TAUS; i++) {
-        const gp_sim_options o = {.workers = workers,
+        const gp_sim_options o = {.schedule.workers = workers,
                                   .gradients = true,
-                                  .batch = BATCH,
-                                  .max_delay = taus[i],
-                                  .quorum = f->quorum < 0 ? f->problem->rule->quorum : f->quorum,
-                                  .follow_pace = f->quorum < 0,
+                                  .schedule.batch = BATCH,
+                                  .schedule.max_delay = taus[i],
+                                  .schedule.rule = f->rule,
+                                  .schedule.quorum = f->quorum,
                                   .age_power = f->age_power,
                                   .sleep = sleep,
                                   .spread = 0.1,
@@ -171,8 +169,8 @@ static void draw_figure(const figure *f, size_t workers, double seconds)
                                   .costs = {.push = push_seconds, .step = 1e-4, .byte = 1.5e-10, .message = 1e-6},
                                   .seconds = seconds,
                                   .points = 100,
-                                  .seed = 1};
-        gp_sim_result r = study_simulate(f->problem, &o);
+                                  .schedule.seed = 1};
+        gp_sim_result r = study_simulate(problem, &o);
         if (i == 0) synchronous = r.rmse;
         const double speed_up = i ? seconds / gp_sim_time_to(&r, synchronous) : 1;
         print_simulated(taus[i], &r, speed_up > 0 ? speed_up : INFINITY, i == 0);
@@ -213,15 +211,15 @@ static curve run_threads(const setup *s, size_t max_delay, double sleep, double 
     const gp_run_options o = {.spec = &s->base.learner->spec,
                               .theta = s->base.learner->theta,
                               .shards = s->base.shards,
-                              .rule = &gp_rule_natural,
-                              .natural_rate = 0.2,
-                              .adam_rate = 0.1,
-                              .workers = 4,
-                              .batch = BATCH,
-                              .mixed = true,
-                              .max_delay = max_delay,
-                              .quorum = gp_rule_natural.quorum,
-                              .follow_pace = true,
+                              .schedule.rule = &gp_rule_natural,
+                              .schedule.natural_rate = 0.2,
+                              .schedule.adam_rate = 0.1,
+                              .schedule.workers = 4,
+                              .schedule.batch = BATCH,
+                              .schedule.mixed = true,
+                              .schedule.max_delay = max_delay,
+                              .schedule.quorum = gp_rule_natural.quorum,
+                              .schedule.follow_pace = true,
                               .delays = delays,
                               .n_delays = 4};
     must(gp_reader_new(s->base.shards, 4096, &reader, &err), &err);
@@ -302,18 +300,18 @@ int main(int argc, char **argv)
            advgp_version(), gp_blas_name(), s.data, M);
     if (all || !strcmp(part, "checks")) check_promises(&s);
     if (all || !strcmp(part, "threads")) study_threads(&s);
-    const figure figures[] = {{"natural", &s.base.natural, -1, -1},
-                              {"natural", &s.base.natural, 0.25, -1},
-                              {"prox, steps / sqrt(1 + age)", &s.prox, 0, -1},
-                              {"prox, steps / (1 + age)", &s.prox, 0, 1},
-                              {"prox, steps as they are", &s.prox, 0, 0}};
+    const figure figures[] = {{"natural", &gp_rule_natural, -1, -1},
+                              {"natural", &gp_rule_natural, 0.25, -1},
+                              {"prox, steps / sqrt(1 + age)", &gp_rule_prox, 0, -1},
+                              {"prox, steps / (1 + age)", &gp_rule_prox, 0, 1},
+                              {"prox, steps as they are", &gp_rule_prox, 0, 0}};
     printf("\"figure2\": [");
     for (size_t i = 0; i < sizeof figures / sizeof *figures && (all || !strcmp(part, "16")); i++) {
         if (i) printf(", ");
-        draw_figure(&figures[i], 16, 400);
+        draw_figure(&s.base.problem, &figures[i], 16, 400);
     }
     if (all) printf(", ");
-    if (all || !strcmp(part, "1000")) draw_figure(&figures[0], 1000, 60);
+    if (all || !strcmp(part, "1000")) draw_figure(&s.base.problem, &figures[0], 1000, 60);
     printf("], \"met\": %d}\n", n_met);
     study_free(&s.base);
     return 0;

@@ -82,14 +82,14 @@ static double measure(table t, double rows, const char *comma)
                                 .map = &gp_map_cholesky,
                                 .trend = GP_TREND_LINEAR,
                                 .start = GP_START_KMEANS,
-                                .batch = BATCH,
-                                .mixed = true,
+                                .schedule.batch = BATCH,
+                                .schedule.mixed = true,
                                 .epochs = epochs,
                                 .evaluations = 1,
                                 .patience = SIZE_MAX,
-                                .seed = 1,
-                                .workers = 1,
-                                .quorum = 1};
+                                .schedule.seed = 1,
+                                .schedule.workers = 1,
+                                .schedule.quorum = 1};
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .events = &events};
     const double start = gp_clock_cpu();

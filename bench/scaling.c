@@ -39,10 +39,10 @@ static gp_sim_result simulate(const setup *s, size_t n_workers, size_t rows, siz
     const double server = s->costs.step +
                           (double)n_workers * 2 * 8 * (double)s->base.learner->layout.size * s->costs.byte;
     const double line = (double)n_workers * 8 * (double)s->base.learner->layout.size / bandwidth;
-    const gp_sim_options o = {.workers = n_workers,
+    const gp_sim_options o = {.schedule.workers = n_workers,
                               .rows = rows,
-                              .max_delay = max_delay,
-                              .quorum = gp_rule_natural.quorum,
+                              .schedule.max_delay = max_delay,
+                              .schedule.quorum = gp_rule_natural.quorum,
                               .age_power = -1,
                               .spread = spread,
                               .latency = latency,
@@ -50,8 +50,8 @@ static gp_sim_result simulate(const setup *s, size_t n_workers, size_t rows, siz
                               .server_bandwidth = bandwidth,
                               .costs = s->costs,
                               .seconds = PUSHES * (push + server + line + 2 * latency),
-                              .seed = 1};
-    return study_simulate(&s->base.natural, &o);
+                              .schedule.seed = 1};
+    return study_simulate(&s->base.problem, &o);
 }
 
 static double version_ms(const gp_sim_result *r)

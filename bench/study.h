@@ -11,7 +11,7 @@ typedef struct study {
     gp_schema *schema;
     double *inducing;
     gp_learner *learner;
-    gp_sim_problem natural; // by the natural rule
+    gp_sim_problem problem;
 } study;
 
 // Takes both sources; held_out may be NULL: then some of the rows are.
@@ -33,7 +33,7 @@ static inline study study_take(gp_source *rows, gp_source *held_out, size_t m, d
                                    .seed = 1,
                                    .inducing = gp_cmat_of(s.inducing, found, s.shards->d)};
     must(gp_learner_new(&lo, &s.learner, &err), &err);
-    s.natural = (gp_sim_problem){s.shards, s.schema, s.learner, &gp_rule_natural, 0.2, 0.1};
+    s.problem = (gp_sim_problem){s.shards, s.schema, s.learner};
     return s;
 }
 

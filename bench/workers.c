@@ -101,14 +101,14 @@ static lap train(rows *r, size_t m, size_t workers, size_t max_delay)
                           .map = &gp_map_cholesky,
                           .trend = GP_TREND_LINEAR,
                           .start = GP_START_RANDOM,
-                          .batch = 8192 * workers, // as a user of a large table gets it
-                          .mixed = true,
+                          .schedule.batch = 8192 * workers, // as a user of a large table gets it
+                          .schedule.mixed = true,
                           .evaluations = VERSIONS / 25, // as rarely as a run of a thousand versions is judged
                           .patience = SIZE_MAX,
-                          .seed = 1,
-                          .workers = workers,
-                          .max_delay = max_delay,
-                          .quorum = -1};
+                          .schedule.seed = 1,
+                          .schedule.workers = workers,
+                          .schedule.max_delay = max_delay,
+                          .schedule.quorum = -1};
     o.epochs = VERSIONS * 8192.0 * (double)workers / (double)n;
     const gp_train_events events = {.ctx = &l, .ps = on_ps};
     const gp_train_request request = {.shards = r->shards, .schema = schema_of(r), .options = &o, .events = &events};

@@ -18,8 +18,10 @@ static void as_job(const char *text, size_t n)
         char *told = gp_job_to_text(&job);
         FUZZ_CHECK(told);
         FUZZ_CHECK(gp_job_from_text(told, strlen(told), &again, &err) == ADVGP_OK);
-        FUZZ_CHECK(again.batch == job.batch && again.fingerprint == job.fingerprint && again.rule == job.rule &&
-                   again.n_servers == job.n_servers && again.serves == job.serves && again.n_delays == job.n_delays);
+        const gp_schedule *a = &again.schedule, *b = &job.schedule;
+        FUZZ_CHECK(a->rule == b->rule && a->batch == b->batch && a->max_delay == b->max_delay && a->seed == b->seed);
+        FUZZ_CHECK(again.fingerprint == job.fingerprint && again.n_servers == job.n_servers &&
+                   again.serves == job.serves && again.n_delays == job.n_delays);
         gp_job_fini(&again);
         free(told);
     }

@@ -171,10 +171,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
                                   .theta = theta,
                                   .n_shards = SHARDS,
                                   .shard_weight = weights,
-                                  .workers = 2,
+                                  .schedule.workers = 2,
                                   .workers_max = WORKERS,
-                                  .max_delay = 1,
-                                  .filter = n % 2 ? 0.5 : 0,
+                                  .schedule.max_delay = 1,
+                                  .schedule.filter = n % 2 ? 0.5 : 0,
                                   .jump = 100,
                                   .run = {7, 8},
                                   .fingerprint = 9};

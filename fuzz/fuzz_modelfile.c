@@ -2,7 +2,6 @@
 // behind them must not be believed either. A model that is accepted predicts.
 #include "base/alloc.h"
 #include "fuzz.h"
-#include "score/distribution.h"
 #include "store/modelimage.h"
 #include "store/tensorheader.h"
 
@@ -18,9 +17,9 @@ static void load(const uint8_t *bytes, size_t n)
     FUZZ_CHECK(st == ADVGP_OK || st == ADVGP_EFILE || st == ADVGP_ENOMEM);
     FUZZ_CHECK((st == ADVGP_OK) == (model != NULL) && (st == ADVGP_OK || err.text[0]));
     if (model) {
-        gp_scores scores;
-        gp_scores_init(&scores, model);
-        FUZZ_CHECK(isfinite(gp_scores_quantile(&scores, 0.95)) && isfinite(gp_scores_log_density(&scores, 1)));
+        const gp_calibration *c = &model->calibration;
+        FUZZ_CHECK(isfinite(gp_scores_quantile(c, gp_scores_of_all(c), 0.95)));
+        FUZZ_CHECK(isfinite(gp_scores_log_density(c, gp_scores_of_all(c), 1)));
     }
     gp_model_free(model);
 }

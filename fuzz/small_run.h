@@ -34,7 +34,7 @@ static inline gp_run_parts small_run(double *evaluated)
                                       .theta = l->theta,
                                       .n_shards = SHARDS,
                                       .shard_weight = weight,
-                                      .workers = WORKERS,
+                                      .schedule.workers = WORKERS,
                                       .workers_max = WORKERS};
     FUZZ_CHECK(gp_server_new(&server, &parts.server, NULL) == ADVGP_OK);
     return parts;

@@ -6,8 +6,8 @@
 #include "data/encode.h"
 #include "files/files.h"
 #include "model/qw.h"
-#include "score/distribution.h"
 #include "shards/packed.h"
+#include "store/modelfile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static void calibrate(gp_model *model, const table *t)
     must(gp_predict_work_new(p, 0, &work, &err), &err);
     must(gp_predict(p, work, gp_cmat_of(t->X, t->n, model->spec.d), mean, NULL, var, &err), &err);
     for (size_t i = 0; i < t->n; i++) mean[i] = (t->y[i] - mean[i]) / sqrt(var[i]);
-    must(gp_model_calibrate(model, mean, t->n, &err), &err);
+    must(gp_calibration_fit(&model->calibration, mean, t->n, &err), &err);
     gp_predict_work_free(work);
     gp_predictor_free(p);
     gp_free(mean);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a source, an encoding, a verb with
-# an option and a transport are added, each by the steps that its recipe names and no others; the copy is built, and the
-# newcomers work: help lists them, the program takes them, the tests of their families ask them.
+# The recipes of CONTRIBUTING.md, followed: in a copy of the tree a kernel, a map, a method, a metric, a source, an encoding, a
+# verb with an option, an option of a run and a transport are added, each by the steps that its recipe names and no others;
+# the copy is built, and the newcomers work: help lists them, the program takes them, the tests of their families ask them.
 #     recipes.sh PROJECT_ROOT
 set -euo pipefail
 root=$(cd "$1" && pwd)
@@ -42,6 +42,14 @@ within tests/fixture.c 'c->map == &gp_map_rvm' 'c->map == &gp_map_rvm || c->map 
 sed '/^static advgp_status train_mean/,/^}/d; /^const gp_method gp_method_mean/,/^};/d; s/gp_method_linear/gp_method_yours/
      s/"linear"/"yours"/; s/train_linear/train_yours/' src/method/method_linear.c >src/method/method_yours.c
 within src/method/method.h 'X(exact)' 'X(exact) X(yours)'
+
+# ---- a metric: the mean of errors -----------------------------------------------------------------------------------------
+within src/score/metric.h 'ONE(mae) ' 'ONE(mae) ONE(yours) '
+behind src/score/metric.c 'ADDS(mae, ' 'ADDS(yours, r->error * r->w)'
+behind src/score/metric.c 'const gp_metric gp_metrics[GP_N_METRICS] = {' '    ROW(yours, .label = "Yours", .means = "mean error", .unit = GP_UNIT_TARGET, .ends_training = true, .by_group = true,
+        .add = yours_add),'
+behind src/score/metric_test.c 'PLAIN(mae, ' 'PLAIN(yours, r->y - r->mean)'
+behind src/score/metric_test.c '{"mae", mae, NULL, 1e-12},' '             {"yours", yours, NULL, 1e-12},'
 
 # ---- a source: synthetic, by another name ---------------------------------------------------------------------------------
 sed 's/gp_source_synthetic/gp_source_yours/g; s/"synthetic"/"yours"/' src/shards/synthetic.c >src/data/yours.c
@@ -219,6 +227,21 @@ advgp_status gp_cli_greet(const gp_options *o, advgp_error *err)
 END
 within src/cli/cli.h 'X(keygen) ' 'X(greet) X(keygen) '
 
+# ---- an option of a run: a push has at most so many rows --------------------------------------------------------------
+behind src/options/option_table.c 'const gp_option gp_option_table[] = {' '    {.name = "push-max",
+     .kind = GP_OPTION_INTEGER,
+     .verbs = TRAIN | COMPARE | SIMULATE,
+     .group = GP_GROUP_RUN,
+     .value = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9,
+     .help = "rows of a push at most; 0: as many as a batch has"},'
+before src/ps/schedule.h '} gp_schedule;' '    size_t push_max; // rows of a push at most; 0: as many as a batch has'
+behind src/ps/schedule.c '{FIELD(seed)' '    {FIELD(push_max), .most = INFINITY, .mark = "push-max"},'
+before src/load/request.c 'if (!strcmp(o->verb->name, "simulate")) return s;' '    s.push_max = (size_t)gp_options_int(o, "push-max");'
+before src/run/computer.c 'if (n == 0 || n > total) n = total;' '    if (!all && c->o.schedule.push_max && n > c->o.schedule.push_max) n = c->o.schedule.push_max;'
+
 # ---- a transport: a wire that is carried by rings in memory, behind couriers ---------------------------------------------
 cat >src/transport/yours.c <<'END'
 // yours.c: a wire over the endpoints of inproc.
@@ -326,7 +349,7 @@ within src/api/participant.c 'st = transport->enter ?' \
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
-tests=(kernel_test map_test method_test source_test encoding_test option_test transport_test)
+tests=(kernel_test map_test method_test metric_test source_test encoding_test option_test schedule_test transport_test)
 { cmake -S . -B build -G Ninja "${launcher[@]}" -DADVGP_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 &&
   cmake --build build --target advgp docs "${tests[@]}"; } >log 2>&1 || { tail -n 40 log; fail "what the recipes give does not build"; }
 export OPENBLAS_NUM_THREADS=1
@@ -364,12 +387,33 @@ says . $advgp predict method.safetensors t.csv -o - -q
 says . "${train[@]}" --encode a=yours -o encoding.safetensors
 says 'a +number +yours' $advgp inspect encoding.safetensors
 says . $advgp predict encoding.safetensors t.csv -o - -q
+says 'Yours [-0-9.e]+   MNLP' $advgp train t.csv --target y --method linear -q --force -o method.safetensors
+says '^Yours +[-0-9.e]+$' $advgp evaluate method.safetensors t.csv -q
+says 'RMSE +Yours' $advgp evaluate method.safetensors t.csv --by a -q
+says '"yours": *[-0-9.e]+' $advgp evaluate method.safetensors t.csv --json -q
+says . $advgp report method.safetensors --data t.csv -q -o page.html
+says '<dt>Yours</dt>.*mean error' cat page.html
 says '^hello, everybody$' $advgp greet
 says '^hello, world$' $advgp greet --whom world
 says '  greet ' $advgp --help
 says 'whom' cat build/man/advgp-greet.1
 says 'greet' cat build/completion/advgp.bash
+grep -q -- '--push-max N' help || fail "the help does not name --push-max"
+$advgp pack t.csv --target y --shards 4 -q -o packed
+short=(train packed -m 10 --components 1 --noise constant --epochs 3 --max-delay 0 -q)
+bits() { sed -nE '/"event":"done"/s/.*"bits":"([0-9a-f]+)".*/\1/p' "$1"; }
+says . $advgp "${short[@]}" --log whole.jsonl -o whole.safetensors
+says . $advgp "${short[@]}" --push-max 20 --checkpoint c --log few.jsonl -o few.safetensors
+[[ -n $(bits few.jsonl) && $(bits few.jsonl) != "$(bits whole.jsonl)" ]] || fail "--push-max changes nothing"
+says 'bit for bit' $advgp replay few.jsonl -o again.safetensors
+! $advgp "${short[@]}" --resume c -o none.safetensors >said 2>&1 && grep -q 'same options' said || { cat said; fail "a run with another --push-max goes on"; }
+if grep -qE '"name": *"zmq"[^}]*"available": *true' info; then
+  $advgp work --rendezvous rv >work 2>&1 &
+  says . $advgp "${short[@]}" --push-max 20 --transport zmq --rendezvous rv --workers 1 --log over.jsonl -o over.safetensors
+  wait $! || { cat work; fail "the worker of a lead with --push-max"; }
+  [[ $(bits over.jsonl) == "$(bits few.jsonl)" ]] || fail "a worker of another process does not hear of --push-max"
+fi
 code=0
 $advgp train t.csv --target y --transport yours --cache packed --wait 1 -o none.safetensors >said 2>&1 || code=$?
 [[ $code == 6 ]] && grep -q 'worker' said || { cat said; fail "a lead over yours, whom nobody joins, ended with $code"; }
-echo "seven recipes followed"
+echo "nine recipes followed"

@@ -40,7 +40,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     cluster *c = ctx;
     const bool all = work->flags & GP_FLAG_ALL_ROWS; // the last act, in which nothing may fail
     const size_t only = c->whole || all ? ALL_SHARDS : a_shard_of(work);
-    const advgp_status st = sum_rows(c->s, c->o.rule, c->first, work, only, push, done, err);
+    const advgp_status st = sum_rows(c->s, c->o.server.schedule.rule, c->first, work, only, push, done, err);
     if (st != ADVGP_OK) return st;
     const double luck = all ? 1 : gp_hash_uniform(c->o.seed, ++c->computed);
     if (luck < c->failing) return gp_fail(err, ADVGP_ENUMERIC, "as it was told to");
@@ -97,10 +97,16 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     c->quiet_workers = pick(&rng, 6) == 0;
     const bool clean = pick(&rng, 4) == 0; // a network without faults
     const double latency = between(&rng, 0.001, 0.4);
+    const size_t places = n_workers + pick(&rng, 3);
+    gp_schedule schedule = {.rule = rule, .workers = n_workers, .follow_pace = seed / 7 % 2};
+    schedule.max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)];
+    schedule.quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)];
+    schedule.filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)];
+    schedule.steps = pick(&rng, 2) ? VERSIONS : 0;
+    schedule.on_loss = pick(&rng, 6) ? GP_LOSS_REASSIGN : GP_LOSS_DROP;
     c->o = (gp_world_options){
         .seed = seed,
         .n_workers = n_workers,
-        .rule = rule,
         .rule_options = {.layout = layout,
                          .range = gp_range_all(layout),
                          .age_power = rule->age_power,
@@ -108,17 +114,11 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
                          .adam_rate = 0.03,
                          .decay = 0.9,
                          .epsilon = 1e-4},
-        .server = {.theta = c->s->theta,
+        .server = {.schedule = schedule,
+                   .theta = c->s->theta,
                    .n_shards = n_shards,
                    .shard_weight = c->weight,
-                   .workers = n_workers,
-                   .workers_max = n_workers + pick(&rng, 3),
-                   .max_delay = c->quiet_workers ? 0 : delays[pick(&rng, 7)],
-                   .quorum = pick(&rng, 2) ? rule->quorum : quorums[pick(&rng, 4)],
-                   .follow_pace = seed / 7 % 2,
-                   .filter = c->quiet_workers ? 0 : filters[pick(&rng, 5)],
-                   .steps = pick(&rng, 2) ? VERSIONS : 0,
-                   .on_loss = pick(&rng, 6) ? GP_LOSS_REASSIGN : GP_LOSS_DROP,
+                   .workers_max = places,
                    .run = {seed, 5},
                    .fingerprint = 42,
                    .lost_after = c->quiet_workers || pick(&rng, 2) ? 8 : 4}, // the latter gives up some who live
@@ -173,9 +173,10 @@ static void show(const cluster *c, const gp_world_outcome *out, const outcome *v
     const gp_world_options *o = &c->o;
     printf("seed %" PRIu64 ": %s, %zu workers, tau %zd, quorum %g, filter %g, %s, %s; %zu faults, loss %.2f, "
            "duplication %.2f, reorder %.2f\n",
-           o->seed, o->rule->name, o->n_workers, (ssize_t)o->server.max_delay, o->server.quorum, o->server.filter,
-           c->whole ? "whole" : "batches", o->server.on_loss == GP_LOSS_DROP ? "drop" : "reassign", o->n_faults,
-           o->costs.link.loss, o->costs.link.duplication, o->costs.link.reorder);
+           o->seed, o->server.schedule.rule->name, o->n_workers, (ssize_t)o->server.schedule.max_delay,
+           o->server.schedule.quorum, o->server.schedule.filter, c->whole ? "whole" : "batches",
+           o->server.schedule.on_loss == GP_LOSS_DROP ? "drop" : "reassign", o->n_faults, o->costs.link.loss,
+           o->costs.link.duplication, o->costs.link.reorder);
     for (size_t i = 0; i < o->n_faults; i++)
         printf("  %s %u at %.2f s%s for %.2f s\n", (const char *[]){"crash", "cut", "server"}[o->faults[i].kind],
                o->faults[i].worker, o->faults[i].at,
@@ -195,14 +196,15 @@ static void compare(outcome *v, const cluster *c, const gp_world_outcome *out, c
     const double bound = bound_of(c->s, ideal->theta);
     v->apart = (bound_of(c->s, out->theta) - bound) / (bound_of(c->s, c->s->theta) - bound);
     // At tau = 0, if nobody was lost, nobody came twice and no shard moved, nothing that happened may show.
-    v->exact = c->o.server.max_delay == 0 && !(c->o.server.filter > 0) && !c->o.any_place && !out->counts.lost &&
-               !out->moved && !out->counts.rolled_back && out->counts.joined == c->o.n_workers * (out->restarts + 1);
+    v->exact = c->o.server.schedule.max_delay == 0 && !(c->o.server.schedule.filter > 0) && !c->o.any_place &&
+               !out->counts.lost && !out->moved && !out->counts.rolled_back &&
+               out->counts.joined == c->o.n_workers * (out->restarts + 1);
     if (v->exact && memcmp(out->theta, ideal->theta, out->size * sizeof(double)) != 0) {
         v->good = false;
         snprintf(v->text, sizeof v->text, "EXACT: tau is 0 and nobody was lost, yet the parameters are others");
     }
     // Rows that were given up, and shorter steps after a roll-back, are allowed to show.
-    v->compared = !out->counts.rolled_back && !(c->o.server.on_loss == GP_LOSS_DROP && out->counts.lost);
+    v->compared = !out->counts.rolled_back && !(c->o.server.schedule.on_loss == GP_LOSS_DROP && out->counts.lost);
     if (v->compared && !(v->apart <= distance[v->rule])) {
         v->good = false;
         snprintf(v->text, sizeof v->text, "BOUND: it lost %g of what the run without faults gained", v->apart);
@@ -221,9 +223,9 @@ static outcome run_seed(uint64_t seed, setting *settings, planted_bug bug, bool 
     planted = bug;
     const advgp_status st = gp_world_run(&c.o, &out, &err);
     planted = BUG_NONE;
-    const bool all_given_up = st == ADVGP_ECLUSTER && !out.broken && c.o.server.on_loss == GP_LOSS_DROP;
+    const bool all_given_up = st == ADVGP_ECLUSTER && !out.broken && c.o.server.schedule.on_loss == GP_LOSS_DROP;
     v.broken = out.broken;
-    v.rule = c.o.rule == gp_rules[1];
+    v.rule = c.o.server.schedule.rule == gp_rules[1];
     v.good = (st == ADVGP_OK && out.end == GP_END_VERSIONS) || all_given_up;
     if (!v.good) snprintf(v.text, sizeof v.text, "%s", st == ADVGP_OK ? "TIME: it did not end" : err.text);
     if (st == ADVGP_OK) compare(&v, &c, &out, &ideal);

@@ -30,7 +30,7 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
 {
     cluster *c = ctx;
     const bool all = c->whole || work->flags & GP_FLAG_ALL_ROWS;
-    return sum_rows(c->s, c->job.rule, c->first, work, all ? ALL_SHARDS : a_shard_of(work), push, done, err);
+    return sum_rows(c->s, c->job.schedule.rule, c->first, work, all ? ALL_SHARDS : a_shard_of(work), push, done, err);
 }
 
 // A sum over all rows has every row once, whoever had it.
@@ -42,11 +42,12 @@ static bool is_whole(void *ctx, const double *theta, const double *sum)
     const gp_work work = {.theta = theta, .n_shards = c->o.server.n_shards, .shards = shards};
     gp_work_done done;
     advgp_error err;
-    if (sum_rows(c->s, c->job.rule, c->first, &work, ALL_SHARDS, c->sum, &done, &err) != ADVGP_OK) return false;
+    if (sum_rows(c->s, c->job.schedule.rule, c->first, &work, ALL_SHARDS, c->sum, &done, &err) != ADVGP_OK)
+        return false;
     double size = 0, far = 0;
     for (size_t i = 0; i < done.n_values; i++)
         size = fmax(size, fabs(c->sum[i])), far = fmax(far, fabs(c->sum[i] - sum[i]));
-    return far <= 1e-9 * size || c->o.server.on_loss == GP_LOSS_DROP;
+    return far <= 1e-9 * size || c->o.server.schedule.on_loss == GP_LOSS_DROP;
 }
 
 // ---- one seed -------------------------------------------------------------------------------------------------------
@@ -108,56 +109,59 @@ static void cluster_of(cluster *c, uint64_t seed, setting *settings, double hori
     c->stages[1] = (gp_sim_training_stage){.versions = 2 + pick(&rng, 4), .every = 4};
     c->stages[2] = (gp_sim_training_stage){
         .versions = 6 + pick(&rng, 12), .every = 3 + pick(&rng, 4), .split = servers > 0, .collect = true};
-    c->job = (gp_job){
-        .claims = {.spec = c->s->p.spec}, .rule = rule, .batch = 10, .data = "rows", .fingerprint = 42, .heartbeat = 1};
+    c->job = (gp_job){.claims = {.spec = c->s->p.spec}, .data = "rows", .fingerprint = 42, .heartbeat = 1};
     c->sum = doubles(rule->push_size(layout, gp_range_all(layout)));
-    c->o = (gp_sim_training_options){.seed = seed,
-                                     .n_workers = n_workers,
-                                     .lead = {.workers = n_workers,
-                                              .workers_min = 1,
-                                              .workers_max = n_workers + 2 + pick(&rng, 3),
-                                              .together = pick(&rng, 2),
-                                              .wait = 400,
-                                              .heartbeat = 1,
-                                              .lost_after = c->quiet_workers ? 60 : 8,
-                                              .stuck_after = 120,
-                                              .servers = servers},
-                                     .give_up = 500,
-                                     .job = &c->job,
-                                     .rule_options = {.layout = layout,
-                                                      .range = gp_range_all(layout),
-                                                      .age_power = rule->age_power,
-                                                      .natural_rate = 0.5,
-                                                      .adam_rate = 0.03,
-                                                      .decay = 0.9,
-                                                      .epsilon = 1e-4},
-                                     .server = {.theta = c->s->theta,
-                                                .n_shards = n_shards,
-                                                .shard_weight = c->weight,
-                                                .max_delay = delays[pick(&rng, 6)],
-                                                .quorum = rule->quorum,
-                                                .follow_pace = seed / 7 % 2,
-                                                .filter = pick(&rng, 5) ? 0 : 1e-3,
-                                                .on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
-                                     .shard_rows = c->rows,
-                                     .computer = {.ctx = c, .compute = compute},
-                                     .push_size = rule->push_size(layout, gp_range_all(layout)),
-                                     .compute = 0.5,
-                                     .spread = 0.5,
-                                     .slowness = c->slowness,
-                                     .evaluation = pick(&rng, 4) ? 1 : 30,
-                                     .opening = pick(&rng, 4) ? 0.1 : 4,
-                                     .link = {.latency = latency,
-                                              .jitter = pick(&rng, 2) * latency,
-                                              .loss = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.15),
-                                              .duplication = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2),
-                                              .reorder = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2)},
-                                     .n_stages = STAGES,
-                                     .stages = c->stages,
-                                     .stall = 1500,
-                                     .seconds = 2e4,
-                                     .collected = is_whole,
-                                     .ctx = c};
+    c->o = (gp_sim_training_options){
+        .seed = seed,
+        .n_workers = n_workers,
+        .lead = {.workers = n_workers,
+                 .workers_min = 1,
+                 .workers_max = n_workers + 2 + pick(&rng, 3),
+                 .together = pick(&rng, 2),
+                 .wait = 400,
+                 .heartbeat = 1,
+                 .lost_after = c->quiet_workers ? 60 : 8,
+                 .stuck_after = 120,
+                 .servers = servers},
+        .give_up = 500,
+        .job = &c->job,
+        .rule_options = {.layout = layout,
+                         .range = gp_range_all(layout),
+                         .age_power = rule->age_power,
+                         .natural_rate = 0.5,
+                         .adam_rate = 0.03,
+                         .decay = 0.9,
+                         .epsilon = 1e-4},
+        .server = {.schedule = {.rule = rule,
+                                .batch = 10,
+                                .max_delay = delays[pick(&rng, 6)],
+                                .quorum = rule->quorum,
+                                .follow_pace = seed / 7 % 2,
+                                .filter = pick(&rng, 5) ? 0 : 1e-3,
+                                .on_loss = pick(&rng, 8) ? GP_LOSS_REASSIGN : GP_LOSS_DROP},
+                   .theta = c->s->theta,
+                   .n_shards = n_shards,
+                   .shard_weight = c->weight},
+        .shard_rows = c->rows,
+        .computer = {.ctx = c, .compute = compute},
+        .push_size = rule->push_size(layout, gp_range_all(layout)),
+        .compute = 0.5,
+        .spread = 0.5,
+        .slowness = c->slowness,
+        .evaluation = pick(&rng, 4) ? 1 : 30,
+        .opening = pick(&rng, 4) ? 0.1 : 4,
+        .link = {.latency = latency,
+                 .jitter = pick(&rng, 2) * latency,
+                 .loss = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.15),
+                 .duplication = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2),
+                 .reorder = clean || pick(&rng, 2) ? 0 : between(&rng, 0, 0.2)},
+        .n_stages = STAGES,
+        .stages = c->stages,
+        .stall = 1500,
+        .seconds = 2e4,
+        .collected = is_whole,
+        .ctx = c};
+    c->job.schedule = c->o.server.schedule;
     if (seed % 2 == 0) add_tasks(c);
     if (horizon > 0)
         random_faults(c, &rng, horizon);
@@ -178,8 +182,8 @@ static void show(const cluster *c, const gp_sim_training_outcome *out, const out
     const gp_sim_training_options *o = &c->o;
     printf("seed %" PRIu64 ": %s, %zu workers, %zu servers, %zu shards, tau %zd, loss %.2f, duplication %.2f, "
            "reorder %.2f\n",
-           o->seed, c->job.rule->name, o->n_workers, o->lead.servers, o->server.n_shards, (ssize_t)o->server.max_delay,
-           o->link.loss, o->link.duplication, o->link.reorder);
+           o->seed, c->job.schedule.rule->name, o->n_workers, o->lead.servers, o->server.n_shards,
+           (ssize_t)o->server.schedule.max_delay, o->link.loss, o->link.duplication, o->link.reorder);
     for (size_t i = 0; i < o->n_faults; i++)
         printf("  %s of %zu at %.2f s for %.2f s\n", kinds[o->faults[i].kind], o->faults[i].who, o->faults[i].at,
                o->faults[i].seconds);
@@ -206,11 +210,12 @@ static outcome run_seed(uint64_t seed, setting *settings, const gp_sim_tampering
     v.restarts = out.restarts, v.abandoned = out.abandoned;
     v.tasks = out.tasks, v.own_tasks = out.own_tasks;
     // Rows that are given up with their workers may be all of them.
-    const bool drop = c.o.server.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
+    const bool drop = c.o.server.schedule.on_loss == GP_LOSS_DROP && out.lead == ADVGP_ECLUSTER;
     v.good = st == ADVGP_OK && (out.lead == ADVGP_OK || drop);
     if (!v.good) snprintf(v.text, sizeof v.text, "%s", st == ADVGP_OK ? out.why : err.text);
-    v.exact = v.good && out.lead == ADVGP_OK && c.o.server.max_delay == 0 && !(c.o.server.filter > 0) && !out.lost &&
-              !out.moved && !out.fewer && !ideal.fewer && c.o.server.n_shards >= c.o.n_workers;
+    v.exact = v.good && out.lead == ADVGP_OK && c.o.server.schedule.max_delay == 0 &&
+              !(c.o.server.schedule.filter > 0) && !out.lost && !out.moved && !out.fewer && !ideal.fewer &&
+              c.o.server.n_shards >= c.o.n_workers;
     if (v.exact && memcmp(out.theta, ideal.theta, out.size * sizeof(double)) != 0) {
         v.good = false;
         snprintf(v.text, sizeof v.text, "EXACT: tau is 0 and nobody was lost, yet the parameters are others");

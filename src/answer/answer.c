@@ -36,8 +36,7 @@ struct gp_answers {
     bool tell_dropped; // a query makes the rows, and some of the files' may have no answer
     size_t n_rows;     // so far
     size_t n_lost;     // of these: unanswered
-    gp_scores scores;
-    size_t n_input; // of the first table of the query; 0 without one
+    size_t n_input;    // of the first table of the query; 0 without one
     gp_notes notes;
 };
 
@@ -261,7 +260,6 @@ advgp_status gp_answers_open(const gp_model *model, gp_answer_input input, gp_en
     gp_answers *a = gp_alloc(1, sizeof *a);
     if (!a) return gp_no_memory(err);
     a->model = model;
-    gp_scores_init(&a->scores, model);
     a->with_variance = !mean_only || model->schema->log_target; // a lognormal mean needs the variance
     advgp_status st = input.table ? open_table(a, input.table, mode, err) : open_data(a, input.files, mode, err);
     if (st == ADVGP_OK) st = gp_model_predictor(model, &a->predictor, err);
@@ -330,7 +328,7 @@ bool gp_answers_tell(gp_answers *a, const gp_answer_block *b, size_t i)
 {
     const gp_schema *s = a->model->schema;
     const double mean = b->mean[i], var = b->var_y[i];
-    const gp_distribution d = {.scores = &a->scores, .schema = s, .mean = mean, .sd = sqrt(var)};
+    const gp_distribution d = {.scores = &a->model->calibration, .schema = s, .mean = mean, .sd = sqrt(var)};
     const bool good = isfinite(mean) && isfinite(var) && isfinite(gp_predicted_mean(s, mean, var)) &&
                       isfinite(gp_predicted_sd(s, mean, var)) && isfinite(gp_distribution_quantile(&d, 1e-10)) &&
                       isfinite(gp_distribution_quantile(&d, 1 - 1e-10));

@@ -63,7 +63,7 @@ advgp_status gp_answer_columns_init(gp_answer_columns *c, const gp_options *o, c
         return gp_fail(err, ADVGP_EINVAL,
                        "{mean-only} gives no column but the mean: leave it out, or {interval}, {quantiles}, {exceeds} "
                        "and {draws}");
-    gp_scores_init(&c->scores, model);
+    c->scores = &model->calibration;
     c->list = gp_alloc(3 + 2 * n_levels + n_quantiles + n_thresholds + n_draws, sizeof *c->list);
     if (!c->list) return gp_no_memory(err);
     add(c, GP_ANSWER_MEAN, 0, "mean", "");
@@ -99,8 +99,8 @@ const gp_answer_column *gp_answer_columns_beyond(const gp_answer_columns *c)
     for (size_t i = 0; i < c->n; i++) {
         const gp_answer_column *k = &c->list[i];
         const bool interval = k->kind == GP_ANSWER_LO;
-        if ((interval && !gp_scores_reach(&c->scores, 0.5 * (1 - k->at))) ||
-            (k->kind == GP_ANSWER_QUANTILE && !gp_scores_reach(&c->scores, k->at)))
+        if ((interval && !gp_scores_reach(c->scores, 0.5 * (1 - k->at))) ||
+            (k->kind == GP_ANSWER_QUANTILE && !gp_scores_reach(c->scores, k->at)))
             return k;
     }
     return NULL;
@@ -117,7 +117,7 @@ static double uniform_of(const gp_answer_columns *c, size_t row, double draw)
 
 static void fill_row(const gp_answer_columns *c, size_t row, double mean, double var_f, double var_y, double *values)
 {
-    const gp_distribution d = {.scores = &c->scores, .schema = c->schema, .mean = mean, .sd = sqrt(var_y)};
+    const gp_distribution d = {.scores = c->scores, .schema = c->schema, .mean = mean, .sd = sqrt(var_y)};
     double ends[2] = {0};
     for (size_t i = 0; i < c->n; i++) {
         const gp_answer_column *k = &c->list[i];

@@ -4,6 +4,7 @@
 #pragma once
 #include "options/option.h"
 #include "score/distribution.h"
+#include "store/modelfile.h"
 
 enum { GP_ANSWER_NAME = 48 };
 
@@ -29,7 +30,7 @@ typedef struct gp_answer_columns {
     size_t n;
     bool mean_only;
     uint64_t seed; // of draws
-    gp_scores scores;
+    const gp_calibration *scores;
     const gp_schema *schema;
 } gp_answer_columns;
 

@@ -32,13 +32,18 @@ static advgp_status add_block(counting *c, gp_answers *in, const gp_answer_block
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < b->rows.n; i++) {
         if (!gp_answers_tell(in, b, i)) continue;
-        const double *x = b->rows.X + i * b->rows.d, w = b->rows.w[i];
-        const gp_row_figures f = gp_tally_add(&c->tally, w, x, b->rows.y[i], b->mean[i], b->var_y[i]);
-        const size_t row = b->rows.source_row ? b->rows.source_row[i] - b->chunk->first_row : i;
-        st = gp_groups_add(&c->out->groups, b->chunk, row, w, &f, err);
-        if (c->finder) gp_group_add(&c->out->cells[gp_cell_of(c->finder, x, c->distances)], w, &f);
+        const double *x = b->rows.X + i * b->rows.d;
+        const gp_judged *row = gp_tally_add(&c->tally, b->rows.w[i], x, b->rows.y[i], b->mean[i], b->var_y[i]);
+        const size_t at = b->rows.source_row ? b->rows.source_row[i] - b->chunk->first_row : i;
+        st = gp_groups_add(&c->out->groups, b->chunk, at, row, err);
+        if (c->finder) gp_sums_add(&c->out->cells[gp_cell_of(c->finder, x, c->distances)], row);
     }
     return st;
+}
+
+double gp_evaluation_cell_rmse(const gp_evaluation *e, size_t cell)
+{
+    return gp_sums_figure(&e->cells[cell], &gp_metrics[GP_METRIC_rmse], 0);
 }
 
 static void judge_cells(gp_evaluation *e)
@@ -46,7 +51,7 @@ static void judge_cells(gp_evaluation *e)
     for (size_t i = 0; i < e->n_cells; i++) {
         if (e->cells[i].rows < GP_CELL_ROWS_MIN || !(e->cells[i].n > 0)) continue;
         size_t at = e->n_judged++; // insertion, so that equals stay in their order
-        for (; at && gp_group_rmse(&e->cells[e->judged[at - 1]]) < gp_group_rmse(&e->cells[i]); at--)
+        for (; at && gp_evaluation_cell_rmse(e, e->judged[at - 1]) < gp_evaluation_cell_rmse(e, i); at--)
             e->judged[at] = e->judged[at - 1];
         e->judged[at] = i;
     }
@@ -60,10 +65,10 @@ static advgp_status add_all(counting *c, gp_answers *in, const gp_host *host, ad
     while ((st = gp_answers_next(in, &b, err)) == ADVGP_OK && b.chunk) {
         st = add_block(c, in, &b, err);
         if (st != ADVGP_OK) return st;
-        if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->n);
-        if (host && host->rows) host->rows(host->ctx, tally->n);
+        if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", tally->sums.rows);
+        if (host && host->rows) host->rows(host->ctx, tally->sums.rows);
     }
-    return st == ADVGP_OK && !tally->n ? gp_answers_none(in, err) : st;
+    return st == ADVGP_OK && !tally->sums.rows ? gp_answers_none(in, err) : st;
 }
 
 advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *table, const gp_host *host,
@@ -88,7 +93,7 @@ advgp_status gp_evaluate(const gp_model *model, const gp_options *o, gp_source *
     if (st == ADVGP_OK) gp_host_notes(host, gp_answers_all_notes(in));
     if (st == ADVGP_OK) out->columns = gp_answers_columns_json(in);
     if (st == ADVGP_OK) out->n_lost = gp_answers_lost(in);
-    if (st == ADVGP_OK && !model->calibration)
+    if (st == ADVGP_OK && !model->calibration.rows)
         gp_host_report(host, "note: the model is not calibrated; its intervals are Gaussian");
     if (st == ADVGP_OK) gp_tally_end(&c.tally, &out->all);
     out->all.scored = GP_SCORED_TEST;
@@ -112,17 +117,17 @@ void gp_evaluation_fini(gp_evaluation *evaluation)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static json_t *group_json(const gp_group *g, const char *key, json_t *value)
+static json_t *sums_json(const gp_sums *sums, const char *key, json_t *value)
 {
-    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", key, value, "rows", (json_int_t)g->rows, "rmse",
-                     gp_json_real(gp_group_rmse(g)), "crps", gp_json_real(g->crps / g->n), "winkler",
-                     gp_json_real(g->winkler / g->n), "coverage", gp_json_real(g->inside / g->n), "width",
-                     gp_json_real(g->width / g->n));
+    json_t *o = json_pack("{s:o, s:I}", key, value, "rows", (json_int_t)sums->rows);
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
+        if (m->by_group) json_object_set_new(o, m->name, gp_json_real(gp_sums_judged(sums, m)));
+    return o;
 }
 
 static json_t *value_json(const gp_group *g, const char *value)
 {
-    return group_json(g, "value", gp_json_text(value));
+    return sums_json(&g->sums, "value", gp_json_text(value));
 }
 
 static json_t *groups_json(const gp_groups *groups)
@@ -131,8 +136,8 @@ static json_t *groups_json(const gp_groups *groups)
     for (size_t i = 0; i < groups->n; i++)
         json_array_append_new(list, value_json(&groups->list[i], groups->list[i].value));
     return json_pack("{s:o, s:o, s:o, s:o}", "column", gp_json_text(groups->column), "values", list, "missing",
-                     groups->missing.rows ? value_json(&groups->missing, "") : json_null(), "others",
-                     groups->others.rows ? value_json(&groups->others, "") : json_null());
+                     groups->missing.sums.rows ? value_json(&groups->missing, "") : json_null(), "others",
+                     groups->others.sums.rows ? value_json(&groups->others, "") : json_null());
 }
 
 // Cells by their number, as the list of `inspect` has them; those without a row are left out.
@@ -141,7 +146,7 @@ static json_t *cells_json(const gp_model *model, const gp_evaluation *e)
     json_t *list = json_array();
     for (size_t i = 0; i < e->n_cells; i++) {
         if (!e->cells[i].rows) continue;
-        json_t *o = group_json(&e->cells[i], "cell", json_integer((json_int_t)i + 1));
+        json_t *o = sums_json(&e->cells[i], "cell", json_integer((json_int_t)i + 1));
         json_object_set_new(o, "training_rows", gp_json_real(model->cells->rows[i]));
         json_object_set_new(o, "around", gp_cell_place_json(model, i));
         json_array_append_new(list, o);
@@ -152,14 +157,9 @@ static json_t *cells_json(const gp_model *model, const gp_evaluation *e)
 json_t *gp_evaluate_json(const gp_model *model, const gp_evaluation *e)
 {
     const gp_assessment *a = &e->all;
-    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored, "rmse",
-                          gp_json_real(a->rmse), "mae", gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp), "baseline",
-                          "mean", gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear),
-                          "baseline_in_training", "mean", gp_json_real(model->baseline_mean), "linear",
-                          gp_json_real(model->baseline_linear));
-    json_t *figures = gp_assessment_json(a);
-    json_object_update(o, figures);
-    json_decref(figures);
+    json_t *o = json_pack("{s:I, s:{s:o, s:o}}", "rows", (json_int_t)a->n_scored, "baseline_in_training", "mean",
+                          gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear));
+    gp_assessment_add(a, o);
     json_object_set_new(o, "unanswered", json_integer((json_int_t)e->n_lost));
     json_object_set(o, "columns", e->columns);
     if (e->groups.column) json_object_set_new(o, "by", groups_json(&e->groups));

@@ -20,7 +20,6 @@ struct gp_explainer {
     gp_predictor *own; // where nobody gave one
     gp_predict_work *work;
     gp_explanation *explanation;
-    gp_scores scores;
     double *relevance; // [d]
     size_t *order;     // [d]: encoded columns by relevance
 };
@@ -36,7 +35,6 @@ static advgp_status fill(gp_explainer *e, size_t near, advgp_error *err)
     e->order = gp_alloc(d, sizeof *e->order);
     if (!e->relevance || !e->order) return gp_no_memory(err);
     gp_relevance(e->model, e->relevance, e->order);
-    gp_scores_init(&e->scores, e->model);
     st = gp_predict_work_new(e->predictor, 1, &e->work, err);
     return st == ADVGP_OK ? gp_explanation_new(e->predictor, near, &e->explanation, err) : st;
 }
@@ -191,7 +189,8 @@ static json_t *row_json(const gp_explainer *e, const double *x, double y, const 
     const gp_schema *s = e->model->schema;
     const double mean = answer[0], var_f = answer[1], var_y = answer[2];
     const bool kernels = e->model->form->n_kernels(e->model) > 0;
-    const gp_distribution distribution = {.scores = &e->scores, .schema = s, .mean = mean, .sd = sqrt(var_y)};
+    const gp_distribution distribution = {
+        .scores = &e->model->calibration, .schema = s, .mean = mean, .sd = sqrt(var_y)};
     double ends[2], sum;
     gp_distribution_interval(&distribution, level, ends);
     json_t *parts = parts_json(e, x, &sum);

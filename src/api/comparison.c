@@ -163,7 +163,7 @@ static advgp_status try_versions(gp_comparison *c, const gp_train_options *optio
 {
     gp_train_options few = *options;
     gp_train_result r;
-    few.steps = versions;
+    few.schedule.steps = versions;
     few.seconds = few.cpu_seconds = 0;
     few.patience = SIZE_MAX;
     few.evaluations = evaluations;
@@ -211,7 +211,7 @@ static advgp_status fit_schedule(gp_comparison *c, gp_train_options *options, ad
     if (st != ADVGP_OK) return st;
     const double steps = fmin(versions_in(cpu, brief.cpu, other.cpu, evaluation(brief.cpu, evaluated.cpu)),
                               versions_in(wall, brief.wall, other.wall, evaluation(brief.wall, evaluated.wall)));
-    options->steps = gp_index(fmax(TRIAL_VERSIONS, steps), 1000000000);
+    options->schedule.steps = gp_index(fmax(TRIAL_VERSIONS, steps), 1000000000);
     options->patience = SIZE_MAX;
     return ADVGP_OK;
 }
@@ -219,7 +219,7 @@ static advgp_status fit_schedule(gp_comparison *c, gp_train_options *options, ad
 static advgp_status settle_options(gp_comparison *c, gp_train_options *options, advgp_error *err)
 {
     *options = gp_request_train(c->train);
-    if (gp_options_is(c->train, "batch", "full")) options->batch = gp_shards_rows(c->data.shards, GP_TRAIN);
+    if (gp_options_is(c->train, "batch", "full")) options->schedule.batch = gp_shards_rows(c->data.shards, GP_TRAIN);
     options->cpu_seconds = gp_options_real(c->o, "cpu-time");
     options->checkpoint = options->resume = NULL;
     if (c->inducing) options->m = c->n_inducing, options->inducing = c->inducing;
@@ -231,13 +231,13 @@ static advgp_status settle_options(gp_comparison *c, gp_train_options *options, 
 static advgp_status tune_delay(gp_comparison *c, gp_train_options *options, advgp_error *err)
 {
     double best = INFINITY;
-    size_t chosen = options->max_delay;
+    size_t chosen = options->schedule.max_delay;
     for (size_t i = 0; i < N_DELAYS; i++) {
         gp_train_options trial = *options;
         gp_train_result r;
-        trial.max_delay = delays[i];
-        trial.steps = 0; // an asynchronous version sees fewer rows, so there are more of them
-        if (options->steps) trial.epochs = 0;
+        trial.schedule.max_delay = delays[i];
+        trial.schedule.steps = 0; // an asynchronous version sees fewer rows, so there are more of them
+        if (options->schedule.steps) trial.epochs = 0;
         c->silent = true;
         advgp_status st = ADVGP_OK;
         if (options->cpu_seconds > 0 || options->seconds > 0) st = fit_schedule(c, &trial, err);
@@ -247,9 +247,10 @@ static advgp_status tune_delay(gp_comparison *c, gp_train_options *options, advg
         if (st != ADVGP_OK) return st;
         gp_host_report(c->host, "%s: delay %zu gives a held-out RMSE of %.5g", name_of(c).text, delays[i],
                        r.assessment.rmse);
-        if (r.assessment.rmse < best) best = r.assessment.rmse, chosen = delays[i], options->steps = trial.steps;
+        if (r.assessment.rmse < best)
+            best = r.assessment.rmse, chosen = delays[i], options->schedule.steps = trial.schedule.steps;
     }
-    options->max_delay = chosen;
+    options->schedule.max_delay = chosen;
     return ADVGP_OK;
 }
 
@@ -262,11 +263,11 @@ static json_t *row_of(const gp_comparison *c, const gp_train_options *o, const g
 {
     return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method",
                      c->label, "inducing", (json_int_t)c->m, "max_delay",
-                     has_delay(c) ? gp_record_delay(o->max_delay) : json_null(), "cpu_seconds", r->cpu, "wall_seconds",
+                     has_delay(c) ? gp_record_delay(o->schedule.max_delay) : json_null(), "cpu_seconds", r->cpu, "wall_seconds",
                      r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->assessment.rmse),
-                     "rmse_se", gp_json_real(r->assessment.rmse_se), "mnlp", gp_json_real(r->assessment.mnlp),
-                     "coverage_90", gp_json_real(r->assessment.coverage[2]), "coverage_90_se",
-                     gp_json_real(r->assessment.coverage_se[2]), "stopped", gp_stop_reason_words(r->stopped),
+                     "rmse_se", gp_json_real(r->assessment.se.rmse), "mnlp", gp_json_real(r->assessment.mnlp),
+                     "coverage_90", gp_json_real(r->assessment.coverage[GP_JUDGED]), "coverage_90_se",
+                     gp_json_real(r->assessment.se.coverage[GP_JUDGED]), "stopped", gp_stop_reason_words(r->stopped),
                      "versions", (json_int_t)r->versions, "held_out", !gp_scored_of_training(r->assessment.scored),
                      "scored_on", gp_record_scored(r), "scored_rows", (json_int_t)r->assessment.n_scored);
 }
@@ -308,7 +309,8 @@ static advgp_status run_one(gp_comparison *c, advgp_error *err)
     if (st == ADVGP_OK && tune) st = tune_delay(c, &options, &why);
     if (st == ADVGP_OK) {
         log_take(c, "run",
-                 json_pack("{s:I, s:I}", "steps", (json_int_t)options.steps, "workers", (json_int_t)options.workers));
+                 json_pack("{s:I, s:I}", "steps", (json_int_t)options.schedule.steps, "workers",
+                           (json_int_t)options.schedule.workers));
         st = fit(c, &options, true, &r, &why);
     }
     if (st == ADVGP_EDATA || st == ADVGP_ENUMERIC) return note_failure(c, &why, err);

@@ -6,7 +6,7 @@
 #include "base/width.h"
 #include "data/encoding.h"
 #include "recipe/plan.h"
-#include "score/distribution.h"
+#include "score/metric.h"
 #include "score/relevance.h"
 #include "store/form.h"
 #include "store/runlog.h"
@@ -17,7 +17,6 @@
 #include <string.h>
 
 enum { COMPONENTS_SHOWN = 6 };
-static const double levels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
 
 typedef struct view {
     gp_inspect_page page;
@@ -219,17 +218,16 @@ static json_t *cells_json(const view *v)
 static json_t *calibration_json(const gp_model *m)
 {
     json_t *factors = json_object(), *gaussian = json_object();
-    gp_scores scores;
-    gp_scores_init(&scores, m);
-    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+    const gp_calibration *c = &m->calibration;
+    for (size_t l = 0; l < GP_LEVELS; l++) {
         char level[16];
-        snprintf(level, sizeof level, "%g", levels[l]);
+        snprintf(level, sizeof level, "%g", gp_levels[l]);
         double ends[2];
-        gp_scores_interval(&scores, levels[l], ends);
+        gp_scores_interval(c, gp_scores_of_all(c), gp_levels[l], ends);
         json_object_set_new(factors, level, json_pack("[o, o]", gp_json_real(ends[0]), gp_json_real(ends[1])));
-        json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(levels[l])));
+        json_object_set_new(gaussian, level, gp_json_real(gp_gaussian_interval(gp_levels[l])));
     }
-    return json_pack("{s:I, s:i, s:o, s:o}", "rows", (json_int_t)m->n_calibration, "groups", m->groups ? GP_GROUPS : 1,
+    return json_pack("{s:I, s:i, s:o, s:o}", "rows", (json_int_t)c->rows, "groups", c->groups ? GP_GROUPS : 1,
                      "factors", factors, "gaussian", gaussian);
 }
 
@@ -479,21 +477,19 @@ static void add_columns(const view *v, gp_buffer *out)
 static void add_tail(const view *v, gp_buffer *out)
 {
     const gp_model *m = v->model;
-    if (m->calibration)
-        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: ends in sd_y about the mean (Gaussian)\n ",
-                      m->n_calibration);
+    const gp_calibration *c = &m->calibration;
+    if (c->rows)
+        gp_buffer_add(out, "\nintervals, calibrated on %zu rows: ends in sd_y about the mean (Gaussian)\n ", c->rows);
     else
         gp_buffer_add(out, "\nintervals, not calibrated: ends in sd_y about the mean (Gaussian)\n ");
-    gp_scores scores;
-    gp_scores_init(&scores, m);
-    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
+    for (size_t l = 0; l < GP_LEVELS; l++) {
         double ends[2];
-        gp_scores_interval(&scores, levels[l], ends);
-        gp_buffer_add(out, "%s %g %%: %+.3f %+.3f (%.3f)", l && v->page.columns ? "\n " : "", 100 * levels[l], ends[0],
-                      ends[1], gp_gaussian_interval(levels[l]));
+        gp_scores_interval(c, gp_scores_of_all(c), gp_levels[l], ends);
+        gp_buffer_add(out, "%s %g %%: %+.3f %+.3f (%.3f)", l && v->page.columns ? "\n " : "", 100 * gp_levels[l],
+                      ends[0], ends[1], gp_gaussian_interval(gp_levels[l]));
     }
     gp_buffer_add(out, "\n");
-    if (m->groups)
+    if (c->groups)
         gp_buffer_add(out, "  on average: each of %d groups of rows, by prediction and sd_y, has its own\n", GP_GROUPS);
     if (isfinite(m->baseline_mean)) gp_buffer_add(out, "RMSE of the mean in training: %.5g\n", m->baseline_mean);
     if (isfinite(m->baseline_linear))

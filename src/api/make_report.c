@@ -76,10 +76,10 @@ static advgp_status add_rows(gp_findings *f, gp_answers *in, const gp_host *host
             if (gp_answers_tell(in, &b, i))
                 gp_findings_add(f, b.rows.source_row ? b.rows.source_row[i] : b.chunk->first_row + i, b.rows.w[i],
                                 b.rows.X + i * b.rows.d, b.rows.y[i], b.mean[i], b.var_y[i]);
-        if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->tally.n);
-        if (host && host->rows) host->rows(host->ctx, f->tally.n);
+        if (gp_host_stops(host)) return gp_fail(err, ADVGP_ESTOPPED, "stopped after %zu rows", f->tally.sums.rows);
+        if (host && host->rows) host->rows(host->ctx, f->tally.sums.rows);
     }
-    return st == ADVGP_OK && !f->tally.n ? gp_answers_none(in, err) : st;
+    return st == ADVGP_OK && !f->tally.sums.rows ? gp_answers_none(in, err) : st;
 }
 
 // The rows of --data through the model. The answers stay open: their notes are shown.

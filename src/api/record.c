@@ -169,13 +169,10 @@ json_t *gp_record_result(const char *path, const gp_model *model, const gp_train
     const bool has_kernel = model->form->n_kernels(model) > 0;
     const gp_server_counts *c = &t->counts;
     json_t *o = json_pack(
-        "{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:{s:o, s:o}, s:s, s:f, s:f, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, "
-        "s:I, s:I, s:I, s:I, s:I}",
+        "{s:s, s:s, s:o, s:I, s:o, s:s, s:f, s:f, s:f, s:f, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
         "model", path, "method", model->method, "kernel",
         has_kernel ? json_string(model->form->kernel(model, 0).kernel) : json_null(), "rows",
-        (json_int_t)gp_index(t->n_train, SIZE_MAX), "rmse", gp_json_real(t->assessment.rmse), "mnlp",
-        gp_json_real(t->assessment.mnlp), "neg_elbo", gp_json_real(t->neg_elbo), "baseline", "mean",
-        gp_json_real(t->assessment.baseline_mean), "linear", gp_json_real(t->assessment.baseline_linear), "stopped",
+        (json_int_t)gp_index(t->n_train, SIZE_MAX), "neg_elbo", gp_json_real(t->neg_elbo), "stopped",
         gp_stop_reason_words(t->stopped), "wall_seconds", t->wall, "cpu_seconds", t->cpu, "read_seconds",
         cost->read_seconds, "read_cpu_seconds", cost->read_cpu_seconds, "peak_rss_bytes",
         (json_int_t)gp_index(cost->peak, SIZE_MAX), "held_out", !gp_scored_of_training(t->assessment.scored),
@@ -183,8 +180,6 @@ json_t *gp_record_result(const char *path, const gp_model *model, const gp_train
         (json_int_t)c->joined, "workers_lost", (json_int_t)c->lost, "duplicates", (json_int_t)c->duplicates, "dropped",
         (json_int_t)c->dropped, "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back, "cells",
         (json_int_t)t->cells);
-    json_t *figures = gp_assessment_json(&t->assessment);
-    json_object_update(o, figures);
-    json_decref(figures);
+    gp_assessment_add(&t->assessment, o);
     return o;
 }

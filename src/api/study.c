@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/whole.h"
 #include "linalg/blas.h"
+#include "load/request.h"
 #include "recipe/train.h"
 #include "store/runlog.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double adam_rate = 0.1, natural_rate = 0.2; // as train starts
 enum { CALIBRATION_ROWS = 8192, ORDINARY_PUSHES = 200, POINTS = 60 };
 
 // ---- options --------------------------------------------------------------------------------------------------------
@@ -133,13 +133,7 @@ static advgp_status make_model(gp_study *s, advgp_error *err)
                                    .inducing = gp_cmat_of(s->inducing, m, shards->d)};
     st = gp_learner_new(&lo, &s->learner, err);
     if (st != ADVGP_OK) return st;
-    s->problem = (gp_sim_problem){.shards = shards,
-                                  .schema = s->data.schema,
-                                  .learner = s->learner,
-                                  .rule = gp_rule_named(gp_options_text(o, "optimizer")),
-                                  .natural_rate = gp_options_is(o, "step", "auto") ? natural_rate
-                                                                                   : gp_options_real(o, "step"),
-                                  .adam_rate = adam_rate};
+    s->problem = (gp_sim_problem){.shards = shards, .schema = s->data.schema, .learner = s->learner};
     return ADVGP_OK;
 }
 
@@ -153,7 +147,8 @@ static advgp_status measure(gp_study *s, advgp_error *err)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) needed |= gp_options_is(o, keys[i], "auto");
     if (needed) {
         const gp_learner *l = s->learner;
-        const advgp_status st = gp_sim_measure(s->data.shards, &l->spec, l->theta, s->problem.rule, &m, err);
+        const gp_rule_ops *rule = gp_request_schedule(o).rule;
+        const advgp_status st = gp_sim_measure(s->data.shards, &l->spec, l->theta, rule, &m, err);
         if (st != ADVGP_OK) return st;
     }
     s->costs = (gp_sim_costs){.row = cost_of(o, "row-seconds", m.row),
@@ -184,17 +179,10 @@ static gp_sim_options options_of(gp_study *s, size_t workers, size_t delay)
     const gp_options *o = s->o;
     const size_t versions = (size_t)gp_options_int(o, "versions"); // inf reads as 0
     const double bandwidth = gp_options_real(o, "bandwidth");      // the same
-    gp_sim_options so = {.workers = workers,
+    gp_sim_options so = {.schedule = gp_request_schedule(o),       // a full batch reads as 0
                          .gradients = s->gradients,
                          .rows = rows_of(s, workers),
-                         .batch = (size_t)gp_options_int(o, "batch"), // full reads as 0
-                         .max_delay = delay,
-                         .quorum = gp_options_is(o, "quorum", "auto") ? s->problem.rule->quorum
-                                                                      : gp_options_real(o, "quorum"),
-                         .follow_pace = gp_options_is(o, "quorum", "auto"),
-                         .filter = gp_options_real(o, "filter"),
-                         .age_power = gp_options_flag(o, "theorem-steps") ? 1 : -1,
-                         .steps = versions,
+                         .age_power = -1,
                          .slowness = s->slowness,
                          .sleep = s->sleep,
                          .spread = gp_options_real(o, "spread"),
@@ -205,10 +193,11 @@ static gp_sim_options options_of(gp_study *s, size_t workers, size_t delay)
                          .versions = versions,
                          .rmse = s->gradients ? gp_options_real(o, "rmse") : 0,
                          .points = s->gradients ? POINTS : 0,
-                         .seed = (uint64_t)gp_options_int(o, "seed"),
                          .stop = stop_asked,
                          .stop_ctx = s};
-    const double rows = (double)so.rows / (double)workers, batch = so.batch ? fmin((double)so.batch, rows) : rows;
+    so.schedule.workers = workers, so.schedule.max_delay = delay, so.schedule.steps = versions;
+    const double rows = (double)so.rows / (double)workers;
+    const double batch = so.schedule.batch ? fmin((double)so.schedule.batch, rows) : rows;
     const double push = s->costs.push + s->costs.row * batch;
     // The time of an ordinary worker's push with its messages: never 0, whatever costs were given.
     const double ordinary = fmax(1e-6, push + 2 * so.latency + s->costs.step);

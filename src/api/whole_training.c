@@ -132,10 +132,11 @@ static void on_begin(void *ctx, const gp_train_plan *p)
 {
     training *r = ctx;
     json_t *fields = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:I}", "inducing", (json_int_t)p->m,
-                               "components", (json_int_t)p->components, "workers", (json_int_t)p->workers,
-                               "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->batch, "steps",
-                               (json_int_t)p->steps, "eval_every", (json_int_t)p->eval_every, "max_delay",
-                               gp_record_delay(p->max_delay), "quorum", p->quorum, "version", (json_int_t)p->version);
+                               "components", (json_int_t)p->components, "workers", (json_int_t)p->schedule.workers,
+                               "workers_max", (json_int_t)p->workers_max, "batch", (json_int_t)p->schedule.batch,
+                               "steps", (json_int_t)p->schedule.steps, "eval_every", (json_int_t)p->eval_every,
+                               "max_delay", gp_record_delay(p->schedule.max_delay), "quorum", p->schedule.quorum,
+                               "version", (json_int_t)p->version);
     if (fields && p->checkpoint) { // a line before tells of it, and its id
         json_object_set_new(fields, "checkpoint", gp_record_id(p->checkpoint));
         json_object_set_new(fields, "judged", json_integer((json_int_t)p->evaluated));
@@ -224,9 +225,10 @@ static uint64_t bits_of(const gp_model *m)
     h = XXH3_64bits_withSeed(m->stats.A.p, m->layout.M * m->layout.M * sizeof(double), h);
     h = XXH3_64bits_withSeed(m->stats.b, m->layout.M * sizeof(double), h);
     if (m->noise) h = XXH3_64bits_withSeed(m->noise->theta, m->noise->layout.size * sizeof(double), h);
-    if (m->groups) h = XXH3_64bits_withSeed(m->groups, sizeof *m->groups, h);
-    h = XXH3_64bits_withSeed(m->calibration_tails, sizeof m->calibration_tails, h);
-    return XXH3_64bits_withSeed(m->calibration, GP_CALIBRATION_LEVELS * sizeof(double), h);
+    const gp_calibration *c = &m->calibration;
+    if (c->groups) h = XXH3_64bits_withSeed(c->groups, sizeof *c->groups, h);
+    h = XXH3_64bits_withSeed(c->tails, sizeof c->tails, h);
+    return XXH3_64bits_withSeed(c->q, sizeof c->q, h);
 }
 
 // How an interrupted run is gone on with.
@@ -295,7 +297,7 @@ static advgp_status train(training *r, gp_loaded *data, const gp_shards *test, g
     options.test = test;
     options.resume = r->resume[0] ? r->resume : NULL;
     if (r->part) options.cluster = gp_participant_cluster(r->part);
-    if (r->part && gp_options_is(o, "max-delay", "auto")) options.max_delay = options.rule->max_delay;
+    if (r->part && gp_options_is(o, "max-delay", "auto")) options.schedule.max_delay = options.schedule.rule->max_delay;
     gp_model *model = NULL;
     gp_train_result result;
     gp_notes notes = {0};
@@ -354,7 +356,8 @@ static advgp_status prepare(const training *r, gp_loaded *data, gp_shards **test
     if (st == ADVGP_OK && start) st = gp_request_adopt(o, start, options, err); // before the data, which may take long
     if (st == ADVGP_OK) st = gp_load_training(o, r->job->table, host, data, err);
     if (st == ADVGP_OK) st = gp_load_test(o, host, data, test, err);
-    if (st == ADVGP_OK && gp_options_is(o, "batch", "full")) options->batch = gp_shards_rows(data->shards, GP_TRAIN);
+    if (st == ADVGP_OK && gp_options_is(o, "batch", "full"))
+        options->schedule.batch = gp_shards_rows(data->shards, GP_TRAIN);
     if (st == ADVGP_OK && start) {
         st = gp_warmstart(start, gp_request_start(o), data->schema, theta, err);
         options->theta = *theta;

@@ -111,12 +111,12 @@ static advgp_status print_table(const gp_comparison *c, advgp_error *err)
     const json_t *row;
     gp_buffer out = {0};
     const gp_train_result *first = gp_comparison_first(c);
-    const unsigned shown = shown_columns(first && isfinite(first->assessment.rmse_se));
+    const unsigned shown = shown_columns(first && isfinite(first->assessment.se.rmse));
     if (first) {
         char heads[N_COLUMNS][40];
         for (size_t i = 0; i < N_COLUMNS; i++) snprintf(heads[i], sizeof *heads, "%s", table[i].head);
         gp_buffer_add(&out, "figures on %s%s\n\n", gp_cli_scored(first).p,
-                      isfinite(first->assessment.rmse_se) ? "; ± is a standard error" : "");
+                      isfinite(first->assessment.se.rmse) ? "; ± is a standard error" : "");
         add_row(&out, shown, heads);
     }
     for (size_t i = 0; (row = json_array_get(gp_comparison_rows(c), i)); i++)

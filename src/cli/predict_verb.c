@@ -225,7 +225,7 @@ static advgp_status tell(job *j, advgp_error *err)
             j->options,
             "note: the intervals are calibrated on %zu rows, too few for '%s', which is Gaussian or the outermost "
             "of them",
-            j->answers.scores.rows, beyond->name);
+            j->answers.scores->rows, beyond->name);
     if (!gp_options_flag(j->options, "json")) return ADVGP_OK;
     json_t *result = json_pack("{s:o, s:I}", "output", gp_json_text(gp_options_text(j->options, "output")), "rows",
                                (json_int_t)j->n_rows);

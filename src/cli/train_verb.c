@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct view {
     const gp_options *o;
@@ -22,9 +23,9 @@ static void on_begin(void *ctx, const gp_train_plan *p)
 {
     const view *r = ctx;
     char delay[24] = "any";
-    if (p->max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->max_delay);
-    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->workers,
-               p->workers == 1 ? "" : "s", p->batch, p->steps, delay);
+    if (p->schedule.max_delay != GP_DELAY_ANY) snprintf(delay, sizeof delay, "%zu", p->schedule.max_delay);
+    gp_cli_say(r->o, "training: %zu worker%s of %zu rows a push, %zu versions, delay %s", p->schedule.workers,
+               p->schedule.workers == 1 ? "" : "s", p->schedule.batch, p->schedule.steps, delay);
     gp_cli_live_name(r->o, "steps");
 }
 
@@ -102,12 +103,38 @@ static void add_tenths(gp_buffer *out, const char *by, const gp_tenth *tenths, s
     for (size_t k = 0; k < n; k++) gp_buffer_add(out, "  %3.0f", 100 * tenths[k].coverage);
 }
 
-// Of few rows: how far the line above may be off.
-static void add_doubt(gp_buffer *out, const double *errors)
+// "MNLP 0.1234, calibrated 0.1200   CRPS 1.5"
+static void add_figures(gp_buffer *out, const gp_assessment *a)
 {
-    if (!isfinite(errors[0])) return;
-    gp_buffer_add(out, "\n  std. error   ");
-    for (size_t l = 0; l < GP_LEVELS; l++) gp_buffer_add(out, "  %6.1f", 100 * errors[l]);
+    const char *before = NULL;
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++) {
+        if (!m->ends_training) continue;
+        const bool again = before && !strcmp(before, m->label);
+        gp_buffer_add(out, "%s%s ", again ? ", " : before ? "   " : "", again ? m->of : m->title ? m->title : m->label);
+        gp_buffer_add(out, m->decimals ? "%.*f" : "%.*g", m->decimals ? m->decimals : 5, a->values[m->at]);
+        before = m->label;
+    }
+}
+
+static void add_shares(gp_buffer *out, const char *of, const double *shares)
+{
+    gp_buffer_add(out, "\n  %-13s", of);
+    for (size_t l = 0; l < GP_LEVELS; l++) gp_buffer_add(out, "  %6.1f", 100 * shares[l]);
+}
+
+// How many rows are inside, and of few rows how far that may be off.
+static void add_intervals(gp_buffer *out, const gp_assessment *a)
+{
+    const char *unit = "   % of those rows inside";
+    gp_buffer_add(out, "\n\n%-16s", "intervals");
+    for (size_t l = 0; l < GP_LEVELS; l++) gp_buffer_add(out, "  %4g %%", 100 * gp_levels[l]);
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++) {
+        if (m->n == 1 || m->unit != GP_UNIT_SHARE) continue;
+        add_shares(out, m->of, &a->values[m->at]);
+        gp_buffer_add(out, "%s", unit);
+        if (isfinite(a->errors[m->at])) add_shares(out, "std. error", &a->errors[m->at]);
+        unit = "";
+    }
 }
 
 static void add_result(const gp_training_made *made, gp_buffer *out)
@@ -130,17 +157,11 @@ static void add_result(const gp_training_made *made, gp_buffer *out)
     gp_buffer_add(
         out, "RMSE (%s)\n  mean               %10.5g\n  linear regression  %10.5g\n  this model         %10.5g%s\n\n",
         gp_cli_scored(t).p, t->assessment.baseline_mean, t->assessment.baseline_linear, t->assessment.rmse,
-        gp_doubt_said(t->assessment.rmse_se).p);
+        gp_doubt_said(t->assessment.se.rmse).p);
     // Of the same rows, as the intervals are.
-    gp_buffer_add(out, "MNLP %.4f, calibrated %.4f   CRPS %.5g   Winkler score of the 90 %% interval %.5g",
-                  t->assessment.mnlp, t->assessment.mnlp_calibrated, t->assessment.crps, t->assessment.winkler);
+    add_figures(out, &t->assessment);
     if (isfinite(t->neg_elbo)) gp_buffer_add(out, "   -ELBO %.1f", t->neg_elbo);
-    gp_buffer_add(out, "\n\nintervals           50 %%    80 %%    90 %%    95 %%    99 %%\n  calibrated   ");
-    for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage[i]);
-    gp_buffer_add(out, "   %% of those rows inside");
-    add_doubt(out, t->assessment.coverage_se);
-    gp_buffer_add(out, "\n  Gaussian     ");
-    for (size_t i = 0; i < 5; i++) gp_buffer_add(out, "  %6.1f", 100 * t->assessment.coverage_gaussian[i]);
+    add_intervals(out, &t->assessment);
     add_tenths(out, "prediction", t->assessment.by_prediction, t->assessment.n_tenths);
     add_tenths(out, "its sd", t->assessment.by_sd, t->assessment.n_tenths);
     gp_buffer_add(out, "\n\nread in %.1f s, %.1f CPU seconds; trained in %.1f s, %.1f CPU seconds%s",

@@ -186,15 +186,15 @@ static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, g
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t.shards,
-                            .rule = rule,
-                            .natural_rate = 0.2,
-                            .adam_rate = 0.1,
-                            .workers = WORKERS,
-                            .batch = BATCH,
-                            .mixed = true,
-                            .quorum = rule->quorum,
-                            .steps = STEPS,
-                            .seed = 3,
+                            .schedule.rule = rule,
+                            .schedule.natural_rate = 0.2,
+                            .schedule.adam_rate = 0.1,
+                            .schedule.workers = WORKERS,
+                            .schedule.batch = BATCH,
+                            .schedule.mixed = true,
+                            .schedule.quorum = rule->quorum,
+                            .schedule.steps = STEPS,
+                            .schedule.seed = 3,
                             .cluster = cluster};
 }
 
@@ -380,7 +380,7 @@ static void who_did_not_come_is_not_waited_for_again(void **state)
     gp_run_free(run);
     run = begin(&o, VERSIONS);
     until(run, VERSIONS);
-    assert_int_equal(run->o.workers, WORKERS);
+    assert_int_equal(run->o.schedule.workers, WORKERS);
     gp_run_free(run);
     disband(&w, ADVGP_OK, NULL);
     free(theta);
@@ -560,11 +560,11 @@ static void servers_filter_what_they_send(void **state)
     assemble(&w, WORKERS, &split);
     add_servers(&w);
     gp_run_options alone = options_of(l, &gp_rule_prox, NULL), o = options_of(l, &gp_rule_prox, w.cluster);
-    alone.filter = o.filter = 0.05, o.split = true;
+    alone.schedule.filter = o.schedule.filter = 0.05, o.split = true;
     run_to_end(&alone, results[0], size);
     run_to_end(&o, results[1], size); // one interval
     CHECK_BITS(size, results[0], results[1], "two servers with a filter");
-    alone.filter = 0;
+    alone.schedule.filter = 0;
     run_to_end(&alone, results[0], size);
     assert_memory_not_equal(results[0], results[1], size * sizeof(double));
     disband(&w, ADVGP_OK, NULL);
@@ -587,7 +587,7 @@ static void what_ends_a_server_is_told_by_the_lead(void **state)
     assemble(&w, WORKERS, &split);
     add_servers(&w);
     gp_run_options o = options_of(l, &gp_rule_prox, w.cluster);
-    o.split = true, o.on_loss = GP_LOSS_STOP, o.steps = 0;
+    o.split = true, o.schedule.on_loss = GP_LOSS_STOP, o.schedule.steps = 0;
     gp_run *run = begin(&o, UINT32_MAX / 4);
     advgp_error err = {0};
     advgp_status st = ADVGP_OK;
@@ -748,9 +748,9 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
     double delays[] = {0, 0.5};
     char data[] = "/some/where";
     const gp_job job = {.claims = {.spec = l->spec},
-                        .rule = &gp_rule_prox,
-                        .batch = 17,
-                        .mixed = true,
+                        .schedule.rule = &gp_rule_prox,
+                        .schedule.batch = 17,
+                        .schedule.mixed = true,
                         .data = data,
                         .fingerprint = 0x123456789abcdef0,
                         .heartbeat = 1.5,
@@ -761,8 +761,8 @@ static void jobs_survive_the_way_and_others_are_refused(void **state)
     gp_job got;
     advgp_error err;
     must(gp_job_from_text(text, strlen(text), &got, &err), &err);
-    assert_true(got.rule == job.rule && got.batch == 17 && got.mixed && got.fingerprint == job.fingerprint &&
-                got.n_delays == 2);
+    assert_true(got.schedule.rule == job.schedule.rule && got.schedule.batch == 17 && got.schedule.mixed &&
+                got.fingerprint == job.fingerprint && got.n_delays == 2);
     assert_true(!strcmp(got.data, data) && got.delays[1] == 0.5 && got.heartbeat == 1.5);
     gp_features *f;
     must(gp_features_new(&got.claims.spec, &f, &err), &err);

@@ -84,7 +84,7 @@ void gp_follower_on_event(gp_follower *f, const gp_ps_event *event)
 static advgp_status make_own_lead(gp_follower *f, advgp_error *err)
 {
     const gp_job_service *s = &f->job.service;
-    const gp_lead_options o = {.workers = s->workers,
+    const gp_lead_options o = {.workers = f->job.schedule.workers,
                                .workers_min = s->workers_min,
                                .workers_max = s->workers_max,
                                .wait = s->wait,
@@ -121,10 +121,10 @@ void gp_follower_serve_begin(gp_follower *f, const gp_follower_tools *tools)
                              .limits = tools->limits,
                              .shard_rows = tools->shard_rows,
                              .n_shards = tools->n_shards,
-                             .on_loss = s->on_loss};
+                             .on_loss = f->job.schedule.on_loss};
     f->tools = *tools;
     advgp_status st = make_own_lead(f, &err);
-    if (st == ADVGP_OK) gp_lead_expect(f->own_lead, s->workers, s->workers_min, s->known);
+    if (st == ADVGP_OK) gp_lead_expect(f->own_lead, f->job.schedule.workers, s->workers_min, s->known);
     if (st == ADVGP_OK) st = gp_server_copies_restore(&f->begin.copy, 1, tools->server, tools->rule, &err);
     if (st == ADVGP_OK) st = gp_server_allow(tools->server, s->until, &err);
     if (st == ADVGP_OK) st = gp_lead_begin(f->own_lead, f->now, &run, &err);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MAX = 1 << 30, PARAMETERS_MAX = 1 << 30 };
+enum { PARAMETERS_MAX = 1 << 30 };
 
 void gp_job_fini(gp_job *job)
 {
@@ -43,14 +43,10 @@ static json_t *servers_json(const gp_job *job)
 static json_t *service_json(const gp_job *job)
 {
     const gp_job_service *x = &job->service;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:b, s:f, s:f, s:f, s:f, s:I, s:b, s:I, s:s}", "steps",
-                     (json_int_t)x->steps, "max_delay",
-                     x->max_delay == GP_DELAY_ANY ? (json_int_t)-1 : (json_int_t)x->max_delay, "workers",
-                     (json_int_t)x->workers, "workers_min", (json_int_t)x->workers_min, "workers_max",
-                     (json_int_t)x->workers_max, "quorum", x->quorum, "follow_pace", x->follow_pace, "theorem_steps",
-                     x->theorem_steps, "filter", x->filter, "wait", x->wait, "lost_after", x->lost_after, "stuck_after",
-                     x->stuck_after, "on_loss", (json_int_t)x->on_loss, "known", x->known, "until",
-                     (json_int_t)x->until, "range_state", job->range_state);
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:b, s:I, s:s}", "workers_min", (json_int_t)x->workers_min,
+                     "workers_max", (json_int_t)x->workers_max, "wait", x->wait, "lost_after", x->lost_after,
+                     "stuck_after", x->stuck_after, "known", x->known, "until", (json_int_t)x->until, "range_state",
+                     job->range_state);
 }
 
 char *gp_job_to_text(const gp_job *job)
@@ -58,11 +54,10 @@ char *gp_job_to_text(const gp_job *job)
     const gp_feature_spec *spec = &job->claims.spec;
     char fingerprint[20];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, job->fingerprint);
-    json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:b, s:s, s:s, s:f, s:o, s:b}", "d", (json_int_t)spec->d, "trend",
-                          gp_trend_name(spec->trend), "rule", job->rule->name, "batch", (json_int_t)job->batch, "mixed",
-                          job->mixed, "data", job->data, "fingerprint", fingerprint, "heartbeat", job->heartbeat,
-                          "delays", delays_json(job), "follows",
-                          spec->n_components && spec->components[0].shape.follows);
+    json_t *o = json_pack("{s:I, s:s, s:o, s:s, s:s, s:f, s:o, s:b}", "d", (json_int_t)spec->d, "trend",
+                          gp_trend_name(spec->trend), "schedule", gp_schedule_json(&job->schedule), "data", job->data,
+                          "fingerprint", fingerprint, "heartbeat", job->heartbeat, "delays", delays_json(job),
+                          "follows", spec->n_components && spec->components[0].shape.follows);
     if (o && job->n_servers) json_object_set_new(o, "servers", servers_json(job));
     if (o && job->serves) json_object_set_new(o, "service", service_json(job));
     char *text = o && gp_spec_describe(spec, o) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
@@ -86,15 +81,11 @@ static advgp_status read_delays(const json_t *list, gp_job *job, advgp_error *er
 
 static advgp_status read_rest(const json_t *o, gp_job *job, advgp_error *err)
 {
-    const char *rule = json_string_value(json_object_get(o, "rule")),
-               *data = json_string_value(json_object_get(o, "data")),
-               *fingerprint = json_string_value(json_object_get(o, "fingerprint"));
+    const char *data = json_string_value(json_object_get(o, "data")),
+               *fingerprint = json_string_value(json_object_get(o, "fingerprint")),
+               *bad = gp_schedule_read(json_object_get(o, "schedule"), &job->schedule);
     char *end;
-    job->rule = rule ? gp_rule_named(rule) : NULL;
-    if (!job->rule) return gp_metadata_bad(err, "its rule");
-    if (!gp_metadata_size(json_object_get(o, "batch"), BATCH_MAX, &job->batch) || !job->batch)
-        return gp_metadata_bad(err, "its batch");
-    job->mixed = json_is_true(json_object_get(o, "mixed"));
+    if (bad) return gp_metadata_bad(err, bad);
     if (!data || !*data) return gp_metadata_bad(err, "its data");
     if (!fingerprint || strlen(fingerprint) != 16) return gp_metadata_bad(err, "its fingerprint");
     job->fingerprint = strtoull(fingerprint, &end, 16);
@@ -135,29 +126,20 @@ static advgp_status read_servers(const json_t *list, gp_job *job, advgp_error *e
 static advgp_status read_service(const json_t *o, gp_job *job, advgp_error *err)
 {
     gp_job_service *x = &job->service;
-    const json_t *delay = json_object_get(o, "max_delay");
     const char *range_state = json_string_value(json_object_get(o, "range_state"));
-    size_t on_loss, until;
+    size_t until;
     if (!o) return ADVGP_OK;
     job->serves = true;
-    x->quorum = json_number_value(json_object_get(o, "quorum"));
-    x->follow_pace = json_is_true(json_object_get(o, "follow_pace"));
-    x->theorem_steps = json_is_true(json_object_get(o, "theorem_steps"));
-    x->filter = json_number_value(json_object_get(o, "filter"));
     x->wait = json_number_value(json_object_get(o, "wait"));
     x->lost_after = json_number_value(json_object_get(o, "lost_after"));
     x->stuck_after = json_number_value(json_object_get(o, "stuck_after"));
-    x->max_delay = json_integer_value(delay) < 0 ? GP_DELAY_ANY : (size_t)json_integer_value(delay);
-    if (!json_is_integer(delay) || !gp_metadata_size(json_object_get(o, "steps"), PARAMETERS_MAX, &x->steps) ||
-        !gp_metadata_size(json_object_get(o, "workers"), GP_WORKERS_MAX, &x->workers) ||
-        !gp_metadata_size(json_object_get(o, "workers_min"), GP_WORKERS_MAX, &x->workers_min) ||
+    if (!gp_metadata_size(json_object_get(o, "workers_min"), GP_WORKERS_MAX, &x->workers_min) ||
         !gp_metadata_size(json_object_get(o, "workers_max"), GP_WORKERS_MAX, &x->workers_max) ||
-        !gp_metadata_size(json_object_get(o, "on_loss"), GP_LOSS_STOP, &on_loss) ||
-        !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !range_state || !x->workers ||
-        x->workers > x->workers_max || !(x->quorum >= 0 && x->quorum <= 1) || !(x->filter >= 0) || !(x->wait > 0) ||
-        !(x->lost_after > 0) || !(x->stuck_after > 0))
+        !gp_metadata_size(json_object_get(o, "until"), PARAMETERS_MAX, &until) || !range_state ||
+        !job->schedule.workers || job->schedule.workers > x->workers_max || !(x->wait > 0) || !(x->lost_after > 0) ||
+        !(x->stuck_after > 0))
         return gp_metadata_bad(err, "its service");
-    x->on_loss = (gp_on_loss)on_loss, x->until = until;
+    x->until = until;
     x->known = json_is_true(json_object_get(o, "known"));
     job->range_state = job->own_range_state = gp_text_copy(range_state, strlen(range_state));
     return job->range_state ? ADVGP_OK : gp_no_memory(err);

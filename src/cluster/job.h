@@ -1,7 +1,6 @@
 // job.h: what a worker in another process must know of a run to compute for it: a text that travels in one message. The
 // lead writes it, a worker reads it as hostile.
 #pragma once
-#include "ps/rule.h"
 #include "ps/server.h"
 #include "store/spec_json.h"
 
@@ -16,19 +15,15 @@ typedef struct gp_job_server {
 
 // What a process is told that is to serve a range.
 typedef struct gp_job_service {
-    size_t steps, max_delay, workers, workers_min, workers_max;
-    bool follow_pace, theorem_steps;
-    double quorum, filter, wait, lost_after, stuck_after;
-    gp_on_loss on_loss;
+    size_t workers_min, workers_max;
+    double wait, lost_after, stuck_after;
     bool known;     // its workers were in a run before
     uint64_t until; // the version it ends with
 } gp_job_service;
 
 typedef struct gp_job {
     gp_spec_claims claims; // claims.spec: the features
-    const gp_rule_ops *rule;
-    size_t batch;         // rows of a push
-    bool mixed;           // in mixed precision
+    gp_schedule schedule;
     const char *data;     // folder of the packed shards, as the lead names it
     uint64_t fingerprint; // of these
     double heartbeat;     // seconds between two signs of life

@@ -209,19 +209,15 @@ static advgp_status open_work(joining *j, const gp_job *job, gp_follower_tools *
     const gp_theta_layout layout = gp_theta_layout_of(f);
     const gp_range range = gp_range_all(layout);
     gp_features_free(f);
-    const gp_row_computer_options co = {.shards = j->shards,
-                                        .spec = &job->claims.spec,
-                                        .rule = job->rule,
-                                        .range = range,
-                                        .batch = job->batch,
-                                        .mixed = job->mixed};
+    const gp_row_computer_options co = {
+        .shards = j->shards, .spec = &job->claims.spec, .schedule = job->schedule, .range = range};
     gp_row_computer_free(j->computer);
     j->computer = NULL;
     st = gp_row_computer_new(&co, &j->computer, err);
     if (st == ADVGP_OK) st = reach_servers(j, job, err);
     *tools = (gp_follower_tools){.n_shards = j->shards->n_train,
                                  .size = layout.size,
-                                 .push_size = gp_row_computer_push_size(layout, job->rule, range),
+                                 .push_size = gp_row_computer_push_size(layout, job->schedule.rule, range),
                                  .fingerprint = j->fingerprint};
     return st;
 }
@@ -237,26 +233,18 @@ static advgp_status open_service(joining *j, const gp_job *job, gp_follower_tool
     const gp_server_copy *begin = &gp_follower_range_state(j->follower)->copy;
     const uint64_t *id = gp_follower_run(j->follower);
     const size_t n_shards = j->shards->n_train;
-    const gp_run_options o = {.spec = &job->claims.spec,
-                              .theta = begin->image.theta,
-                              .range = begin->range,
-                              .shards = j->shards,
-                              .rule = job->rule,
-                              .workers = s->workers < n_shards ? s->workers : n_shards,
-                              .workers_max = s->workers_max,
-                              .batch = job->batch,
-                              .max_delay = s->max_delay,
-                              .quorum = s->quorum,
-                              .follow_pace = s->follow_pace,
-                              .theorem_steps = s->theorem_steps,
-                              .filter = s->filter,
-                              .on_loss = s->on_loss,
-                              .steps = s->steps,
-                              .id = {id[0], id[1]},
-                              .fingerprint = j->fingerprint,
-                              .lost_after = s->lost_after,
-                              .event = on_event,
-                              .event_ctx = j};
+    gp_run_options o = {.spec = &job->claims.spec,
+                        .theta = begin->image.theta,
+                        .range = begin->range,
+                        .shards = j->shards,
+                        .schedule = job->schedule,
+                        .workers_max = s->workers_max,
+                        .id = {id[0], id[1]},
+                        .fingerprint = j->fingerprint,
+                        .lost_after = s->lost_after,
+                        .event = on_event,
+                        .event_ctx = j};
+    if (o.schedule.workers > n_shards) o.schedule.workers = n_shards;
     const advgp_status st = gp_run_init(&j->run, NULL, &o, err);
     j->has_run = true;
     const size_t size = begin->range.count;

@@ -41,9 +41,7 @@ typedef struct gp_lead_run {
     const uint64_t *shard_rows; // [n_shards]
     size_t n_shards;
     gp_on_loss on_loss;
-    // The steps are made by servers of ranges, and this is what they are told beside the job:
-    bool split;
-    gp_job_service service;
+    bool split; // the steps are made by servers of ranges
 } gp_lead_run;
 
 typedef struct gp_lead gp_lead;

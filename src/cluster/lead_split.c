@@ -118,12 +118,14 @@ static advgp_status prepare_place(gp_lead *l, server_place *p, advgp_error *err)
     char *begin = st == ADVGP_OK ? gp_range_state_text(&p->begin) : NULL;
     if (begin) {
         job.serves = true, job.range_state = begin;
-        job.service = l->run.service;
-        job.service.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
-        job.service.workers_min = l->o.workers_min;
-        job.service.workers_max = l->o.workers_max;
-        job.service.known = l->known;
-        job.service.until = l->until;
+        job.schedule.workers = l->workers < l->run.n_shards ? l->workers : l->run.n_shards;
+        job.service = (gp_job_service){.workers_min = l->o.workers_min,
+                                       .workers_max = l->o.workers_max,
+                                       .wait = l->o.wait,
+                                       .lost_after = l->o.lost_after,
+                                       .stuck_after = l->o.stuck_after,
+                                       .known = l->known,
+                                       .until = l->until};
         p->job = gp_job_to_text(&job);
     }
     if (st == ADVGP_OK && !p->job) st = gp_no_memory(err);
@@ -147,7 +149,8 @@ static advgp_status begin_interval(gp_lead *l, advgp_error *err)
     if (!l->interval_job) return gp_no_memory(err);
     gp_lead_next_id(l, l->id);
     l->until = gp_server_allowed(l->run.server);
-    if (l->run.service.steps && l->until > l->run.service.steps) l->until = l->run.service.steps;
+    const size_t steps = job.schedule.steps;
+    if (steps && l->until > steps) l->until = steps;
     advgp_status st = ADVGP_OK;
     for (size_t i = 0; st == ADVGP_OK && i < n; i++) st = prepare_place(l, &l->places[i], err);
     if (st != ADVGP_OK) return st;

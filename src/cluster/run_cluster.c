@@ -29,7 +29,6 @@ static advgp_status start(gp_run *run, advgp_error *err)
 {
     cluster_run *r = (cluster_run *)run;
     const gp_run_options *o = &run->o;
-    const gp_lead_options *l = &r->c->o.lead;
     const gp_lead_run lr = {.server = run->server,
                             .rule = run->rule,
                             .id = {o->id[0], o->id[1]},
@@ -37,18 +36,8 @@ static advgp_status start(gp_run *run, advgp_error *err)
                             .limits = r->limits,
                             .shard_rows = o->shards->rows,
                             .n_shards = o->shards->n_train,
-                            .on_loss = o->on_loss,
-                            .split = r->split,
-                            .service = {.steps = o->steps,
-                                        .max_delay = o->max_delay,
-                                        .quorum = o->quorum,
-                                        .follow_pace = o->follow_pace,
-                                        .theorem_steps = o->theorem_steps,
-                                        .filter = o->filter,
-                                        .wait = l->wait,
-                                        .lost_after = l->lost_after,
-                                        .stuck_after = l->stuck_after,
-                                        .on_loss = o->on_loss}};
+                            .on_loss = o->schedule.on_loss,
+                            .split = r->split};
     r->begun = true;
     return gp_lead_begin(r->c->lead, gp_clock_wall(), &lr, err);
 }
@@ -117,7 +106,7 @@ static const gp_run_ops cluster_ops = {.start = start, .turn = turn, .wake = wak
 
 static advgp_status check_split(const cluster_run *r, advgp_error *err)
 {
-    const gp_rule_ops *rule = r->base.o.rule;
+    const gp_rule_ops *rule = r->base.o.schedule.rule;
     if (!r->split) return ADVGP_OK;
     if (!rule->element_wise)
         return gp_fail(err, ADVGP_EINVAL,
@@ -140,7 +129,7 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     r->event = options->event, r->event_ctx = options->event_ctx;
     r->split = options->split && c->o.lead.servers;
     gp_run_options o = *options;
-    o.workers = workers < o.shards->n_train ? workers : o.shards->n_train;
+    o.schedule.workers = workers < o.shards->n_train ? workers : o.shards->n_train;
     o.workers_max = c->o.lead.workers_max;
     if (!o.id[0] && !o.id[1]) gp_lead_next_id(c->lead, o.id);
     o.fingerprint = c->fingerprint;
@@ -150,13 +139,11 @@ static advgp_status init(cluster_run *r, const gp_run_options *options, advgp_er
     if (st == ADVGP_OK) st = check_split(r, err);
     if (st != ADVGP_OK) return st;
     const gp_run *run = &r->base;
-    const size_t size = run->range.count, push = gp_row_computer_push_size(run->layout, o.rule, run->range);
+    const size_t size = run->range.count, push = gp_row_computer_push_size(run->layout, o.schedule.rule, run->range);
     r->limits = (gp_message_limits){
         .values = push > size ? push : size, .masked = size, .shards = o.shards->n_train, .text = GP_LEAD_TEXT};
     r->job = (gp_job){.claims = {.spec = *o.spec},
-                      .rule = o.rule,
-                      .batch = o.batch,
-                      .mixed = o.mixed,
+                      .schedule = o.schedule,
                       .data = c->data,
                       .fingerprint = c->fingerprint,
                       .heartbeat = c->o.lead.heartbeat,

@@ -48,9 +48,9 @@ static void rig_init(rig *r, size_t workers_max, double filter)
                                       .theta = r->l->theta,
                                       .n_shards = SHARDS,
                                       .shard_weight = weight,
-                                      .workers = 2,
+                                      .schedule.workers = 2,
                                       .workers_max = workers_max,
-                                      .filter = filter};
+                                      .schedule.filter = filter};
     CHECK_OK(gp_server_new(&server, &r->parts.server, &err), "a server");
 }
 

@@ -27,7 +27,7 @@ void gp_collapsed_free(gp_collapsed *b)
 advgp_status gp_collapsed_new(const gp_collapsed_options *o, gp_collapsed **out, advgp_error *err)
 {
     *out = NULL;
-    if (o->run->o.rule != &gp_rule_natural)
+    if (o->run->o.schedule.rule != &gp_rule_natural)
         return gp_fail(err, ADVGP_EINVAL, "the collapsed bound needs workers that push statistics");
     gp_collapsed *b = gp_alloc(1, sizeof *b);
     if (!b) return gp_no_memory(err);

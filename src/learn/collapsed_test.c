@@ -61,7 +61,7 @@ static void bench_init(bench *b, const gp_run_options *settings)
     ro.spec = &b->learner->spec;
     ro.theta = b->learner->theta;
     ro.shards = b->shards;
-    ro.rule = &gp_rule_natural;
+    ro.schedule.rule = &gp_rule_natural;
     must(gp_run_team_new(&ro, &b->run, &err), &err);
     must(gp_run_start(b->run, &err), &err);
     const gp_collapsed_options co = {.run = b->run, .learner = b->learner, .n_rows = N};
@@ -76,7 +76,8 @@ static void bench_fini(bench *b)
     gp_shards_free(b->shards);
 }
 
-static const gp_run_options still = {.workers = WORKERS, .batch = 50}; // collects, and makes no step before
+static const gp_run_options still = {.schedule.workers = WORKERS,
+                                     .schedule.batch = 50}; // collects, and makes no step before
 
 // The collapsed bound a row at x, from one pass over all rows of the reader: no server, no workers.
 static double plain_bound(bench *b, const double *x)
@@ -156,12 +157,12 @@ static void natural_steps_end_at_the_optimal_q(void **state)
     (void)state;
     for (int whole = 0; whole < 2; whole++) {
         bench b;
-        const gp_run_options ro = {.workers = 1,
-                                   .batch = whole ? N : 60,
-                                   .natural_rate = whole ? 1 : 0.3,
-                                   .adam_rate = 0,
-                                   .quorum = 1,
-                                   .steps = whole ? 0 : 600};
+        const gp_run_options ro = {.schedule.workers = 1,
+                                   .schedule.batch = whole ? N : 60,
+                                   .schedule.natural_rate = whole ? 1 : 0.3,
+                                   .schedule.adam_rate = 0,
+                                   .schedule.quorum = 1,
+                                   .schedule.steps = whole ? 0 : 600};
         bench_init(&b, &ro);
         advgp_error err;
         const gp_theta_layout l = b.learner->layout;

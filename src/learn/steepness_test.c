@@ -36,9 +36,9 @@ static gp_model *fit_function(double (*f)(const double *x))
                                 .kernel = &gp_kernel_ard_rbf,
                                 .map = &gp_map_cholesky,
                                 .trend = GP_TREND_LINEAR,
-                                .batch = 400,
-                                .steps = 150,
-                                .seed = 1};
+                                .schedule.batch = 400,
+                                .schedule.steps = 150,
+                                .schedule.seed = 1};
     gp_train_result result;
     return train_table(&o, NULL, &result);
 }

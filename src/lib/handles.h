@@ -43,7 +43,6 @@ struct advgp_model {
     gp_model *model;
     gp_predictor *predictor;
     double *inverse_scale; // [d]
-    gp_scores scores;
 };
 // Takes the model, also where it fails.
 advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error *err);

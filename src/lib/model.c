@@ -24,7 +24,6 @@ advgp_status library_model_take(gp_model *model, advgp_model **out, advgp_error 
         advgp_model_free(m);
         return st;
     }
-    gp_scores_init(&m->scores, model);
     *out = m;
     return ADVGP_OK;
 }

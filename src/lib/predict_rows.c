@@ -118,8 +118,10 @@ static double mean_of(const advgp_workspace *w, size_t i)
 
 static gp_distribution distribution_of(const advgp_workspace *w, size_t i)
 {
-    return (gp_distribution){
-        .scores = &w->model->scores, .schema = w->model->model->schema, .mean = w->mean[i], .sd = sqrt(w->var_y[i])};
+    return (gp_distribution){.scores = &w->model->model->calibration,
+                             .schema = w->model->model->schema,
+                             .mean = w->mean[i],
+                             .sd = sqrt(w->var_y[i])};
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------

@@ -41,9 +41,9 @@ static const char *unknown_to(const gp_options *o, const gp_method *method)
 
 bool gp_request_may_be_exact(const gp_options *o)
 {
+    if (strcmp(o->verb->name, "train") != 0) return false; // others may have no method
     const gp_method *method = gp_request_method(o);
-    return !strcmp(o->verb->name, "train") &&
-           (method == &gp_method_exact || (method == &gp_method_auto && !unknown_to(o, &gp_method_exact)));
+    return method == &gp_method_exact || (method == &gp_method_auto && !unknown_to(o, &gp_method_exact));
 }
 
 // An option that the method does not know, given all the same, would be a wish that nobody hears.
@@ -97,6 +97,23 @@ static gp_on_loss on_loss_of(const gp_options *o)
                                                  : GP_LOSS_REASSIGN;
 }
 
+gp_schedule gp_request_schedule(const gp_options *o)
+{
+    gp_schedule s = {.rule = gp_rule_named(gp_options_text(o, "optimizer")),
+                     .natural_rate = gp_options_real(o, "step"), // auto reads as 0
+                     .batch = (size_t)gp_options_int(o, "batch"),
+                     .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
+                     .theorem_steps = gp_options_flag(o, "theorem-steps"),
+                     .filter = gp_options_real(o, "filter"),
+                     .seed = (uint64_t)gp_options_int(o, "seed")};
+    if (!strcmp(o->verb->name, "simulate")) return s;
+    s.mixed = gp_request_is_mixed(o);
+    s.workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers");
+    s.max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay");
+    s.on_loss = on_loss_of(o);
+    return s;
+}
+
 gp_train_options gp_request_train(const gp_options *o)
 {
     const size_t start = start_of(o);
@@ -120,21 +137,11 @@ gp_train_options gp_request_train(const gp_options *o)
                                                         : GP_NOISE_AUTO,
         .start = start < N_STARTS ? starts[start].start : GP_START_KMEANS,
         .start_rows = (size_t)gp_options_int(o, "start-rows"),
-        .batch = (size_t)gp_options_int(o, "batch"),
-        .mixed = gp_request_is_mixed(o),
+        .schedule = gp_request_schedule(o),
         .epochs = (double)gp_options_int(o, "epochs"),
-        .step = gp_options_real(o, "step"),
         .seconds = gp_options_real(o, "time"),
         .patience = patient ? SIZE_MAX : (size_t)gp_options_int(o, "patience"),
-        .seed = (uint64_t)gp_options_int(o, "seed"),
-        .rule = gp_rule_named(gp_options_text(o, "optimizer")),
-        .workers = gp_options_is(o, "workers", "auto") ? gp_cores() : (size_t)gp_options_int(o, "workers"),
         .workers_asked = gp_options_given(o, "workers") && !gp_options_is(o, "workers", "auto"),
-        .max_delay = gp_options_is(o, "max-delay", "inf") ? GP_DELAY_ANY : (size_t)gp_options_int(o, "max-delay"),
-        .quorum = gp_options_is(o, "quorum", "auto") ? -1 : gp_options_real(o, "quorum"),
-        .theorem_steps = gp_options_flag(o, "theorem-steps"),
-        .filter = gp_options_real(o, "filter"),
-        .on_loss = on_loss_of(o),
         .checkpoint = gp_options_text(o, "checkpoint"),
         .checkpoint_seconds = gp_options_real(o, "checkpoint-every"),
     };

@@ -11,6 +11,8 @@ bool gp_request_may_be_exact(const gp_options *options);
 // An option that its method does not know, given all the same, is EINVAL; so are options that contradict each other.
 advgp_status gp_request_check(const gp_options *train, advgp_error *err);
 // All that does not depend on the data.
+// Of train, compare and simulate; the last has lists of workers and delays, which are left at 0.
+gp_schedule gp_request_schedule(const gp_options *o);
 gp_train_options gp_request_train(const gp_options *train);
 
 // A model of a file: within the bounds of what a stranger's may take, or with `trust` whatever it does.

@@ -30,23 +30,24 @@ static void every_number_arrives(void **state)
     assert_int_equal(request_with("rank", "full").rank, 0);
     assert_int_equal(request_with("groups", "5").groups, 5);
     assert_int_equal(request_with("start-rows", "4321").start_rows, 4321);
-    assert_int_equal(request_with("batch", "512").batch, 512);
+    assert_int_equal(request_with("batch", "512").schedule.batch, 512);
     assert_true(request_with("epochs", "11").epochs == 11);
-    assert_true(request_with("step", "0.25").step == 0.25);
+    assert_true(request_with("step", "0.25").schedule.natural_rate == 0.25);
     assert_true(request_with("time", "60").seconds == 60 && request_with("time", "inf").seconds == 0);
     assert_int_equal(request_with("patience", "4").patience, 4);
-    assert_true(request_with("precision", "mixed").mixed);
-    assert_false(request_with("precision", "double").mixed);
-    assert_false(request_with("optimizer", "prox").mixed);
+    assert_true(request_with("precision", "mixed").schedule.mixed);
+    assert_false(request_with("precision", "double").schedule.mixed);
+    assert_false(request_with("optimizer", "prox").schedule.mixed);
     assert_int_equal(request_with("patience", "inf").patience, SIZE_MAX);
-    assert_int_equal(request_with("seed", "77").seed, 77);
-    assert_int_equal(request_with("max-delay", "8").max_delay, 8);
-    assert_true(request_with("max-delay", "inf").max_delay == GP_DELAY_ANY);
-    assert_true(request_with("quorum", "0.5").quorum == 0.5 && request_with("quorum", "auto").quorum == -1);
-    assert_true(request_with("filter", "0.125").filter == 0.125);
+    assert_int_equal(request_with("seed", "77").schedule.seed, 77);
+    assert_int_equal(request_with("max-delay", "8").schedule.max_delay, 8);
+    assert_true(request_with("max-delay", "inf").schedule.max_delay == GP_DELAY_ANY);
+    assert_true(request_with("quorum", "0.5").schedule.quorum == 0.5 &&
+                request_with("quorum", "auto").schedule.quorum == -1);
+    assert_true(request_with("filter", "0.125").schedule.filter == 0.125);
     assert_true(request_with("checkpoint-every", "7").checkpoint_seconds == 7);
     const gp_train_options asked = request_with("workers", "3"), any = request_with("workers", "auto");
-    assert_true(asked.workers == 3 && asked.workers_asked && any.workers >= 1 && !any.workers_asked);
+    assert_true(asked.schedule.workers == 3 && asked.workers_asked && any.schedule.workers >= 1 && !any.workers_asked);
 }
 
 static void words_are_the_members_of_their_families(void **state)
@@ -56,7 +57,7 @@ static void words_are_the_members_of_their_families(void **state)
         assert_ptr_equal(request_with("kernel", gp_kernels[i]->name).kernel, gp_kernels[i]);
     for (size_t i = 0; gp_maps[i]; i++) assert_ptr_equal(request_with("map", gp_maps[i]->name).map, gp_maps[i]);
     for (size_t i = 0; gp_rules[i]; i++)
-        assert_ptr_equal(request_with("optimizer", gp_rules[i]->name).rule, gp_rules[i]);
+        assert_ptr_equal(request_with("optimizer", gp_rules[i]->name).schedule.rule, gp_rules[i]);
     for (size_t i = 0; gp_methods[i]; i++) {
         gp_options *o = train_with("method", gp_methods[i]->name);
         assert_ptr_equal(gp_request_method(o), gp_methods[i]);
@@ -67,9 +68,9 @@ static void words_are_the_members_of_their_families(void **state)
     assert_int_equal(request_with("start", "random").start, GP_START_RANDOM);
     assert_int_equal(request_with("start", "greedy").start, GP_START_GREEDY);
     assert_int_equal(request_with("start", "kmeans").start, GP_START_KMEANS);
-    assert_int_equal(request_with("on-loss", "reassign").on_loss, GP_LOSS_REASSIGN);
-    assert_int_equal(request_with("on-loss", "drop").on_loss, GP_LOSS_DROP);
-    assert_int_equal(request_with("on-loss", "stop").on_loss, GP_LOSS_STOP);
+    assert_int_equal(request_with("on-loss", "reassign").schedule.on_loss, GP_LOSS_REASSIGN);
+    assert_int_equal(request_with("on-loss", "drop").schedule.on_loss, GP_LOSS_DROP);
+    assert_int_equal(request_with("on-loss", "stop").schedule.on_loss, GP_LOSS_STOP);
 }
 
 static void what_a_method_does_not_hear_is_refused_by_key(void **state)

@@ -89,10 +89,8 @@ static advgp_status distgp(const gp_method *method, gp_training_steps steps, siz
     gp_train_options o = *request->options;
     changed.options = &o;
     o.cells = 0;
-    o.rule = &gp_rule_natural; // whose pushes hold both the statistics and the gradient
-    o.max_delay = 0;
-    o.filter = 0;
-    o.batch = gp_shards_rows(request->shards, GP_TRAIN);
+    o.schedule = gp_schedule_synchronous(o.schedule); // natural: its pushes hold both the statistics and the gradient
+    o.schedule.batch = gp_shards_rows(request->shards, GP_TRAIN);
     o.checkpoint = o.resume = NULL;
     if (!o.components) o.components = 1;
     if (!o.patience) o.patience = PATIENCE;

@@ -12,11 +12,9 @@ static advgp_status svigp_train(const gp_train_request *request, gp_model **mode
     gp_train_request changed = *request;
     gp_train_options o = *request->options;
     changed.options = &o;
-    o.workers = 1;
-    o.rule = &gp_rule_natural;
-    o.max_delay = 0;
-    o.filter = 0;
-    if (!o.batch) o.batch = BATCH;
+    o.schedule = gp_schedule_synchronous(o.schedule);
+    o.schedule.workers = 1;
+    if (!o.schedule.batch) o.schedule.batch = BATCH;
     if (!o.components) o.components = 1;
     o.cells = 0;
     const advgp_status st = gp_train(&changed, model, result, err);

@@ -77,7 +77,7 @@ static gp_train_options small(void)
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
                               .trend = GP_TREND_LINEAR,
-                              .seed = 5};
+                              .schedule.seed = 5};
 }
 
 static gp_model *fit(const gp_method *method, const gp_train_options *o, gp_notes *notes, gp_train_result *result)
@@ -196,7 +196,7 @@ static void every_method_gives_a_whole_model(void **state)
         for (size_t i = 0; i < 5; i++)
             CHECK(fabs(r.assessment.coverage[i] - gp_levels[i]) < 0.12, name, "the %g interval covers %g", gp_levels[i],
                   r.assessment.coverage[i]);
-        CHECK(model->n_calibration >= 100, name, "calibrated on %zu rows", model->n_calibration);
+        CHECK(model->calibration.rows >= 100, name, "calibrated on %zu rows", model->calibration.rows);
         const char *path = scratch_path("m.safetensors");
         must(gp_model_save(model, path, &err), &err);
         must(gp_model_load(path, &again, &err), &err);
@@ -504,7 +504,7 @@ static void every_map_trains_and_resumes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gp_train_options o = small();
         o.m = 30, o.map = cases[i].map, o.rank = cases[i].rank, o.groups = cases[i].groups;
-        o.components = cases[i].components, o.batch = 200, o.epochs = 30, o.trend = (gp_trend)(i % 3);
+        o.components = cases[i].components, o.schedule.batch = 200, o.epochs = 30, o.trend = (gp_trend)(i % 3);
         o.noise = i ? GP_NOISE_CONSTANT : GP_NOISE_AUTO; // once is enough
         gp_model *models[2];
         gp_train_result r;

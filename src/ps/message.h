@@ -128,7 +128,7 @@ const char *gp_refusal_text(gp_refusal reason);
 
 #define GP_ANY_WORKER UINT32_MAX
 
-enum { GP_PROTOCOL = 5 }; // this program's
+enum { GP_PROTOCOL = 6 }; // this program's
 
 // Arrays are borrowed: from the machine that says it until it is told the next thing, from the bytes after decoding.
 typedef struct gp_message {

@@ -54,22 +54,23 @@ static bool allocate(gp_server *s)
     s->values = gp_alloc(n, sizeof(double));
     s->mask = gp_alloc(gp_mask_words(n), sizeof *s->mask);
     s->image = gp_alloc(s->o.n_shards + 2 * W, sizeof *s->image);
-    s->sent = s->o.filter > 0 ? gp_alloc(W, sizeof *s->sent) : NULL;
+    s->sent = s->o.schedule.filter > 0 ? gp_alloc(W, sizeof *s->sent) : NULL;
     s->n_gone_max = 4 * W + 16;
     s->gone = gp_alloc(s->n_gone_max, sizeof *s->gone);
     s->paces = gp_alloc(W, sizeof *s->paces);
-    return s->paces && s->theta && s->collect && (s->sent || !(s->o.filter > 0)) && s->kept && s->candidate && s->sum &&
-           s->members && s->live && s->used && s->notes && s->shards && s->values && s->mask && s->image && s->gone;
+    return s->paces && s->theta && s->collect && (s->sent || !(s->o.schedule.filter > 0)) && s->kept && s->candidate &&
+           s->sum && s->members && s->live && s->used && s->notes && s->shards && s->values && s->mask && s->image &&
+           s->gone;
 }
 
 advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_error *err)
 {
     *out = NULL;
-    if (!o->n_shards || !o->workers || o->workers > o->workers_max)
+    if (!o->n_shards || !o->schedule.workers || o->schedule.workers > o->workers_max)
         return gp_fail(err, ADVGP_EINVAL, "a server of %zu shards for %zu to %zu workers: at least one of each",
-                       o->n_shards, o->workers, o->workers_max);
-    if (!(o->quorum >= 0 && o->quorum <= 1))
-        return gp_fail(err, ADVGP_EINVAL, "a quorum of %g: a share from 0 to 1", o->quorum);
+                       o->n_shards, o->schedule.workers, o->workers_max);
+    if (!(o->schedule.quorum >= 0 && o->schedule.quorum <= 1))
+        return gp_fail(err, ADVGP_EINVAL, "a quorum of %g: a share from 0 to 1", o->schedule.quorum);
     gp_server *s = gp_alloc(1, sizeof *s);
     if (!s) return gp_no_memory(err);
     const gp_rule *rule = o->rule;
@@ -81,7 +82,7 @@ advgp_status gp_server_new(const gp_server_options *o, gp_server **out, advgp_er
     s->buffer = s->push_size > statistics ? s->push_size : statistics;
     s->allowed = UINT64_MAX;
     s->damping = 1;
-    s->quorum = o->quorum;
+    s->quorum = o->schedule.quorum;
     if (!allocate(s)) {
         gp_server_free(s);
         return gp_no_memory(err);
@@ -145,7 +146,7 @@ static bool is_due(const gp_server *s, const member *m)
 // Elements that moved by more than C / t since they were last sent to this worker.
 static void difference(gp_server *s, member *m, gp_message *answer)
 {
-    const double least = s->o.filter / fmax((double)s->version, 1);
+    const double least = s->o.schedule.filter / fmax((double)s->version, 1);
     const size_t n = s->range.count;
     memset(s->mask, 0, gp_mask_words(n) * sizeof *s->mask);
     size_t sent = 0;
@@ -299,7 +300,7 @@ static advgp_status end_stay(gp_server *s, uint32_t worker, const char *why, boo
 {
     if (worker >= s->o.workers_max || !s->live[worker] || s->ended) return ADVGP_OK;
     member *m = &s->members[worker];
-    const gp_on_loss on_loss = m->gives_back ? GP_LOSS_REASSIGN : s->o.on_loss;
+    const gp_on_loss on_loss = m->gives_back ? GP_LOSS_REASSIGN : s->o.schedule.on_loss;
     const unsigned flags = m->gives_back ? GP_FLAG_YIELDS : 0;
     m->gives_back = false;
     gp_server_note_stay(s, m, put_out);
@@ -413,7 +414,7 @@ static advgp_status take_place(gp_server *s, uint32_t k, double now, size_t peer
     s->counts.joined++;
     gp_server_tell(s, &(gp_ps_event){.kind = GP_EVENT_JOINED, .worker = k, .incarnation = m->seen.incarnation});
     if (!s->begun) {
-        if (s->n_live >= s->o.workers) begin(s);
+        if (s->n_live >= s->o.schedule.workers) begin(s);
         return ADVGP_OK;
     }
     gp_shard_table_reassign(&s->table, crew(s), on_moved, s); // where everybody was gone
@@ -482,7 +483,8 @@ static void on_pull(gp_server *s, member *m, double now, const gp_message *pull)
 static const char *why_dropped(const gp_server *s, const gp_message *push)
 {
     if (push->version < s->oldest) return "it was computed before a roll-back or a collection";
-    if (s->o.max_delay != GP_DELAY_ANY && push->version + s->o.max_delay + 1 < s->version) return "it is too old";
+    if (s->o.schedule.max_delay != GP_DELAY_ANY && push->version + s->o.schedule.max_delay + 1 < s->version)
+        return "it is too old";
     for (size_t i = 0; i < push->n_shards; i++)
         if (s->table.owner[push->shards[i]] != push->worker) return "a shard of it is another worker's now";
     // A step can do with what there is, a sum over all rows cannot.
@@ -501,7 +503,8 @@ static advgp_status take_failure(gp_server *s, const gp_message *push, advgp_err
         m->push_sequence = push->sequence;
         return ADVGP_OK;
     }
-    if (s->put_out_for_failing || !gp_server_may_be_deceived(s) || s->n_live < 2 || s->o.on_loss != GP_LOSS_REASSIGN)
+    if (s->put_out_for_failing || !gp_server_may_be_deceived(s) || s->n_live < 2 ||
+        s->o.schedule.on_loss != GP_LOSS_REASSIGN)
         return gp_fail(err, ADVGP_ENUMERIC, "worker %u could not compute at the parameters of the last act",
                        push->worker);
     s->put_out_for_failing = true;

@@ -10,14 +10,8 @@
 // (in the order of workers), makes one step and is at version t + 1.
 #pragma once
 #include "ps/message.h"
-#include "ps/rule.h"
+#include "ps/schedule.h"
 #include "ps/shard_table.h"
-
-typedef enum gp_on_loss { GP_LOSS_REASSIGN, GP_LOSS_DROP, GP_LOSS_STOP } gp_on_loss;
-
-#define GP_DELAY_ANY SIZE_MAX
-
-enum { GP_WORKERS_MAX = 4096 }; // of a run: the one limit, wherever workers are counted
 
 // ---- what happened, for logs, replay and the invariants of the simulator --------------------------------------------
 
@@ -60,18 +54,12 @@ typedef struct gp_ps_event {
 // ---- the machine ----------------------------------------------------------------------------------------------------
 
 typedef struct gp_server_options {
-    gp_rule *rule;       // borrowed
-    const double *theta; // where to start: the rule's range of it; copied
+    gp_rule *rule;        // borrowed
+    gp_schedule schedule; // it begins when schedule.workers have said hello
+    const double *theta;  // where to start: the rule's range of it; copied
     size_t n_shards;
     const double *shard_weight; // copied
-    size_t workers;             // begins when that many have said hello
     size_t workers_max;
-    size_t max_delay; // tau; GP_DELAY_ANY: no bound
-    double quorum;    // of the live workers
-    bool follow_pace; // it is of those live workers alone that are about equally fast, as measured (server_pace.c)
-    double filter;    // C: an element is sent if it moved by more than C / t; 0: all are
-    size_t steps;     // versions in all: steps shrink linearly towards it; 0: they do not
-    gp_on_loss on_loss;
     uint64_t run[2], fingerprint;
     uint32_t generation;
     double lost_after;      // seconds without a word; 0: never

@@ -4,7 +4,7 @@
 
 bool gp_server_is_too_old(const gp_server *s, uint64_t version)
 {
-    return s->o.max_delay != GP_DELAY_ANY && version + s->o.max_delay < s->version;
+    return s->o.schedule.max_delay != GP_DELAY_ANY && version + s->o.schedule.max_delay < s->version;
 }
 
 bool gp_server_is_repeated(const member *m, const gp_message *push)

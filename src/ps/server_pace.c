@@ -31,7 +31,7 @@ static size_t count_fast(const double *sorted, size_t n)
 
 void gp_server_set_quorum(gp_server *s)
 {
-    if (!s->o.follow_pace) return;
+    if (!s->o.schedule.follow_pace) return;
     size_t n = 0;
     for (size_t k = 0; k < s->o.workers_max; k++) {
         const member *m = &s->members[k];
@@ -39,5 +39,5 @@ void gp_server_set_quorum(gp_server *s)
     }
     if (!n) return;
     gp_sort(s->paces, n);
-    s->quorum = s->o.quorum * (double)count_fast(s->paces, n) / (double)n;
+    s->quorum = s->o.schedule.quorum * (double)count_fast(s->paces, n) / (double)n;
 }

@@ -167,7 +167,8 @@ static advgp_status advance(gp_server *s, advgp_error *err)
 {
     advgp_error why = {0};
     double age = 0;
-    const double left = s->o.steps ? fmax(schedule_end, 1 - (double)s->version / (double)s->o.steps) : 1;
+    const double left = s->o.schedule.steps ? fmax(schedule_end, 1 - (double)s->version / (double)s->o.schedule.steps)
+                                            : 1;
     const double shrink = s->damping * left;
     const char *bad = s->trouble;
     const size_t n_used = bad ? 0 : sum_pushes(s, &age);
@@ -237,7 +238,7 @@ void gp_server_collect(gp_server *s, const double *theta, unsigned flags, uint64
 {
     size_t n = 0;
     for (size_t k = 0; k < s->o.workers_max; k++) n += s->live[k] && s->members[k].seen.has_shards;
-    if (!n) n = s->o.workers; // they are still to come
+    if (!n) n = s->o.schedule.workers; // they are still to come
     if (!s->collecting) s->steps_version = s->version, s->steps_oldest = s->oldest;
     memcpy(s->collect, theta, s->range.count * sizeof(double));
     s->collecting = true, s->collected = false, s->held = false;

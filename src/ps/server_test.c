@@ -96,7 +96,7 @@ static void rig_init(rig *r, const gp_rule_ops *ops, size_t workers, gp_server_o
     o.rule = &r->rule.base;
     o.theta = start;
     o.n_shards = SHARDS, o.shard_weight = weights;
-    o.workers = workers;
+    o.schedule.workers = workers;
     if (!o.workers_max) o.workers_max = workers;
     o.run[0] = 7, o.run[1] = 8, o.fingerprint = 9;
     o.event = on_event, o.event_ctx = r;
@@ -231,7 +231,7 @@ static void at_tau_0_everybody_must_have_pushed(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 3, (gp_server_options){.max_delay = 0});
+    rig_init(&r, &newest_rule, 3, (gp_server_options){.schedule.max_delay = 0});
     start_all(&r, 3);
     assert_int_equal(answer_to(&r, 3)->m.n_shards, 2);
     push(&r, 2, 0, 1), assert_int_equal(version(&r), 0);
@@ -251,7 +251,7 @@ static void at_tau_1_one_may_be_one_version_behind(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.max_delay = 1});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.max_delay = 1});
     start_all(&r, 2);
     push(&r, 0, 0, 1), assert_int_equal(version(&r), 0); // the other has not pushed at all
     push(&r, 1, 0, 1), assert_int_equal(version(&r), 1);
@@ -267,7 +267,7 @@ static void without_a_bound_every_push_advances_once_all_have_pushed(void **stat
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.max_delay = GP_DELAY_ANY});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.max_delay = GP_DELAY_ANY});
     start_all(&r, 2);
     push(&r, 0, 0, 1);
     CHECK_NO_ANSWER(&r, 1); // no newer version yet
@@ -284,7 +284,7 @@ static void a_quorum_waits_for_enough_that_are_new(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &fresh_rule, 3, (gp_server_options){.max_delay = GP_DELAY_ANY, .quorum = 0.5});
+    rig_init(&r, &fresh_rule, 3, (gp_server_options){.schedule.max_delay = GP_DELAY_ANY, .schedule.quorum = 0.5});
     start_all(&r, 3);
     push(&r, 0, 0, 1), push(&r, 1, 0, 1), push(&r, 2, 0, 1);
     assert_int_equal(version(&r), 1); // the third was needed: everybody pushes once
@@ -301,7 +301,7 @@ static void a_late_push_weighs_less_and_is_no_part_of_a_quorum(void **state)
     rig r;
     gp_rule_ops rule = fresh_rule;
     rule.age_weight = 2;
-    rig_init(&r, &rule, 3, (gp_server_options){.max_delay = GP_DELAY_ANY, .quorum = 0.5});
+    rig_init(&r, &rule, 3, (gp_server_options){.schedule.max_delay = GP_DELAY_ANY, .schedule.quorum = 0.5});
     start_all(&r, 3);
     push(&r, 0, 0, 1), push(&r, 1, 0, 1), push(&r, 2, 0, 1), push(&r, 0, 1, 1), push(&r, 1, 1, 1);
     assert_int_equal(version(&r), 2);
@@ -349,7 +349,7 @@ static void steps_shrink_by_the_schedule(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 1, (gp_server_options){.steps = 4});
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.schedule.steps = 4});
     start_all(&r, 1);
     for (uint64_t t = 0; t < 6; t++) {
         push(&r, 0, t, 1);
@@ -363,7 +363,7 @@ static void what_is_too_old_is_dropped_and_the_worker_goes_on(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.max_delay = 1});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.max_delay = 1});
     start_all(&r, 2);
     push(&r, 0, 0, 1), push(&r, 1, 0, 1), push(&r, 0, 1, 1), push(&r, 1, 1, 1); // version 3
     assert_int_equal(version(&r), 3);
@@ -430,7 +430,7 @@ static void a_repeated_push_counts_once_and_is_answered_in_full(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &fresh_rule, 2, (gp_server_options){.filter = 1e9});
+    rig_init(&r, &fresh_rule, 2, (gp_server_options){.schedule.filter = 1e9});
     start_all(&r, 2);
     push(&r, 0, 0, 1);
     push_as(&r, 0, 0, 5, 0); // again, while it waits
@@ -463,7 +463,7 @@ static void a_filter_sends_what_moved_and_keeps_copies_close(void **state)
     (void)state;
     const double C = 0.5;
     rig r;
-    rig_init(&r, &newest_rule, 1, (gp_server_options){.filter = C});
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.schedule.filter = C});
     start_all(&r, 1);
     gp_rng rng = gp_rng_seeded(3, 3);
     double copy[SIZE];
@@ -820,12 +820,12 @@ static void what_happens_to_the_rows_of_the_lost_is_an_option(void **state)
     (void)state;
     advgp_error err = {0};
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_STOP});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.on_loss = GP_LOSS_STOP});
     start_all(&r, 2);
     CHECK_FAILS(ADVGP_ECLUSTER, gp_server_on_lost(r.server, 1, &err), "stop");
     gp_server_free(r.server);
 
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.on_loss = GP_LOSS_DROP});
     start_all(&r, 2);
     push(&r, 0, 0, 1);
     CHECK_OK(gp_server_on_lost(r.server, 1, &err), "drop");
@@ -835,7 +835,7 @@ static void what_happens_to_the_rows_of_the_lost_is_an_option(void **state)
     CHECK_FAILS(ADVGP_ECLUSTER, gp_server_on_lost(r.server, 0, &err), "nothing is left");
     gp_server_free(r.server);
 
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_REASSIGN});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.on_loss = GP_LOSS_REASSIGN});
     start_all(&r, 2);
     const gp_message bye = from(&r, GP_BYE, 1); // it leaves by itself
     tell(&r, 2, &bye);
@@ -1012,7 +1012,7 @@ static void a_push_that_is_absurd_beside_the_others_is_not_used(void **state)
         gp_server_free(r.server);
     }
     rig r; // sums differ, and the only worker has nobody to be compared with
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .max_delay = 0});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .schedule.max_delay = 0});
     start_all(&r, 2);
     push(&r, 0, 0, 1e-30), push(&r, 1, 0, 1e6);
     assert_int_equal(gp_server_live(r.server), 2);
@@ -1095,7 +1095,7 @@ static void who_pushes_what_cannot_be_used_is_put_out(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .max_delay = 0});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.lost_after = 30, .schedule.max_delay = 0});
     start_all(&r, 2);
     push(&r, 0, 0, 1);
     for (int i = 0; i < 100 && gp_server_member(r.server, 1).live; i++)
@@ -1260,7 +1260,7 @@ static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **sta
     advgp_error err = {0};
     rig r, next;
     const double filter = 1000; // nothing is ever sent but in full
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.workers_max = 5, .filter = filter});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.workers_max = 5, .schedule.filter = filter});
     gp_server_image image = gp_server_look(r.server);
     assert_int_equal(image.n_workers, 0);
     assert_non_null(image.sent);
@@ -1275,7 +1275,7 @@ static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **sta
     for (size_t k = 0; k < 4; k += 3) CHECK_BITS(SIZE, start, image.sent[k], "a copy that lags behind");
     const size_t places[] = {4, 5, 1000};
     for (size_t i = 0; i < 3; i++) {
-        rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = places[i], .filter = filter});
+        rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = places[i], .schedule.filter = filter});
         CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
         const gp_server_image again = gp_server_look(next.server); // before anybody came back
         next.o.generation = again.generation;
@@ -1286,10 +1286,10 @@ static void an_image_has_the_workers_that_came_and_fits_where_they_do(void **sta
         CHECK_BITS(SIZE, start, answer_to(&next, 4)->values, "what the worker holds, not what there is");
         gp_server_free(next.server);
     }
-    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 3, .filter = filter});
+    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 3, .schedule.filter = filter});
     CHECK_FAILS(ADVGP_EINVAL, gp_server_restore(next.server, &image, &err), "no place for worker 3");
     gp_server_free(next.server);
-    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 5, .filter = filter});
+    rig_init(&next, &newest_rule, 2, (gp_server_options){.workers_max = 5, .schedule.filter = filter});
     gp_alloc_fail_after(1);
     const advgp_status st = gp_server_restore(next.server, &image, &err);
     gp_alloc_fail_after(-1);
@@ -1311,7 +1311,7 @@ static void places_that_nobody_took_cost_next_to_nothing(void **state)
     enum { LARGE = 20000 };
     advgp_error err = {0};
     rig r;
-    rig_init(&r, &newest_rule, 1, (gp_server_options){.filter = 1});
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.schedule.filter = 1});
     gp_server_free(r.server);
     double *theta = doubles(LARGE);
     gp_server_options o = r.o;
@@ -1337,12 +1337,12 @@ static void rows_given_up_stay_so_after_a_restart(void **state)
     (void)state;
     advgp_error err = {0};
     rig r, next;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.on_loss = GP_LOSS_DROP});
     start_all(&r, 2);
     CHECK_OK(gp_server_on_lost(r.server, 1, &err), "drop");
     gp_server_image image = gp_server_look(r.server);
     for (uint32_t restarts = 1; restarts <= 2; restarts++) { // the second time of one that did not come to begin
-        rig_init(&next, &newest_rule, 2, (gp_server_options){.on_loss = GP_LOSS_DROP});
+        rig_init(&next, &newest_rule, 2, (gp_server_options){.schedule.on_loss = GP_LOSS_DROP});
         CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
         gp_server_free(r.server);
         r = next;
@@ -1361,11 +1361,11 @@ static void where_all_rows_were_given_up_a_restart_has_them_again(void **state)
     (void)state;
     advgp_error err = {0};
     rig r, next;
-    rig_init(&r, &newest_rule, 1, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    rig_init(&r, &newest_rule, 1, (gp_server_options){.schedule.on_loss = GP_LOSS_DROP});
     start_all(&r, 1);
     CHECK_FAILS(ADVGP_ECLUSTER, gp_server_on_lost(r.server, 0, &err), "nothing is left");
     const gp_server_image image = gp_server_look(r.server);
-    rig_init(&next, &newest_rule, 1, (gp_server_options){.on_loss = GP_LOSS_DROP});
+    rig_init(&next, &newest_rule, 1, (gp_server_options){.schedule.on_loss = GP_LOSS_DROP});
     CHECK_OK(gp_server_restore(next.server, &image, &err), "restore");
     next.o.generation = 1;
     start_all(&next, 1);
@@ -1379,7 +1379,7 @@ static void nothing_is_allocated_once_all_are_there(void **state)
 {
     (void)state;
     rig r;
-    rig_init(&r, &newest_rule, 3, (gp_server_options){.max_delay = 1, .filter = 0.1});
+    rig_init(&r, &newest_rule, 3, (gp_server_options){.schedule.max_delay = 1, .schedule.filter = 0.1});
     start_all(&r, 3);
     const long calls = gp_alloc_count().calls;
     gp_alloc_freeze(true);
@@ -1397,7 +1397,7 @@ static void making_a_server_fails_cleanly(void **state)
     (void)state;
     advgp_error err = {0};
     rig r;
-    rig_init(&r, &newest_rule, 2, (gp_server_options){.filter = 1});
+    rig_init(&r, &newest_rule, 2, (gp_server_options){.schedule.filter = 1});
     gp_server_free(r.server);
     const long live = gp_alloc_count().live;
     advgp_status st = ADVGP_ENOMEM;
@@ -1419,9 +1419,9 @@ static void making_a_server_fails_cleanly(void **state)
     gp_server_free(NULL);
     assert_int_equal(gp_alloc_count().live, live);
     gp_server_options bad = r.o;
-    bad.workers = 3;
+    bad.schedule.workers = 3;
     CHECK_FAILS(ADVGP_EINVAL, gp_server_new(&bad, &r.server, &err), "more workers than places");
-    bad = r.o, bad.quorum = 1.5;
+    bad = r.o, bad.schedule.quorum = 1.5;
     CHECK_FAILS(ADVGP_EINVAL, gp_server_new(&bad, &r.server, &err), "quorum");
 }
 

@@ -43,7 +43,7 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
                               .steps = t->steps,
                               .every = t->every,
                               .workers = t->workers,
-                              .seed = t->options->seed,
+                              .seed = t->options->schedule.seed,
                               .n_rows = t->n_train};
     uint64_t id = 0;
     advgp_status st = gp_training_identify(t, err);
@@ -55,13 +55,9 @@ advgp_status gp_training_begin_run(gp_training *t, const char *checkpoint, advgp
     if (st != ADVGP_OK) return st;
     const gp_train_plan plan = {.m = t->m,
                                 .components = t->learner->spec.n_components,
-                                .workers = t->workers,
                                 .workers_max = gp_run_members(t->run),
-                                .batch = t->batch,
-                                .steps = t->steps,
                                 .eval_every = t->every,
-                                .max_delay = t->options->max_delay,
-                                .quorum = gp_training_quorum(t),
+                                .schedule = gp_training_run_options(t, t->learner).schedule,
                                 .version = (size_t)gp_server_version(t->run->server),
                                 .checkpoint = id,
                                 .evaluated = t->state.evaluated_version,

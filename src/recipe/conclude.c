@@ -50,8 +50,8 @@ static advgp_status assess(gp_model *model, gp_reader *reader, gp_assessor *asse
     if (st == ADVGP_OK) st = gp_calibrate(model, reader, &held_out, GP_HELD_OUT_HALF, err);
     if (st == ADVGP_OK) st = gp_assess(assessor, reader, out, err);
     if (st == ADVGP_OK && *of_all) {
-        gp_free(model->groups);
-        model->groups = *of_all, *of_all = NULL;
+        gp_calibration_group(&model->calibration, *of_all);
+        *of_all = NULL;
     }
     if (st == ADVGP_OK && held_out.rows.n) st = gp_calibrate(model, reader, &held_out, GP_HELD_OUT_ALL, err);
     gp_held_out_fini(&held_out);

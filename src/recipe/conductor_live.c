@@ -106,7 +106,7 @@ static advgp_status finish_here(gp_training *t, size_t max_rows, advgp_error *er
     gp_run *run = NULL;
     gp_run_options o = gp_training_run_options(t, t->learner);
     o.cluster = NULL;
-    o.workers = 1;
+    o.schedule.workers = 1;
     advgp_status st = gp_cluster_run_new(&o, &run, err);
     if (st == ADVGP_OK) st = gp_server_allow(run->server, 0, err);
     if (st == ADVGP_OK) st = gp_run_start(run, err);

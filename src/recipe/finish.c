@@ -40,7 +40,7 @@ static bool is_polished(const gp_training *t)
 {
     const bool was_interrupted = t->result->interrupted || t->result->stopped == GP_STOPPED_INTERRUPTED;
     const bool small = gp_training_sees_all(t) && t->n_train <= GP_WHOLE_ROWS_MAX &&
-                       gp_training_rule(t) == &gp_rule_natural;
+                       gp_schedule_settled(t->options->schedule).rule == &gp_rule_natural;
     return small && !t->options->unpolished && !(t->options->epochs > 0) && // who counts epochs gets no more
            t->result->stopped != GP_STOPPED_TIME && !was_interrupted;
 }

@@ -268,7 +268,7 @@ static advgp_status make_task(const fitting *f, size_t c, gp_local_task *task, d
                             .start = start,
                             .scale = f->scale,
                             .look_at = GP_CELL_EVIDENCE_ROWS,
-                            .seed = f->t->options->seed};
+                            .seed = f->t->options->schedule.seed};
     return ADVGP_OK;
 }
 

@@ -19,9 +19,9 @@ static gp_train_options options(size_t cells)
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
                               .trend = GP_TREND_LINEAR,
-                              .batch = 500,
-                              .steps = 60,
-                              .seed = 3};
+                              .schedule.batch = 500,
+                              .schedule.steps = 60,
+                              .schedule.seed = 3};
 }
 
 static void cells_predict_better_and_repeat_bit_for_bit(void **state)

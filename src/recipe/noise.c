@@ -115,7 +115,7 @@ static advgp_status fit(gp_model *model, gp_reader *reader, const gp_train_optio
 // ---- the choice -----------------------------------------------------------------------------------------------------
 
 typedef struct judging {
-    const gp_scores *scores;
+    const gp_calibration *scores;
     const gp_schema *schema;
     gp_paired *crps;
 } judging;
@@ -130,12 +130,10 @@ static void judge_row(const judging *j, double w, double y, double mean, double 
 static advgp_status judge_held_out(gp_model *model, gp_reader *reader, const gp_held_out *h, gp_paired *crps,
                                    advgp_error *err)
 {
-    gp_scores scores;
-    judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
+    judging j = {.scores = &model->calibration, .schema = model->schema, .crps = crps};
     const gp_scored_rows *rows = &h->rows;
     const advgp_status st = gp_calibrate(model, reader, h, GP_HELD_OUT_HALF, err);
     const size_t end = rows->n - h->half < GP_JUDGING_ROWS ? rows->n : h->half + GP_JUDGING_ROWS;
-    gp_scores_init(&scores, model);
     for (size_t i = h->half; st == ADVGP_OK && i < end; i++)
         judge_row(&j, h->w[i], rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], rows->sd[i]);
     return st;
@@ -144,14 +142,12 @@ static advgp_status judge_held_out(gp_model *model, gp_reader *reader, const gp_
 // Where held-out rows are few: calibrated and judged on training rows, by mean and scale that have not seen them.
 static advgp_status judge_unseen(gp_model *model, const sample *s, gp_paired *crps, advgp_error *err)
 {
-    gp_scores scores;
-    judging j = {.scores = &scores, .schema = model->schema, .crps = crps};
+    judging j = {.scores = &model->calibration, .schema = model->schema, .crps = crps};
     const gp_scored_rows *rows = &s->rows;
     double *sorted = s->scale.sorted;
     for (size_t i = 0; i < rows->n; i++)
         sorted[i] = rows->score[i] * (model->noise ? exp(-s->scale.ln_g_unseen[i]) : 1);
-    advgp_status st = gp_model_calibrate(model, sorted, rows->n, err);
-    gp_scores_init(&scores, model);
+    advgp_status st = gp_calibration_fit(&model->calibration, sorted, rows->n, err);
     for (size_t i = 0; st == ADVGP_OK && i < rows->n; i++) {
         const double sd = rows->sd[i] * (model->noise ? exp(s->scale.ln_g_unseen[i]) : 1);
         judge_row(&j, s->scale.w[i], rows->mean[i] + rows->sd[i] * rows->score[i], rows->mean[i], sd);
@@ -211,7 +207,7 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
     st = gp_paired_init(&crps, GP_JUDGING_ROWS, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     gp_paired_turn(&crps);
-    if (st == ADVGP_OK) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_HALF, &model->groups, err);
+    if (st == ADVGP_OK) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_HALF, &model->calibration.groups, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     const gp_verdict verdict = gp_judge(GP_TRIAL_GROUPS, &crps, NULL);
     const bool better = verdict.taken;
@@ -220,10 +216,7 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
                        gp_trial_what(GP_TRIAL_GROUPS));
     if (st == ADVGP_OK && better) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_ALL, of_all, err);
     gp_held_out_fini(&h);
-    if (st != ADVGP_OK || !better) {
-        gp_free(model->groups);
-        model->groups = NULL;
-    }
+    if (st != ADVGP_OK || !better) gp_calibration_group(&model->calibration, NULL);
     json_object_set_new(model->record, "crps_scores_alike", gp_json_real(gp_paired_first(&crps)));
     json_object_set_new(model->record, "crps_scores_by_group", gp_json_real(gp_paired_second(&crps)));
     gp_paired_fini(&crps);
@@ -246,8 +239,8 @@ static void pass_on(sample *s, const gp_shards *shards, gp_model *model)
 static advgp_status go_without(gp_model *model, gp_notes *notes, const char *why, advgp_error *err)
 {
     gp_model_free(model->noise);
-    gp_free(model->groups);
-    model->noise = NULL, model->groups = NULL;
+    model->noise = NULL;
+    gp_calibration_group(&model->calibration, NULL);
     json_object_set_new(model->record, "noise_not_fitted", json_string(why));
     return gp_notes_add(notes, err, 1, "the noise is the same for all rows: %s", why);
 }

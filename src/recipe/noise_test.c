@@ -37,7 +37,7 @@ static gp_model *train(gp_noise_choice noise, gp_train_result *result)
                                 .trend = GP_TREND_LINEAR,
                                 .noise = noise,
                                 .epochs = 30,
-                                .seed = 3};
+                                .schedule.seed = 3};
     advgp_error err;
     gp_model *model;
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o};
@@ -102,9 +102,10 @@ static void auto_takes_what_is_better_and_the_same_bits(void **state)
     }
     CHECK(models[0]->noise && models[1]->noise, "auto", "a scale of 0.1 to 0.5 was not taken");
     CHECK_BITS(models[0]->noise->layout.size, models[0]->noise->theta, models[1]->noise->theta, "auto");
-    CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration, models[1]->calibration, "auto");
-    CHECK(!models[0]->groups == !models[1]->groups, "auto", "groups or none");
-    if (models[0]->groups) CHECK_BITS(GP_GROUPS, models[0]->groups->tails[0], models[1]->groups->tails[0], "auto");
+    CHECK_BITS(GP_CALIBRATION_LEVELS, models[0]->calibration.q, models[1]->calibration.q, "auto");
+    CHECK(!models[0]->calibration.groups == !models[1]->calibration.groups, "auto", "groups or none");
+    if (models[0]->calibration.groups)
+        CHECK_BITS(GP_GROUPS, models[0]->calibration.groups->tails[0], models[1]->calibration.groups->tails[0], "auto");
     for (size_t i = 0; i < 2; i++) gp_model_free(models[i]);
 }
 
@@ -180,7 +181,7 @@ static void errors_of_two_shapes_are_taken_by_groups(void **state)
     make_cut_rows(8000);
     gp_train_result result;
     gp_model *model = train(GP_NOISE_AUTO, &result);
-    assert_non_null(model->groups);
+    assert_non_null(model->calibration.groups);
     const json_t *alike = json_object_get(model->record, "crps_scores_alike");
     const json_t *grouped = json_object_get(model->record, "crps_scores_by_group");
     CHECK(json_real_value(grouped) < 0.99 * json_real_value(alike), "groups", "CRPS %g, alike %g",
@@ -192,7 +193,7 @@ static void errors_of_two_shapes_are_taken_by_groups(void **state)
     free_table();
     make_cut_rows(8000);
     model = train(GP_NOISE_CONSTANT, &result);
-    assert_null(model->groups);
+    assert_null(model->calibration.groups);
     gp_model_free(model);
     free_table();
 }
@@ -252,8 +253,8 @@ static void what_cannot_vary_is_told(void **state)
                                 .map = &gp_map_cholesky,
                                 .trend = GP_TREND_LINEAR,
                                 .noise = GP_NOISE_VARYING,
-                                .steps = 20,
-                                .seed = 3};
+                                .schedule.steps = 20,
+                                .schedule.seed = 3};
     const gp_train_request request = {.shards = t.shards, .schema = t.schema, .options = &o, .notes = &notes};
     must(gp_train(&request, &model, NULL, &err), &err);
     t.schema = NULL;
@@ -274,7 +275,7 @@ static gp_model *fit_afterwards(gp_noise_choice noise, bool interrupted)
     gp_train_result result;
     gp_model *model = train(GP_NOISE_CONSTANT, &result);
     must(gp_reader_new(t.shards, 512, &reader, &err), &err);
-    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .seed = 1};
+    const gp_train_options o = {.kernel = &gp_kernel_ard_rbf, .noise = noise, .schedule.seed = 1};
     result.interrupted = interrupted;
     gp_score_groups *of_all;
     must(gp_noise_fit(model, &reader, &o, &result, NULL, &of_all, &err), &err);

@@ -123,8 +123,8 @@ size_t gp_plan_cells(size_t rows, bool noisy)
 
 double gp_plan_rows_a_version(const gp_train_options *o, size_t workers, size_t batch, size_t rows)
 {
-    const double quorum = o->quorum >= 0 ? o->quorum : o->rule ? o->rule->quorum : gp_rule_natural.quorum;
-    const double pushes = o->max_delay ? fmax(1, ceil(quorum * (double)workers)) : (double)workers;
+    const double quorum = gp_schedule_settled(o->schedule).quorum;
+    const double pushes = o->schedule.max_delay ? fmax(1, ceil(quorum * (double)workers)) : (double)workers;
     return fmin(pushes * (double)batch, (double)rows);
 }
 
@@ -140,12 +140,12 @@ static size_t step_rows(const gp_facts *f, const gp_train_options *o, size_t wor
     if (!batch) batch = f->rows;
     while (batch < GP_BATCH_WORKER_MAX * workers && 40 * batch < f->rows) batch *= 2;
     if (batch < GP_BATCH_INDUCING * o->m) batch = GP_BATCH_INDUCING * o->m;
-    return gp_least(o->batch ? o->batch : batch, f->rows);
+    return gp_least(o->schedule.batch ? o->schedule.batch : batch, f->rows);
 }
 
 static void plan_workers(gp_plan *p, const gp_facts *f, const gp_train_options *o)
 {
-    const size_t wanted = f->cluster_workers ? f->cluster_workers : o->workers ? o->workers : 1;
+    const size_t wanted = f->cluster_workers ? f->cluster_workers : o->schedule.workers ? o->schedule.workers : 1;
     if (f->cluster_workers)
         set(&p->workers, wanted, GP_ORIGIN_ASKED, "workers of the cluster");
     else if (o->workers_asked)
@@ -164,7 +164,7 @@ static void plan_workers(gp_plan *p, const gp_facts *f, const gp_train_options *
 static void plan_batch(gp_plan *p, const gp_facts *f, const gp_train_options *o)
 {
     const size_t n = step_rows(f, o, p->workers.n);
-    if (o->batch)
+    if (o->schedule.batch)
         set(&p->batch, n, GP_ORIGIN_ASKED, "option batch");
     else if (n == f->rows)
         set(&p->batch, n, GP_ORIGIN_RULE, "all rows");
@@ -185,8 +185,8 @@ static void plan_steps(gp_plan *p, const gp_facts *f, const gp_train_options *o)
     const double by_inducing = GP_STEPS_INDUCING / (double)o->m, floor_ = (double)class->steps_min_cells;
     const double least = cells || few_are_enough ? floor_ : fmax(floor_, fmin((double)class->steps_min, by_inducing));
     const double epochs = cells ? class->epochs_cells : class->epochs;
-    if (o->steps) {
-        set(&p->steps, o->steps, GP_ORIGIN_ASKED, "as many were asked for");
+    if (o->schedule.steps) {
+        set(&p->steps, o->schedule.steps, GP_ORIGIN_ASKED, "as many were asked for");
     } else if (o->epochs > 0) {
         set(&p->steps, gp_index(fmax(1, ceil(o->epochs * an_epoch)), SIZE_MAX), GP_ORIGIN_ASKED, "option epochs %g",
             o->epochs);

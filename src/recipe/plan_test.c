@@ -29,8 +29,8 @@ static gp_train_options nothing_asked(void)
                               .trend = GP_TREND_LINEAR,
                               .cells = GP_CELLS_AUTO,
                               .noise = GP_NOISE_AUTO,
-                              .workers = 2,
-                              .quorum = -1};
+                              .schedule.workers = 2,
+                              .schedule.quorum = -1};
 }
 
 typedef struct expected {
@@ -82,7 +82,8 @@ static void what_is_asked_for_is_done(void **state)
     (void)state;
     const gp_facts f = table(36000, 8, 4000);
     gp_train_options o = nothing_asked();
-    o.m = 50, o.m_open = false, o.components = 2, o.cells = 0, o.batch = 100, o.epochs = 2, o.workers = 3;
+    o.m = 50, o.m_open = false, o.components = 2, o.cells = 0, o.schedule.batch = 100, o.epochs = 2,
+    o.schedule.workers = 3;
     o.workers_asked = true, o.noise = GP_NOISE_CONSTANT, o.kernel_open = false;
     const gp_plan p = gp_plan_make(&f, &o);
     assert_int_equal(p.inducing.n, 50);

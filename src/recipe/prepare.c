@@ -33,7 +33,9 @@ static advgp_status fit_threads(gp_training *t, const char **reduced, advgp_erro
 static size_t threads_of(const gp_training *t)
 {
     const gp_train_options *o = t->options;
-    const size_t wanted = t->facts.cluster_workers ? t->facts.cluster_workers : o->workers ? o->workers : 1;
+    const size_t wanted = t->facts.cluster_workers ? t->facts.cluster_workers
+                          : o->schedule.workers    ? o->schedule.workers
+                                                   : 1;
     const size_t worth = t->n_train / GP_THREAD_ROWS_MIN;
     const bool open = !o->workers_asked && !o->cluster;
     const size_t n = !open || wanted < worth ? wanted : worth > 1 ? worth : 1;
@@ -45,8 +47,8 @@ static advgp_status settle_workers(gp_training *t, advgp_error *err)
     const gp_train_options *o = t->options;
     t->workers = t->result->plan.workers.n;
     t->threads = threads_of(t);
-    const char *reduced = o->workers_asked && t->workers < o->workers ? "there are no more shards" : NULL;
-    const size_t before = o->workers_asked ? o->workers : t->workers;
+    const char *reduced = o->workers_asked && t->workers < o->schedule.workers ? "there are no more shards" : NULL;
+    const size_t before = o->workers_asked ? o->schedule.workers : t->workers;
     const advgp_status st = fit_threads(t, &reduced, err);
     if (st != ADVGP_OK || !reduced) return st; // said once, whatever the reasons
     gp_plan_reduce(&t->result->plan.workers, t->workers, "%s", reduced);

@@ -18,7 +18,8 @@ static advgp_status check(const gp_train_request *request, advgp_error *err)
         return gp_fail(err, ADVGP_EINVAL, "train: a kernel, a map and at least one inducing input are needed");
     advgp_status st = gp_map_choice_check(gp_training_map(o), o->m, o->components, err);
     if (st != ADVGP_OK) return st;
-    if (!(o->step >= 0 && o->step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", o->step);
+    const double step = o->schedule.natural_rate;
+    if (!(step >= 0 && step <= 1)) return gp_fail(err, ADVGP_EINVAL, "train: step %g is not in 0 .. 1", step);
     if (o->theta && !o->components)
         return gp_fail(err, ADVGP_EINVAL, "train: parameters to start from need a number of components");
     return ADVGP_OK;

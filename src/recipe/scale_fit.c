@@ -75,7 +75,7 @@ static gp_train_options shape_of(const gp_scale_fitting *how, const gp_scale_row
                               .kernel = how->options->kernel,
                               .map = &gp_map_cholesky,
                               .trend = s->d <= s->n / ROWS_A_COLUMN ? GP_TREND_LINEAR : GP_TREND_CONSTANT,
-                              .seed = how->options->seed};
+                              .schedule.seed = how->options->schedule.seed};
 }
 
 // A short training, in this process whatever the model's was, synchronous, so that the same rows give the same bits.
@@ -93,7 +93,7 @@ static advgp_status train_scale(const gp_scale_fitting *how, const gp_scale_rows
                               .steps = GP_SCALE_STEPS,
                               .batch = gp_least(wide > BATCH_MIN ? wide : BATCH_MIN, GP_SCALE_BATCH),
                               .workers = gp_least(how->workers, WORKERS_MAX),
-                              .seed = shape.seed};
+                              .seed = shape.schedule.seed};
     gp_learner *learner = NULL;
     advgp_status st = gp_small_fit_run(&fit, &learner, NULL, err);
     if (st == ADVGP_OK) st = gp_model_new_noise(&learner->spec, out, err);
@@ -114,7 +114,7 @@ static advgp_status begin_scale(const gp_scale_fitting *how, const gp_scale_rows
                             .map = shape.map,
                             .trend = shape.trend,
                             .length_scale = sqrt((double)s->d),
-                            .seed = shape.seed};
+                            .seed = shape.schedule.seed};
     gp_learner *learner = NULL;
     double *centres = NULL;
     advgp_status st = gp_inducing_choose(shards, shape.m, 0, GP_START_KMEANS, o.kernel, o.length_scale, &centres, &o.m,
@@ -192,7 +192,7 @@ advgp_status gp_scale_fit(const gp_scale_fitting *how, gp_scale_rows *s, gp_mode
     if (!take_logarithms(s)) return ADVGP_OK;
     const gp_batch rows = {.X = inputs_of(s), .y = s->z, .w = s->w};
     const gp_rows all = {.n = s->n, .d = s->d, .X = s->X, .y = s->z, .w = s->w};
-    advgp_status st = gp_memory_shards_of(&all, how->weighted, how->options->seed, &shards, err);
+    advgp_status st = gp_memory_shards_of(&all, how->weighted, how->options->schedule.seed, &shards, err);
     if (st == ADVGP_OK) st = (is_few(s) ? begin_scale : train_scale)(how, s, shards, noise, err);
     gp_shards_free(shards);
     if (st == ADVGP_OK && is_few(s)) st = gp_scale_search(*noise, rows, ITERATIONS, err);

@@ -8,7 +8,7 @@
 
 enum { D = 3 };
 
-static const gp_train_options options = {.kernel = &gp_kernel_ard_rbf, .seed = 4};
+static const gp_train_options options = {.kernel = &gp_kernel_ard_rbf, .schedule.seed = 4};
 
 static double true_ln_scale(const double *x)
 {

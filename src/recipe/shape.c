@@ -22,7 +22,7 @@ static advgp_status take_sample(const gp_training *t, gp_shards **out, advgp_err
     if (st == ADVGP_OK) st = gp_reader_ring(&sample, (gp_ring){0}, 0, n, &rows, err); // shards are shuffled
     if (st == ADVGP_OK) {
         const gp_rows all = {.n = n, .d = d, .X = rows.X.p, .y = rows.y, .w = rows.w};
-        st = gp_memory_shards_of(&all, rows.w != NULL, t->options->seed, out, err);
+        st = gp_memory_shards_of(&all, rows.w != NULL, t->options->schedule.seed, out, err);
     }
     gp_reader_fini(&sample);
     return st;
@@ -53,7 +53,7 @@ static advgp_status fit_shape(gp_training *t, const gp_shards *sample, const cha
                               .inducing = t->inducing,
                               .steps = GP_PILOT_STEPS,
                               .batch = gp_least(n, GP_PILOT_BATCH),
-                              .seed = o->seed,
+                              .seed = o->schedule.seed,
                               .stop = gp_training_stop,
                               .stop_ctx = t};
     gp_learner *learner = NULL;

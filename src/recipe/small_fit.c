@@ -12,12 +12,12 @@ advgp_status gp_small_fit_run(const gp_small_fit *fit, gp_learner **out, double 
                                 .map = &gp_map_cholesky,
                                 .trend = fit->trend,
                                 .inducing = fit->inducing,
-                                .steps = fit->steps,
+                                .schedule.steps = fit->steps,
                                 .unpolished = true,
-                                .batch = fit->batch,
-                                .seed = fit->seed,
-                                .workers = fit->workers ? fit->workers : 1,
-                                .quorum = -1,
+                                .schedule.batch = fit->batch,
+                                .schedule.seed = fit->seed,
+                                .schedule.workers = fit->workers ? fit->workers : 1,
+                                .schedule.quorum = -1,
                                 .noise = GP_NOISE_CONSTANT};
     const gp_train_events events = {.ctx = fit->stop_ctx, .stop = fit->stop};
     // The schema is looked at and not kept: no model is made.

@@ -3,23 +3,25 @@
 #include "base/clock.h"
 #include "recipe/training.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 advgp_status gp_training_identify(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
-    char *schema = gp_schema_to_json(t->schema), settings[240];
-    if (!schema) return gp_no_memory(err);
-    snprintf(settings, sizeof settings, "%.40s %.40s %zu %zu %d %a %zu %.20s %zu %a %a%s%s", o->kernel->name,
-             o->map->name, o->rank, o->groups, (int)o->trend, o->step, o->patience, gp_training_rule(t)->name,
-             o->max_delay, gp_training_quorum(t), o->filter, o->theorem_steps ? " theorem" : "",
-             o->mixed ? " mixed" : "");
-    t->state.data = XXH3_64bits(schema, strlen(schema));
-    t->state.settings = XXH3_64bits(settings, strlen(settings));
+    char *schema = gp_schema_to_json(t->schema);
+    gp_buffer settings = {0};
+    gp_buffer_add(&settings, "%.40s %.40s %zu %zu %d %a %zu", o->kernel->name, o->map->name, o->rank, o->groups,
+                  (int)o->trend, o->schedule.natural_rate, o->patience);
+    gp_schedule_identify(&o->schedule, &settings);
+    const bool known = schema && !settings.failed;
+    if (known) {
+        t->state.data = XXH3_64bits(schema, strlen(schema));
+        t->state.settings = XXH3_64bits(settings.p, settings.n);
+    }
     gp_free(schema);
-    return ADVGP_OK;
+    gp_buffer_fini(&settings);
+    return known ? ADVGP_OK : gp_no_memory(err);
 }
 
 // The whole state. What the server has to say is sent first: with a filter, the copies of the workers are those of

@@ -43,7 +43,6 @@ enum {
 };
 _Static_assert((int)GP_WHOLE_ROWS_MAX + 1 == 1025,
                "the second size class begins where the first, which is seen whole, ends");
-static const double gp_natural_rate = 0.2, gp_adam_rate = 0.1; // at the start; both fall linearly to a hundredth
 
 // ---- which method ---------------------------------------------------------------------------------------------------
 

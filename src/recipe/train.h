@@ -39,26 +39,15 @@ typedef struct gp_train_options {
     // A whole parameter vector of this m, components, kernel, map and trend to start from (warmstart.h), instead of
     // `start` and pilots; NULL: none.
     const double *theta;
-    size_t batch;       // rows a step, of all workers together; 0: by the number of rows
-    bool mixed;         // steps of the natural rule in mixed precision (model/pass.h)
-    double epochs;      // passes over the rows; 0: by the number of rows
-    double step;        // of the natural gradient at the start; 0: 0.2
-    size_t steps;       // versions; 0: by epochs
-    bool unpolished;    // no L-BFGS after the steps, however few the rows
-    double seconds;     // wall clock; 0: no limit
-    double cpu_seconds; // of this process, since the start; 0: no limit
-    size_t evaluations; // on held-out rows in a run; 0: 40
-    size_t patience;    // evaluations without gain before it stops; 0: 20
-    uint64_t seed;
-    const gp_rule_ops *rule; // NULL: natural
-    size_t workers;          // threads; 0: 1. Small tables and small steps use fewer, unless someone asked
-    bool workers_asked;      // someone named that number: a note tells when they are fewer. Else a run that is resumed
-                             // goes on with its own
-    size_t max_delay;        // tau, in versions; GP_DELAY_ANY: no bound
-    double quorum;           // negative: the rule's own, of the workers that are about equally fast
-    bool theorem_steps;      // divided by 1 + age, as the paper's Theorem 4.1 has them
-    double filter;           // 0: parameters are sent whole
-    gp_on_loss on_loss;
+    gp_schedule schedule; // as asked for. Small tables and small steps use fewer workers, unless someone asked
+    bool workers_asked;   // someone named that number: a note tells when they are fewer. Else a run that is resumed
+                          // goes on with its own
+    double epochs;        // passes over the rows; 0: by the number of rows
+    bool unpolished;      // no L-BFGS after the steps, however few the rows
+    double seconds;       // wall clock; 0: no limit
+    double cpu_seconds;   // of this process, since the start; 0: no limit
+    size_t evaluations;   // on held-out rows in a run; 0: 40
+    size_t patience;      // evaluations without gain before it stops; 0: 20
     struct gp_cluster *cluster; // workers in processes of their own (cluster.h), which knows how many; NULL: threads
     const double *delays;       // [n_delays]: seconds worker k sleeps before every push
     size_t n_delays;
@@ -99,9 +88,8 @@ typedef struct gp_train_progress {
 
 // What is decided before the first step.
 typedef struct gp_train_plan {
-    size_t m, components, workers, workers_max, batch, steps, eval_every;
-    size_t max_delay;
-    double quorum;
+    size_t m, components, workers_max, eval_every;
+    gp_schedule schedule;
     size_t version; // to go on from
     // The id of the checkpoint that it goes on from; 0: none. The version evaluated last by then, or still under way.
     uint64_t checkpoint;

@@ -21,10 +21,10 @@ static gp_train_options small(void)
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
                               .trend = GP_TREND_LINEAR,
-                              .batch = 200,
+                              .schedule.batch = 200,
                               .epochs = 8,
                               .noise = GP_NOISE_CONSTANT,
-                              .seed = 3};
+                              .schedule.seed = 3};
 }
 
 static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
@@ -46,7 +46,7 @@ static void a_model_beats_the_baselines_and_its_intervals_hold(void **state)
     }
     const size_t judges = gp_shards_rows(t.shards, GP_STOP);
     assert_int_equal(r.assessment.n_scored, judges); // one half judges, in the end both calibrate
-    assert_int_equal(model->n_calibration, judges + gp_shards_rows(t.shards, GP_CALIBRATE));
+    assert_int_equal(model->calibration.rows, judges + gp_shards_rows(t.shards, GP_CALIBRATE));
     assert_true(isfinite(r.neg_elbo));
     assert_true(model->stats.n > 3000);
     gp_model_free(model);
@@ -136,7 +136,7 @@ static void a_resumed_run_ends_with_the_bits_of_an_undisturbed_one(void **state)
     }
 
     // A checkpoint of another run is refused with the difference.
-    o.batch = 100;
+    o.schedule.batch = 100;
     advgp_error err = {0};
     gp_model *model;
     make_table(1500, 4, "0.1");
@@ -156,7 +156,7 @@ static void a_run_that_waits_for_its_evaluator_resumes_to_the_same_bits(void **s
     char path[] = "/tmp/advgp-checkpoint-XXXXXX";
     name_checkpoint(path);
     gp_train_options o = small();
-    o.batch = 100, o.epochs = 1, o.patience = 3;
+    o.schedule.batch = 100, o.epochs = 1, o.patience = 3;
     make_table(8000, 9, "0.5");
     gp_model *whole = train_table(&o, NULL, NULL);
     free_table();
@@ -182,11 +182,11 @@ static void few_rows_are_calibrated_by_leaving_one_out(void **state)
     (void)state;
     make_table(150, 5, "0.05"); // fewer than 400: none is held out
     gp_train_options o = small();
-    o.m = 20, o.batch = 0, o.epochs = 200;
+    o.m = 20, o.schedule.batch = 0, o.epochs = 200;
     gp_train_result r;
     gp_model *model = train_table(&o, NULL, &r);
     assert_int_equal(r.assessment.scored, GP_SCORED_LEFT_OUT);
-    assert_int_equal(model->n_calibration, 150);
+    assert_int_equal(model->calibration.rows, 150);
     // On the training rows the calibrated intervals are as wide as new rows need, so they cover at least their level.
     assert_true(r.assessment.coverage[2] >= 0.88);
     gp_model_free(model);
@@ -198,7 +198,7 @@ static void pilots_choose_and_more_inducing_inputs_than_rows_are_reduced(void **
     (void)state;
     make_table(60, 6, "0");
     gp_train_options o = small();
-    o.components = 0, o.m = 200, o.batch = 0, o.epochs = 100;
+    o.components = 0, o.m = 200, o.schedule.batch = 0, o.epochs = 100;
     gp_notes notes = {0};
     advgp_error err;
     gp_model *model;
@@ -262,7 +262,7 @@ static void a_refinement_that_cannot_begin_is_told(void **state)
     (void)state;
     make_table(300, 9, "0");
     gp_train_options o = small();
-    o.batch = 0, o.epochs = 0;
+    o.schedule.batch = 0, o.epochs = 0;
     gp_notes notes = {0};
     gp_model *model;
     gp_train_result r;
@@ -383,7 +383,8 @@ static void a_run_that_finds_no_more_than_the_line_ends_early(void **state)
     enum { ROWS = 8000 };
     gp_rng rng = gp_rng_seeded(4, 0);
     gp_train_options o = small();
-    o.steps = 300, o.batch = 200, o.components = 1, o.cells = GP_CELLS_AUTO, o.trend = GP_TREND_LINEAR;
+    o.schedule.steps = 300, o.schedule.batch = 200, o.components = 1, o.cells = GP_CELLS_AUTO,
+    o.trend = GP_TREND_LINEAR;
     for (size_t patient = 0; patient < 2; patient++) {
         gp_train_result r;
         t.x = doubles(ROWS * D), t.y = doubles(ROWS);
@@ -455,7 +456,7 @@ static void training_without_memory_fails_cleanly_at_every_call(void **state)
 {
     (void)state;
     gp_train_options o = small();
-    o.epochs = 1, o.m = 5, o.batch = 50, o.noise = GP_NOISE_AUTO;
+    o.epochs = 1, o.m = 5, o.schedule.batch = 50, o.noise = GP_NOISE_AUTO;
     make_table(60, 8, "0");
     const long live = gp_alloc_count().live;
     for (long n = 0;; n++) {

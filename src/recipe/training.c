@@ -58,16 +58,6 @@ gp_map_choice gp_training_map(const gp_train_options *o)
     return (gp_map_choice){.map = o->map, .rank = o->rank, .groups = o->groups};
 }
 
-const gp_rule_ops *gp_training_rule(const gp_training *t)
-{
-    return t->options->rule ? t->options->rule : &gp_rule_natural;
-}
-
-double gp_training_quorum(const gp_training *t)
-{
-    return t->options->quorum >= 0 ? t->options->quorum : gp_training_rule(t)->quorum;
-}
-
 bool gp_training_mostly_noise(double ln_sigma)
 {
     return gp_plan_is_noisy(exp(2 * ln_sigma));
@@ -97,7 +87,7 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t m, size_t comp
         .groups = o->groups,
         .trend = o->trend,
         .length_scale = gp_train_start_length(t->shards->d),
-        .seed = o->seed,
+        .seed = o->schedule.seed,
         .inducing = gp_cmat_of(t->inducing, m, t->shards->d),
     };
     const advgp_status st = gp_learner_new(&lo, out, err);
@@ -108,24 +98,14 @@ advgp_status gp_training_new_learner(const gp_training *t, size_t m, size_t comp
 gp_run_options gp_training_run_options(const gp_training *t, const gp_learner *l)
 {
     const gp_train_options *o = t->options;
+    gp_schedule schedule = gp_schedule_settled(o->schedule);
+    schedule.workers = t->workers, schedule.batch = t->batch, schedule.steps = t->steps;
+    schedule.mixed &= t->batch >= GP_MIXED_ROWS_MIN;
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t->shards,
-                            .rule = gp_training_rule(t),
-                            .natural_rate = o->step > 0 ? o->step : gp_natural_rate,
-                            .adam_rate = gp_adam_rate,
-                            .workers = t->workers,
+                            .schedule = schedule,
                             .cluster = o->cluster,
-                            .batch = t->batch,
-                            .mixed = o->mixed && t->batch >= GP_MIXED_ROWS_MIN,
-                            .max_delay = o->max_delay,
-                            .quorum = gp_training_quorum(t),
-                            .follow_pace = o->quorum < 0,
-                            .theorem_steps = o->theorem_steps,
-                            .filter = o->filter,
-                            .on_loss = o->on_loss,
-                            .steps = t->steps,
-                            .seed = o->seed,
                             .rows_passed = t->rows_passed};
 }
 

@@ -81,8 +81,6 @@ void gp_training_phase(gp_training *training, const char *what, gp_act act);
 bool gp_training_stop_asked(const gp_training *training);
 int gp_training_stop(void *training); // the same as a hook of a collection
 gp_map_choice gp_training_map(const gp_train_options *options);
-const gp_rule_ops *gp_training_rule(const gp_training *training);
-double gp_training_quorum(const gp_training *training);
 bool gp_training_mostly_noise(double ln_sigma); // it is more than half of the standardised target
 double gp_training_rows_a_version(const gp_training *training);
 bool gp_training_sees_all(const gp_training *training);         // every step sees all rows

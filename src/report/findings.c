@@ -15,6 +15,7 @@ advgp_status gp_findings_init(gp_findings *f, const gp_model *model, const gp_li
     *f = (gp_findings){.drawn = {drawn[0], drawn[1]}, .has_linear = line != NULL, .rng = gp_rng_seeded(seed, 1)};
     advgp_status st = gp_tally_init(&f->tally, model, line, err);
     f->tally.left_out = left_out;
+    gp_calibration_init(&f->gaussian);
     f->worst_x = gp_alloc(GP_WORST_ROWS, d * sizeof *f->worst_x);
     f->sample = gp_alloc(GP_SAMPLED_ROWS, sizeof *f->sample);
     f->typical = gp_alloc(GP_TYPICAL_ROWS, d * sizeof *f->typical);
@@ -80,23 +81,23 @@ void gp_findings_add(gp_findings *f, size_t number, double w, const double *x, d
 {
     gp_tally *t = &f->tally;
     const gp_schema *s = t->schema;
-    const size_t n = t->n;
-    const gp_row_figures figures = gp_tally_add(t, w, x, y, mean, var_y);
+    const size_t n = t->sums.rows;
+    const double error = gp_tally_add(t, w, x, y, mean, var_y)->error;
     const double sd = sqrt(var_y), score = (y - mean) / sd;
-    const gp_distribution d = {.scores = &t->scores, .schema = s, .mean = mean, .sd = sd};
+    const gp_distribution d = {.scores = t->scores, .schema = s, .mean = mean, .sd = sd};
     const double u = 1 - gp_distribution_exceeds(&d, gp_schema_target(s, y));
     f->weight += w;
     f->pit[gp_index(u * GP_PIT_BINS, GP_PIT_BINS - 1)] += w;
-    add_beside(f, &f->mean, w, y, 0, 1, figures.error);
+    add_beside(f, &f->mean, w, y, 0, 1, error);
     if (t->line)
         add_beside(f, &f->linear, w, y, t->left_out ? t->line->left_out[n] : gp_linear_predict(t->line, x),
-                   t->line->variance, figures.error);
+                   t->line->variance, error);
 
     gp_seen_row row = {
         .number = number, .w = w, .y = gp_schema_target(s, y), .sd = gp_predicted_sd(s, mean, var_y), .score = score};
     double ends[2];
     gp_distribution_interval(&d, gp_judged_level, ends);
-    row.mean = row.y - figures.error, row.lo = ends[0], row.hi = ends[1];
+    row.mean = row.y - error, row.lo = ends[0], row.hi = ends[1];
     for (size_t i = 0; i < 2; i++)
         row.at[i] = f->drawn[i] == GP_NO_ROW ? NAN : gp_decode(s, &s->inputs[f->drawn[i]], x);
     keep_worst(f, &row, x);
@@ -107,7 +108,7 @@ void gp_findings_add(gp_findings *f, size_t number, double w, const double *x, d
 
 void gp_findings_end(gp_findings *f, gp_scored scored)
 {
-    const size_t n = f->tally.n;
+    const size_t n = f->tally.sums.rows;
     gp_tally_end(&f->tally, &f->all);
     f->all.scored = scored;
     f->n_sample = n < GP_SAMPLED_ROWS ? n : GP_SAMPLED_ROWS;

@@ -43,7 +43,7 @@ typedef struct gp_findings {
     size_t n_typical;
     // While rows are added.
     gp_tally tally;
-    gp_scores gaussian;
+    gp_calibration gaussian; // without rows
     gp_rng rng;
 } gp_findings;
 

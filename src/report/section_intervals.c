@@ -35,7 +35,7 @@ static void write_scatter(const gp_tenth *least, const gp_tenth *most, gp_buffer
 
 static void write_answer(const gp_assessment *a, gp_buffer *out)
 {
-    const double off = a->coverage[2] - gp_judged_level;
+    const double off = a->coverage[GP_JUDGED] - gp_judged_level;
     const double room = fmax(0.015, 1.25 * two_errors(gp_judged_level, a->n_scored));
     const bool good = fabs(off) <= room;
     bool everywhere = true;
@@ -46,7 +46,7 @@ static void write_answer(const gp_assessment *a, gp_buffer *out)
                   good      ? everywhere ? "Yes." : "On the whole, though not everywhere."
                   : off < 0 ? "They are too narrow."
                             : "They are wider than they need to be.",
-                  gp_percent_of(a->coverage[2]).p);
+                  gp_percent_of(a->coverage[GP_JUDGED]).p);
     if (a->n_tenths) {
         size_t least = 0, most = 0;
         for (size_t k = 1; k < a->n_tenths; k++) {
@@ -85,7 +85,7 @@ static void write_coverage(const gp_assessment *a, gp_buffer *out)
     snprintf(label, sizeof label,
              "Share of rows inside their interval against the interval\u2019s level: %.1f\u00a0%% at 50\u00a0%%, "
              "%.1f\u00a0%% at 90\u00a0%%, %.1f\u00a0%% at 99\u00a0%%.",
-             100 * a->coverage[0], 100 * a->coverage[2], 100 * a->coverage[4]);
+             100 * a->coverage[0], 100 * a->coverage[GP_JUDGED], 100 * a->coverage[4]);
     gp_html_figure_take(
         out, (gp_figure){.id = "fig-coverage",
                          .chart = "coverage",
@@ -217,10 +217,10 @@ static void write_calibration(const gp_model *m, gp_buffer *out)
 {
     const json_t *fitted = json_object_get(m->record,
                                            "rows"); // where few are held out, these have done it (calibrate.h)
-    const bool left_out = (size_t)json_integer_value(fitted) == m->n_calibration;
-    if (m->calibration)
+    const bool left_out = (size_t)json_integer_value(fitted) == m->calibration.rows;
+    if (m->calibration.rows)
         gp_buffer_add(out, "<p class=\"note\">The intervals were calibrated on %s rows%s",
-                      gp_count_of(m->n_calibration).p,
+                      gp_count_of(m->calibration.rows).p,
                       !json_is_integer(fitted) ? ""
                       : left_out               ? ", each left out of the fit in turn"
                                                : " that the fit had not seen");
@@ -233,7 +233,7 @@ advgp_status gp_section_intervals(const gp_report *r, gp_buffer *out, advgp_erro
 {
     (void)err;
     const gp_assessment *a = r->assessment;
-    if (!a || !isfinite(a->coverage[2])) {
+    if (!a || !isfinite(a->coverage[GP_JUDGED])) {
         gp_section_needs_rows(out, "How many observed values lie inside their intervals");
         write_calibration(r->model, out);
         return ADVGP_OK;

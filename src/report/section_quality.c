@@ -101,8 +101,9 @@ static void write_verdict(const gp_report *r, const gp_assessment *a, gp_buffer 
     gp_buffer_add(out, ".");
     if (isfinite(a->r2) && a->r2 > 0)
         gp_buffer_add(out, " It accounts for %s of the target\u2019s variance.", gp_percent_of(a->r2).p);
-    if (isfinite(a->coverage[2]))
-        gp_buffer_add(out, " Of its 90\u00a0%% intervals %s held the observed value.", gp_percent_of(a->coverage[2]).p);
+    if (isfinite(a->coverage[GP_JUDGED]))
+        gp_buffer_add(out, " Of its 90\u00a0%% intervals %s held the observed value.",
+                      gp_percent_of(a->coverage[GP_JUDGED]).p);
     if (a->n_scored && a->n_scored < 100) gp_buffer_add(out, " These are few rows: all figures are rough.");
     gp_buffer_add(out, "</p>\n");
 }
@@ -127,14 +128,14 @@ static gp_number_text doubted(gp_number_text value, double error)
 static void write_tiles(const gp_assessment *a, gp_buffer *out)
 {
     char width[96];
-    snprintf(width, sizeof width, "of 90\u00a0%% intervals hold; mean width %s", gp_number_of(a->width[2]).p);
+    snprintf(width, sizeof width, "of 90\u00a0%% intervals hold; mean width %s", gp_number_of(a->width[GP_JUDGED]).p);
     gp_buffer_add(out, "<dl class=\"tiles\">\n");
-    tile(out, "RMSE", doubted(gp_number_of(a->rmse), a->rmse_se), "typical error");
-    if (isfinite(a->mae)) tile(out, "MAE", gp_number_of(a->mae), "mean absolute error");
-    if (isfinite(a->crps)) tile(out, "CRPS", gp_number_of(a->crps), "error of the whole distribution");
-    if (isfinite(a->r2)) tile(out, "R\u00b2", doubted(gp_number_of(a->r2), a->r2_se), "1 is perfect, 0 the mean");
-    if (isfinite(a->coverage[2]))
-        tile(out, "Coverage", doubted(gp_percent_of(a->coverage[2]), 100 * a->coverage_se[2]), width);
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
+        if (m->means && isfinite(a->values[m->at]))
+            tile(out, m->title ? m->title : m->label, doubted(gp_number_of(a->values[m->at]), a->errors[m->at]),
+                 m->means);
+    if (isfinite(a->coverage[GP_JUDGED]))
+        tile(out, "Coverage", doubted(gp_percent_of(a->coverage[GP_JUDGED]), 100 * a->se.coverage[GP_JUDGED]), width);
     gp_buffer_add(out, "</dl>\n");
 }
 
@@ -182,7 +183,7 @@ static void write_baselines(const gp_report *r, const gp_assessment *a, gp_buffe
                          .data = json_pack("{s:{s:o, s:o, s:o}}", "main", "who", who, "rmse", rmse, "ours", ours),
                          .parameters = json_pack("{s:o}", "title", title_of(r->model->schema->target))});
     gp_html_table(out, "Figures beside simple predictors", "predictor|#RMSE|#CRPS|#inside 90 %");
-    beside(out, "this model", a->rmse, a->crps, a->coverage[2], "ours");
+    beside(out, "this model", a->rmse, a->crps, a->coverage[GP_JUDGED], "ours");
     if (line)
         beside(out, "linear regression", a->baseline_linear, f && f->has_linear ? f->linear.crps : NAN,
                f && f->has_linear ? f->linear.inside : NAN, NULL);

@@ -53,7 +53,8 @@ advgp_status gp_row_computer_new(const gp_row_computer_options *o, gp_row_comput
         c->grad = gp_alloc(c->layout.size, sizeof(double));
         if (!c->grad) st = gp_no_memory(err);
     }
-    if (st == ADVGP_OK) st = gp_reader_new(o->shards, o->batch < PIECE_ROWS ? o->batch : PIECE_ROWS, &c->reader, err);
+    if (st == ADVGP_OK)
+        st = gp_reader_new(o->shards, o->schedule.batch < PIECE_ROWS ? o->schedule.batch : PIECE_ROWS, &c->reader, err);
     if (st != ADVGP_OK) {
         gp_row_computer_free(c);
         return st;
@@ -74,9 +75,9 @@ static stretch stretch_of(const gp_row_computer *c, const gp_work *work)
     const gp_ring ring = {work->shards, work->n_shards};
     const size_t total = gp_ring_rows(c->o.shards, ring);
     const bool all = work->flags & GP_FLAG_ALL_ROWS;
-    size_t n = all ? (size_t)work->max_rows : c->o.batch;
+    size_t n = all ? (size_t)work->max_rows : c->o.schedule.batch;
     if (n == 0 || n > total) n = total;
-    const size_t first = all || !total ? 0 : (size_t)(work->sequence % total * (c->o.batch % total) % total);
+    const size_t first = all || !total ? 0 : (size_t)(work->sequence % total * (c->o.schedule.batch % total) % total);
     return (stretch){ring, first, n};
 }
 
@@ -129,7 +130,7 @@ static advgp_status pass_over(gp_row_computer *c, const gp_work *work, stretch s
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
     gp_pass_set_max_loss(c->pass, work->flags & GP_FLAG_ALL_ROWS ? GP_PASS_MAX_LOSS : batch_loss);
     gp_pass_set_mixed(c->pass, mixed);
-    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.rule->pass, err);
+    advgp_status st = gp_pass_begin(c->pass, work->theta, statistics ? GP_PASS_STATS : c->o.schedule.rule->pass, err);
     if (st == ADVGP_OK) st = add_rows(c, s, err);
     return st == ADVGP_OK ? gp_pass_end(c->pass, sum_g, statistics ? NULL : c->grad, err) : st;
 }
@@ -139,7 +140,8 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     gp_row_computer *c = ctx;
     const stretch s = stretch_of(c, work);
     const bool statistics = work->flags & GP_FLAG_STATISTICS;
-    const bool mixed = c->o.mixed && !(work->flags & GP_FLAG_ALL_ROWS); // all rows: their sum is taken at its word
+    const gp_schedule *o = &c->o.schedule;
+    const bool mixed = o->mixed && !(work->flags & GP_FLAG_ALL_ROWS); // all rows: their sum is taken at its word
     double sum_g = 0;
     advgp_status st = pass_over(c, work, s, mixed, &sum_g, err);
     if (st == ADVGP_ENUMERIC && mixed)
@@ -149,12 +151,12 @@ static advgp_status compute(void *ctx, const gp_work *work, double *push, gp_wor
     if (statistics)
         gp_statistics_pack(stats, sum_g, push);
     else
-        c->o.rule->fill(c->layout, c->o.range, stats, sum_g, c->grad, push);
+        o->rule->fill(c->layout, c->o.range, stats, sum_g, c->grad, push);
     *done = (gp_work_done){
         .shard_weight = gp_ring_weight(c->o.shards, s.ring),
         .batch_weight = stats->n > 0 ? stats->n : 1, // rows of no weight: sums of 0, however often they count
         .rows = s.n,
-        .n_values = statistics ? gp_statistics_size(c->layout.M) : c->o.rule->push_size(c->layout, c->o.range)};
+        .n_values = statistics ? gp_statistics_size(c->layout.M) : o->rule->push_size(c->layout, c->o.range)};
     return ADVGP_OK;
 }
 

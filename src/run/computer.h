@@ -1,7 +1,7 @@
 // computer.h: what a worker does with its rows: the next batch of its shards, or all of them, through one pass, into
 // the values of a push.
 #pragma once
-#include "ps/rule.h"
+#include "ps/schedule.h"
 #include "ps/worker.h"
 #include "shards/reader.h"
 
@@ -12,10 +12,8 @@ typedef struct gp_row_computer gp_row_computer;
 typedef struct gp_row_computer_options {
     const gp_shards *shards; // borrowed; so is what spec points to
     const gp_feature_spec *spec;
-    const gp_rule_ops *rule;
+    gp_schedule schedule; // its rule, batch and precision
     gp_range range;
-    size_t batch;               // rows of a push
-    bool mixed;                 // gradients of batches in mixed precision, where the rule needs no more (pass.h)
     atomic_size_t *rows_passed; // raised by the rows that are summed; may be NULL
 } gp_row_computer_options;
 

@@ -33,9 +33,9 @@ static gp_row_computer *computer_of(const gp_rule_ops *rule, size_t batch)
     gp_row_computer *c;
     const gp_row_computer_options o = {.shards = t.shards,
                                        .spec = &learner->spec,
-                                       .rule = rule,
+                                       .schedule.rule = rule,
                                        .range = gp_range_all(learner->layout),
-                                       .batch = batch};
+                                       .schedule.batch = batch};
     must(gp_row_computer_new(&o, &c, &err), &err);
     return c;
 }

@@ -106,10 +106,10 @@ static advgp_status joined(replay *r, const gp_pslog_line *line, advgp_error *er
     replayed_worker *g = &r->workers[line->worker];
     const gp_worker_options o = {
         .size = run->layout.size,
-        .push_size = gp_row_computer_push_size(run->layout, run->o.rule, gp_range_all(run->layout)),
+        .push_size = gp_row_computer_push_size(run->layout, run->o.schedule.rule, gp_range_all(run->layout)),
         .n_shards = run->o.shards->n_train,
         .wish = line->worker,
-        .run = {run->o.seed, 1},
+        .run = {run->o.schedule.seed, 1},
         .token = (uint64_t)line->incarnation << 32 | (line->worker + 1)};
     gp_worker_free(g->worker);
     g->n_answers = 0;
@@ -153,7 +153,7 @@ static advgp_status asked_again(replay *r, const gp_pslog_line *line, advgp_erro
 {
     const gp_server_image image = gp_server_look(r->base.server);
     const gp_message pull = {.kind = GP_PULL,
-                             .run = {r->base.o.seed, 1},
+                             .run = {r->base.o.schedule.seed, 1},
                              .generation = image.generation,
                              .worker = line->worker,
                              .incarnation = line->incarnation,
@@ -255,16 +255,13 @@ advgp_status gp_run_replay_new(const gp_run_options *o, const gp_replay_feed *fe
     replay *r = gp_alloc(1, sizeof *r);
     if (!r) return gp_no_memory(err);
     gp_run_options by_log = *o;
-    by_log.quorum = 0, by_log.follow_pace = false; // the log says when, and a quorum of then was there
+    by_log.schedule.quorum = 0,
+    by_log.schedule.follow_pace = false; // the log says when, and a quorum of then was there
     advgp_status st = gp_run_init(&r->base, &replay_ops, &by_log, err);
     r->feed = feed, r->part = part;
     if (st == ADVGP_OK) {
-        const gp_row_computer_options c = {.shards = o->shards,
-                                           .spec = o->spec,
-                                           .rule = o->rule,
-                                           .range = gp_range_all(r->base.layout),
-                                           .batch = o->batch,
-                                           .mixed = o->mixed};
+        const gp_row_computer_options c = {
+            .shards = o->shards, .spec = o->spec, .schedule = o->schedule, .range = gp_range_all(r->base.layout)};
         st = gp_row_computer_new(&c, &r->computer, err);
     }
     if (st == ADVGP_OK) {
@@ -305,6 +302,6 @@ uint64_t gp_run_replay_rows(const gp_run *run)
         const gp_member m = gp_server_member(run->server, (uint32_t)k);
         n += m.live && m.has_shards;
     }
-    if (!n) n = run->o.workers; // as the server counts who is still to come
+    if (!n) n = run->o.schedule.workers; // as the server counts who is still to come
     return ((const replay *)run)->rows * n;
 }

@@ -69,19 +69,19 @@ static gp_run_options options_of(const gp_learner *l, const script *sc)
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t.shards,
-                            .rule = sc->rule,
-                            .natural_rate = 0.2,
-                            .adam_rate = sc->adam_rate,
-                            .workers = WORKERS,
-                            .batch = BATCH,
-                            .mixed = true,
-                            .max_delay = sc->max_delay,
-                            .quorum = sc->rule->quorum,
-                            .follow_pace = sc->seed % 2,
-                            .filter = sc->filter,
-                            .on_loss = sc->on_loss,
-                            .steps = 1000,
-                            .seed = sc->seed};
+                            .schedule.rule = sc->rule,
+                            .schedule.natural_rate = 0.2,
+                            .schedule.adam_rate = sc->adam_rate,
+                            .schedule.workers = WORKERS,
+                            .schedule.batch = BATCH,
+                            .schedule.mixed = true,
+                            .schedule.max_delay = sc->max_delay,
+                            .schedule.quorum = sc->rule->quorum,
+                            .schedule.follow_pace = sc->seed % 2,
+                            .schedule.filter = sc->filter,
+                            .schedule.on_loss = sc->on_loss,
+                            .schedule.steps = 1000,
+                            .schedule.seed = sc->seed};
 }
 
 // ---- letters --------------------------------------------------------------------------------------------------------
@@ -123,12 +123,12 @@ static void send_all(stage *s)
 static void enter(stage *s, size_t k)
 {
     advgp_error err;
-    const size_t room = gp_row_computer_push_size(s->run.layout, s->run.o.rule, gp_range_all(s->run.layout));
+    const size_t room = gp_row_computer_push_size(s->run.layout, s->run.o.schedule.rule, gp_range_all(s->run.layout));
     const gp_worker_options o = {.size = s->run.layout.size,
                                  .push_size = room,
                                  .n_shards = t.shards->n_train,
                                  .wish = (uint32_t)k,
-                                 .run = {s->run.o.seed, 1},
+                                 .run = {s->run.o.schedule.seed, 1},
                                  .token = ++s->tokens};
     must(gp_worker_new(&o, &s->actors[k].worker, &err), &err);
 }
@@ -167,7 +167,7 @@ static void ask_again(stage *s, size_t k)
     const gp_member m = gp_server_member(s->run.server, (uint32_t)k);
     if (!m.live || gp_worker_state_of(s->actors[k].worker) != GP_WORKER_PULL) return;
     const gp_message pull = {.kind = GP_PULL,
-                             .run = {s->run.o.seed, 1},
+                             .run = {s->run.o.schedule.seed, 1},
                              .worker = (uint32_t)k,
                              .incarnation = m.incarnation,
                              .sequence = m.sequence};
@@ -238,10 +238,10 @@ static void check_script(const script *sc, size_t n_kinds_wanted, const gp_ps_ev
     o.event = on_event, o.event_ctx = &s;
     const gp_row_computer_options co = {.shards = t.shards,
                                         .spec = &l->spec,
-                                        .rule = sc->rule,
+                                        .schedule.rule = sc->rule,
                                         .range = gp_range_all(l->layout),
-                                        .batch = BATCH,
-                                        .mixed = true};
+                                        .schedule.batch = BATCH,
+                                        .schedule.mixed = true};
     must(gp_run_init(&s.run, &stage_ops, &o, &err), &err);
     must(gp_row_computer_new(&co, &s.computer, &err), &err);
     for (size_t k = 0; k < WORKERS; k++) enter(&s, k);
@@ -431,15 +431,15 @@ static void a_resumed_run_is_replayed_to_the_bit(void **state)
                                     .kernel = &gp_kernel_ard_rbf,
                                     .map = &gp_map_cholesky,
                                     .trend = GP_TREND_LINEAR,
-                                    .batch = 200,
+                                    .schedule.batch = 200,
                                     .epochs = 6,
-                                    .rule = seed == 3 ? &gp_rule_prox : NULL,
-                                    .workers = 3,
-                                    .max_delay = seed == 1 ? 0 : 8,
-                                    .filter = seed % 2 ? 0 : 1e-2,
-                                    .quorum = -1,
+                                    .schedule.rule = seed == 3 ? &gp_rule_prox : NULL,
+                                    .schedule.workers = 3,
+                                    .schedule.max_delay = seed == 1 ? 0 : 8,
+                                    .schedule.filter = seed % 2 ? 0 : 1e-2,
+                                    .schedule.quorum = -1,
                                     .noise = seed == 1 ? GP_NOISE_AUTO : GP_NOISE_CONSTANT, // once is enough
-                                    .seed = seed};
+                                    .schedule.seed = seed};
         check_resumed(&o, seed, 7 + 6 * seed);
     }
 }

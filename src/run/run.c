@@ -31,10 +31,10 @@ static advgp_status can_start(void *ctx, const double *before, double *theta, ad
 advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_options *o, advgp_error *err)
 {
     *run = (gp_run){.ops = ops, .o = *o};
-    if (!run->o.workers_max) run->o.workers_max = o->workers;
-    if (!run->o.id[0] && !run->o.id[1]) run->o.id[0] = o->seed, run->o.id[1] = 1;
-    if (!o->workers || o->workers > run->o.workers_max || run->o.workers_max > GP_WORKERS_MAX)
-        return gp_fail(err, ADVGP_EINVAL, "%zu workers, at most %zu: 1 to %d are possible", o->workers,
+    if (!run->o.workers_max) run->o.workers_max = o->schedule.workers;
+    if (!run->o.id[0] && !run->o.id[1]) run->o.id[0] = o->schedule.seed, run->o.id[1] = 1;
+    if (!o->schedule.workers || o->schedule.workers > run->o.workers_max || run->o.workers_max > GP_WORKERS_MAX)
+        return gp_fail(err, ADVGP_EINVAL, "%zu workers, at most %zu: 1 to %d are possible", o->schedule.workers,
                        run->o.workers_max, GP_WORKERS_MAX);
     advgp_status st = gp_features_new(o->spec, &run->f, err);
     if (st != ADVGP_OK) return st;
@@ -44,26 +44,20 @@ advgp_status gp_run_init(gp_run *run, const gp_run_ops *ops, const gp_run_option
     run->range = o->range.count ? o->range : gp_range_all(run->layout);
     const gp_rule_options rule = {.layout = run->layout,
                                   .range = run->range,
-                                  .age_power = o->theorem_steps ? 1 : o->rule->age_power,
-                                  .natural_rate = o->natural_rate,
-                                  .adam_rate = o->adam_rate,
-                                  .unit = gp_run_unit(run->f, o->batch * o->workers),
+                                  .age_power = gp_schedule_age_power(&o->schedule),
+                                  .natural_rate = o->schedule.natural_rate,
+                                  .adam_rate = o->schedule.adam_rate,
+                                  .unit = gp_run_unit(run->f, o->schedule.batch * o->schedule.workers),
                                   .decay = gp_adadelta_decay,
                                   .epsilon = gp_adadelta_epsilon};
-    st = o->rule->make(&rule, &run->rule, err);
+    st = o->schedule.rule->make(&rule, &run->rule, err);
     if (st != ADVGP_OK) return st;
     const gp_server_options server = {.rule = run->rule,
+                                      .schedule = o->schedule,
                                       .theta = o->theta,
                                       .n_shards = o->shards->n_train,
                                       .shard_weight = o->shards->weight,
-                                      .workers = o->workers,
                                       .workers_max = run->o.workers_max,
-                                      .max_delay = o->max_delay,
-                                      .quorum = o->quorum,
-                                      .follow_pace = o->follow_pace,
-                                      .filter = o->filter,
-                                      .steps = o->steps,
-                                      .on_loss = o->on_loss,
                                       .run = {run->o.id[0], run->o.id[1]},
                                       .fingerprint = o->fingerprint,
                                       .lost_after = o->lost_after,

@@ -13,19 +13,8 @@ typedef struct gp_run_options {
     const double *theta;         // where to start: of the range
     gp_range range;              // of the parameters that the server keeps; of no count: all
     const gp_shards *shards;
-    const gp_rule_ops *rule;
-    double natural_rate, adam_rate; // first steps of the natural rule
-    size_t workers;                 // it begins with these
-    size_t workers_max;             // that can be there at once; 0: no more than those
-    size_t batch;                   // rows of a push
-    bool mixed;                     // in mixed precision
-    size_t max_delay;               // GP_DELAY_ANY: no bound
-    double quorum, filter;
-    bool follow_pace;   // as gp_server_options has it
-    bool theorem_steps; // they are divided by 1 + age, whatever the rule's own power
-    gp_on_loss on_loss;
-    size_t steps;
-    uint64_t seed;
+    gp_schedule schedule; // settled
+    size_t workers_max;   // that can be there at once; 0: no more than those of the schedule
     const double *delays; // [n_delays]: seconds that worker k sleeps before a push; borrowed for the run's life
     size_t n_delays;
     bool split;                 // over the servers of that cluster, if it has any

@@ -75,7 +75,7 @@ static advgp_status send_all(team *t, advgp_error *err)
 
 static advgp_status failure(team *t, advgp_error *err)
 {
-    for (size_t k = 0; k < t->base.o.workers; k++) {
+    for (size_t k = 0; k < t->base.o.schedule.workers; k++) {
         worker_thread *m = &t->threads[k];
         if (!atomic_load(&m->ended) || m->status == ADVGP_OK) continue;
         if (err) *err = m->error;
@@ -131,7 +131,7 @@ static void team_wake(gp_run *run)
 
 static bool all_ended(team *t)
 {
-    for (size_t k = 0; k < t->base.o.workers; k++)
+    for (size_t k = 0; k < t->base.o.schedule.workers; k++)
         if (t->threads[k].started && !atomic_load(&t->threads[k].ended)) return false;
     return true;
 }
@@ -145,16 +145,16 @@ static void team_stop(gp_run *run)
         gp_server_end(run->server);
         atomic_store(&t->over, true);
         const gp_message bye = {.kind = GP_BYE, .run = {run->o.id[0], run->o.id[1]}};
-        for (size_t k = 0; k < run->o.workers; k++) (void)gp_sender_send(&t->sender, e, 1 + k, &bye, NULL);
+        for (size_t k = 0; k < run->o.schedule.workers; k++) (void)gp_sender_send(&t->sender, e, 1 + k, &bye, NULL);
         while (!all_ended(t)) (void)team_turn(run, 0.1, NULL);
     }
-    for (size_t k = 0; t->threads && k < run->o.workers; k++) {
+    for (size_t k = 0; t->threads && k < run->o.schedule.workers; k++) {
         worker_thread *m = &t->threads[k];
         if (m->started) pthread_join(m->thread, NULL);
         gp_row_computer_free(m->computer);
     }
     gp_worker_life_free(t->here);
-    for (size_t k = 0; t->endpoints && k <= run->o.workers; k++)
+    for (size_t k = 0; t->endpoints && k <= run->o.schedule.workers; k++)
         if (t->endpoints[k]) t->endpoints[k]->transport->close(t->endpoints[k]);
     gp_free(t->threads);
     gp_free(t->endpoints);
@@ -168,7 +168,7 @@ static bool is_little(const gp_run *run)
     static const double most = 4e9, algebra = 5, of_row = 5000, of_exp = 20; // multiplications, or as long as they take
     const double M = (double)run->layout.M, d = (double)run->o.shards->d;
     const double rows = (double)gp_shards_rows(run->o.shards, GP_TRAIN);
-    return run->o.workers == 1 && !run->o.n_delays &&
+    return run->o.schedule.workers == 1 && !run->o.n_delays &&
            rows * (of_row + M * (M + d + of_exp)) + algebra * M * M * M <= most;
 }
 
@@ -176,12 +176,12 @@ static advgp_status team_start(gp_run *run, advgp_error *err)
 {
     team *t = (team *)run;
     if (is_little(run)) return gp_worker_life_new(&t->threads[0].life, &t->here, err);
-    for (size_t k = 0; k < run->o.workers; k++) {
+    for (size_t k = 0; k < run->o.schedule.workers; k++) {
         worker_thread *m = &t->threads[k];
         m->started = pthread_create(&m->thread, NULL, work, m) == 0;
         if (!m->started)
             return gp_fail(err, ADVGP_ENOMEM, "worker thread %zu of %zu cannot be started: use fewer {workers}", k + 1,
-                           run->o.workers);
+                           run->o.schedule.workers);
     }
     return ADVGP_OK;
 }
@@ -197,10 +197,8 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
     const gp_row_computer_options o = {.shards = run->o.shards,
                                        .rows_passed = run->o.rows_passed,
                                        .spec = run->o.spec,
-                                       .rule = run->o.rule,
-                                       .range = gp_range_all(run->layout),
-                                       .batch = run->o.batch,
-                                       .mixed = run->o.mixed};
+                                       .schedule = run->o.schedule,
+                                       .range = gp_range_all(run->layout)};
     worker_thread *m = &t->threads[k];
     m->team = t;
     const advgp_status st = gp_row_computer_new(&o, &m->computer, err);
@@ -211,7 +209,7 @@ static advgp_status make_worker_thread(team *t, size_t k, advgp_error *err)
         .delays = run->o.delays,
         .n_delays = run->o.n_delays,
         .worker = {.size = run->layout.size,
-                   .push_size = gp_row_computer_push_size(run->layout, run->o.rule, gp_range_all(run->layout)),
+                   .push_size = gp_row_computer_push_size(run->layout, run->o.schedule.rule, gp_range_all(run->layout)),
                    .n_shards = run->o.shards->n_train,
                    .wish = (uint32_t)k,
                    .run = {run->o.id[0], run->o.id[1]},
@@ -227,18 +225,18 @@ advgp_status gp_run_team_new(const gp_run_options *o, gp_run **out, advgp_error 
     advgp_status st = gp_run_init(&t->base, &team_ops, o, err);
     if (st == ADVGP_OK) {
         const size_t size = t->base.layout.size,
-                     push = gp_row_computer_push_size(t->base.layout, o->rule, gp_range_all(t->base.layout));
+                     push = gp_row_computer_push_size(t->base.layout, o->schedule.rule, gp_range_all(t->base.layout));
         t->limits = (gp_message_limits){.values = push > size ? push : size,
                                         .masked = size,
                                         .shards = o->shards->n_train,
                                         .text = sizeof err->text}; // what a worker fails with is in its farewell
         const size_t bytes = gp_message_size_max(&t->limits);
-        t->threads = gp_alloc(o->workers, sizeof *t->threads);
-        t->endpoints = gp_alloc(1 + o->workers, sizeof *t->endpoints);
+        t->threads = gp_alloc(o->schedule.workers, sizeof *t->threads);
+        t->endpoints = gp_alloc(1 + o->schedule.workers, sizeof *t->endpoints);
         st = t->threads && t->endpoints ? gp_sender_reserve(&t->sender, bytes, err) : gp_no_memory(err);
-        if (st == ADVGP_OK) st = gp_inproc_open(o->workers, bytes, t->endpoints, err);
+        if (st == ADVGP_OK) st = gp_inproc_open(o->schedule.workers, bytes, t->endpoints, err);
     }
-    for (size_t k = 0; st == ADVGP_OK && k < o->workers; k++) st = make_worker_thread(t, k, err);
+    for (size_t k = 0; st == ADVGP_OK && k < o->schedule.workers; k++) st = make_worker_thread(t, k, err);
     if (st != ADVGP_OK) {
         gp_run_free(&t->base);
         return st;

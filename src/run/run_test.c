@@ -14,15 +14,15 @@ static gp_run_options options_of(const gp_learner *l, const gp_rule_ops *rule, s
     return (gp_run_options){.spec = &l->spec,
                             .theta = l->theta,
                             .shards = t.shards,
-                            .rule = rule,
-                            .natural_rate = 0.2,
-                            .adam_rate = 0.1,
-                            .workers = workers,
-                            .batch = BATCH,
-                            .mixed = true,
-                            .quorum = rule->quorum,
-                            .steps = STEPS,
-                            .seed = 3};
+                            .schedule.rule = rule,
+                            .schedule.natural_rate = 0.2,
+                            .schedule.adam_rate = 0.1,
+                            .schedule.workers = workers,
+                            .schedule.batch = BATCH,
+                            .schedule.mixed = true,
+                            .schedule.quorum = rule->quorum,
+                            .schedule.steps = STEPS,
+                            .schedule.seed = 3};
 }
 
 // A team at work that may make so many versions.
@@ -55,23 +55,27 @@ static void not_told(void *ctx, uint32_t shard, uint32_t from, uint32_t to)
 static void by_a_serial_loop(const gp_run_options *o, const gp_learner *l, double *theta)
 {
     advgp_error err;
-    const size_t size = l->layout.size, W = o->workers;
+    const size_t size = l->layout.size, W = o->schedule.workers;
     const gp_range all = gp_range_all(l->layout);
-    const size_t room = gp_row_computer_push_size(l->layout, o->rule, all),
-                 n_values = o->rule->push_size(l->layout, all);
+    const size_t room = gp_row_computer_push_size(l->layout, o->schedule.rule, all),
+                 n_values = o->schedule.rule->push_size(l->layout, all);
     const gp_rule_options ro = {.layout = l->layout,
                                 .range = all,
-                                .age_power = o->rule->age_power,
-                                .natural_rate = o->natural_rate,
-                                .adam_rate = o->adam_rate,
-                                .unit = gp_run_unit(l->f, o->batch * o->workers),
+                                .age_power = o->schedule.rule->age_power,
+                                .natural_rate = o->schedule.natural_rate,
+                                .adam_rate = o->schedule.adam_rate,
+                                .unit = gp_run_unit(l->f, o->schedule.batch * o->schedule.workers),
                                 .decay = 0.9,
                                 .epsilon = 1e-4};
-    const gp_row_computer_options co = {
-        .shards = o->shards, .spec = o->spec, .rule = o->rule, .range = all, .batch = o->batch, .mixed = o->mixed};
+    const gp_row_computer_options co = {.shards = o->shards,
+                                        .spec = o->spec,
+                                        .schedule.rule = o->schedule.rule,
+                                        .range = all,
+                                        .schedule.batch = o->schedule.batch,
+                                        .schedule.mixed = o->schedule.mixed};
     gp_rule *rule;
     gp_row_computer *computer;
-    must(o->rule->make(&ro, &rule, &err), &err);
+    must(o->schedule.rule->make(&ro, &rule, &err), &err);
     must(gp_row_computer_new(&co, &computer, &err), &err);
     const gp_computer c = gp_row_computer_of(computer);
     const size_t n_shards = o->shards->n_train;
@@ -104,7 +108,7 @@ static void by_a_serial_loop(const gp_run_options *o, const gp_learner *l, doubl
             for (size_t j = 0; j < n_values; j++) sum[j] += scale * push[k * room + j];
         }
         const gp_step_terms terms = {.n = total, .shrink = 1 - (double)version / STEPS};
-        must(o->rule->step(rule, sum, &terms, theta, &err), &err);
+        must(o->schedule.rule->step(rule, sum, &terms, theta, &err), &err);
     }
     gp_shard_table_fini(&deal);
     gp_row_computer_free(computer);
@@ -251,11 +255,11 @@ static gp_train_options small(size_t workers)
                               .kernel = &gp_kernel_ard_rbf,
                               .map = &gp_map_cholesky,
                               .trend = GP_TREND_LINEAR,
-                              .batch = 100,
+                              .schedule.batch = 100,
                               .epochs = 30,
-                              .seed = 3,
-                              .workers = workers,
-                              .quorum = -1};
+                              .schedule.seed = 3,
+                              .schedule.workers = workers,
+                              .schedule.quorum = -1};
 }
 
 static gp_train_result train_with(const gp_train_options *o, diary *d)
@@ -278,7 +282,7 @@ static void a_score_takes_effect_at_the_next_evaluation_version(void **state)
     for (size_t tau = 0; tau <= 8; tau += 8) {
         make_table(4000, 23, "0.3");
         gp_train_options o = small(2);
-        o.patience = 1, o.batch = 32, o.max_delay = tau; // noisy enough to lose a little soon
+        o.patience = 1, o.schedule.batch = 32, o.schedule.max_delay = tau; // noisy enough to lose a little soon
         diary d;
         const gp_train_result r = train_with(&o, &d);
         assert_int_equal(r.stopped, GP_STOPPED_NO_GAIN);

@@ -2,15 +2,11 @@
 #include "score/assess.h"
 #include "base/alloc.h"
 #include "score/calibrate.h"
-#include "score/doubt.h"
 #include "score/left_out.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-
-const double gp_levels[GP_LEVELS] = {0.5, 0.8, 0.9, 0.95, 0.99};
-const double gp_judged_level = 0.9;
 
 bool gp_scored_of_training(gp_scored scored)
 {
@@ -28,8 +24,7 @@ typedef struct gp_tally_row {
 
 advgp_status gp_tally_init(gp_tally *t, const gp_model *model, const gp_linear *line, advgp_error *err)
 {
-    *t = (gp_tally){.schema = model->schema, .line = line, .stride = 1};
-    gp_scores_init(&t->scores, model);
+    *t = (gp_tally){.schema = model->schema, .scores = &model->calibration, .line = line, .stride = 1};
     for (size_t l = 0; l < GP_LEVELS; l++) t->gaussian[l] = gp_gaussian_interval(gp_levels[l]);
     t->kept = gp_alloc(KEPT_MAX, sizeof *t->kept);
     return t->kept ? ADVGP_OK : gp_no_memory(err);
@@ -44,7 +39,7 @@ void gp_tally_fini(gp_tally *t)
 // Where there is no more room, every second row goes, and of those that follow as many fewer stay.
 static void keep(gp_tally *t, gp_tally_row row)
 {
-    if ((t->n - 1) % t->stride) return;
+    if ((t->sums.rows - 1) % t->stride) return;
     if (t->n_kept == KEPT_MAX) {
         for (size_t i = 0; i < KEPT_MAX / 2; i++) t->kept[i] = t->kept[2 * i];
         t->n_kept = KEPT_MAX / 2;
@@ -53,52 +48,35 @@ static void keep(gp_tally *t, gp_tally_row row)
     t->kept[t->n_kept++] = row;
 }
 
-static gp_row_figures judge(gp_tally *t, double w, double y, double mean, double sd)
+const gp_judged *gp_tally_add(gp_tally *t, double w, const double *x, double y, double mean, double var_y)
 {
-    const gp_distribution d = {.scores = &t->scores, .schema = t->schema, .mean = mean, .sd = sd};
-    const double target = gp_schema_target(t->schema, y), e = (y - mean) / sd;
-    gp_row_figures f = {.error = target - gp_predicted_mean(t->schema, mean, sd * sd),
-                        .crps = gp_distribution_crps(&d, target)};
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        double ends[2];
-        gp_distribution_score_ends(&d, gp_levels[l], ends);
-        const bool inside = ends[0] <= e && e <= ends[1];
-        gp_distribution_interval(&d, gp_levels[l], ends);
-        t->inside[l] += w * inside;
-        t->inside_gaussian[l] += w * (fabs(e) <= t->gaussian[l]);
-        t->width[l] += w * (ends[1] - ends[0]);
-        if (gp_levels[l] == gp_judged_level)
-            f.inside = inside, f.width = ends[1] - ends[0], f.winkler = gp_winkler(ends, gp_judged_level, target);
-    }
-    t->crps += w * f.crps;
-    t->winkler += w * f.winkler;
-    t->nlp_calibrated -= w * gp_distribution_log_density(&d, target);
-    return f;
-}
-
-gp_row_figures gp_tally_add(gp_tally *t, double w, const double *x, double y, double mean, double var_y)
-{
-    const double target = gp_schema_target(t->schema, y);
-    if (!t->n++) t->y_first = target;
-    gp_score_add(&t->model, t->schema, w, y, mean, var_y);
-    const double off = (target - t->y_first) / t->model.unit;
-    t->y += w * off;
-    t->yy += w * off * off;
-    t->ww += w * w;
+    const double target = gp_schema_target(t->schema, y), unit = gp_target_unit(t->schema);
+    if (!t->sums.rows) t->y_first = target;
+    t->row = (gp_judged){.w = w,
+                         .y = y,
+                         .mean = mean,
+                         .var_y = var_y,
+                         .target = target,
+                         .error = target - gp_predicted_mean(t->schema, mean, var_y),
+                         .unit = unit,
+                         .off = (target - t->y_first) / unit,
+                         .calibrated = {t->scores, t->schema, mean, sqrt(var_y)},
+                         .gaussian = t->gaussian};
+    gp_judge_row(&t->row);
+    gp_sums_add(&t->sums, &t->row);
     // The mean of a logarithm gives the lognormal mean; its variance is 1, as the target is standardised.
     gp_score_add(&t->mean, t->schema, w, y, 0, 1);
     if (t->line) {
-        const double line = t->left_out ? t->line->left_out[t->n - 1] : gp_linear_predict(t->line, x);
+        const double line = t->left_out ? t->line->left_out[t->sums.rows - 1] : gp_linear_predict(t->line, x);
         gp_score_add_answer(&t->linear, t->schema, w, target, gp_linear_answer(t->line, t->schema, line));
     }
-    const gp_row_figures f = judge(t, w, y, mean, sqrt(var_y));
-    keep(t, (gp_tally_row){.prediction = target - f.error,
-                           .error = f.error,
+    keep(t, (gp_tally_row){.prediction = target - t->row.error,
+                           .error = t->row.error,
                            .sd = gp_predicted_sd(t->schema, mean, var_y),
                            .w = w,
-                           .width = f.width,
-                           .inside = f.inside});
-    return f;
+                           .width = t->row.ends[GP_JUDGED][1] - t->row.ends[GP_JUDGED][0],
+                           .inside = gp_is_inside(&t->row, GP_JUDGED)});
+    return &t->row;
 }
 
 static int by_key(const void *a, const void *b)
@@ -130,37 +108,30 @@ static void cut_tenths(const gp_tally *t, gp_tenth *out)
 static void doubt(const gp_tally *t, gp_assessment *out)
 {
     static_assert((int)GP_DOUBT_ROWS <= (int)KEPT_MAX, "few rows are all kept");
-    const bool few = t->n && t->n < GP_DOUBT_ROWS;
-    const double n = t->model.n, unit = t->model.unit, mean = few ? t->y_first + unit * t->y / n : 0;
-    out->rmse_se = out->r2_se = NAN;
-    for (size_t l = 0; l < GP_LEVELS; l++)
-        out->coverage_se[l] = few ? gp_doubt_share(out->coverage[l], n * n / t->ww) : NAN;
-    gp_doubt_row *rows = few ? gp_alloc(t->n, sizeof *rows) : NULL;
-    if (!rows) return; // without memory nobody is told how sure a figure is
-    for (size_t i = 0; i < t->n; i++) {
+    const gp_sums *s = &t->sums;
+    const bool few = s->rows && s->rows < GP_DOUBT_ROWS;
+    const double mean = few ? t->y_first + s->unit * s->off / s->n : 0;
+    gp_doubt_row *rows = few ? gp_alloc(s->rows, sizeof *rows) : NULL; // without memory nobody is told
+    for (size_t i = 0; rows && i < s->rows; i++) {
         const gp_tally_row *r = &t->kept[i];
-        rows[i] = (gp_doubt_row){.w = r->w, .error = r->error / unit, .off = (r->prediction + r->error - mean) / unit};
+        rows[i] = (gp_doubt_row){
+            .w = r->w, .error = r->error / s->unit, .off = (r->prediction + r->error - mean) / s->unit};
     }
-    out->rmse_se = unit * gp_doubt_rmse(rows, t->n);
-    out->r2_se = gp_doubt_r2(rows, t->n);
+    gp_doubts d = {.rows = rows, .n = s->rows, .unit = s->unit, .worth = s->n * s->n / s->squares};
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
+        for (size_t i = m->at; i < m->at + m->n; i++) {
+            d.value = out->values[i];
+            out->errors[i] = rows && m->error ? m->error(&d) : NAN;
+        }
     gp_free(rows);
 }
 
 void gp_tally_end(gp_tally *t, gp_assessment *out)
 {
-    const double n = t->model.n;
-    out->n_scored = t->n;
-    out->rmse = gp_score_rmse(&t->model), out->mae = gp_score_mae(&t->model), out->mnlp = gp_score_mnlp(&t->model);
-    out->r2 = 1 - t->model.squares / (t->yy - t->y * t->y / n);
+    out->n_scored = t->sums.rows;
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++)
+        for (size_t l = 0; l < m->n; l++) out->values[m->at + l] = gp_sums_figure(&t->sums, m, l);
     out->baseline_mean = gp_score_rmse(&t->mean), out->baseline_linear = gp_score_rmse(&t->linear);
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        out->coverage[l] = n > 0 ? t->inside[l] / n : NAN;
-        out->coverage_gaussian[l] = n > 0 ? t->inside_gaussian[l] / n : NAN;
-        out->width[l] = n > 0 ? t->width[l] / n : NAN;
-    }
-    out->crps = n > 0 ? t->crps / n : NAN;
-    out->winkler = n > 0 ? t->winkler / n : NAN;
-    out->mnlp_calibrated = n > 0 ? t->nlp_calibrated / n : NAN;
     doubt(t, out);
     out->n_tenths = t->n_kept >= (size_t)TENTH_ROWS_MIN * GP_TENTHS ? GP_TENTHS : 0;
     if (!out->n_tenths) return;

@@ -1,8 +1,8 @@
 // assess.h: how good a model is on rows whose target is known, for every method and for `evaluate` the same: intervals
 // that cover what they say, errors, and two baselines beside them.
 #pragma once
-#include "score/distribution.h"
 #include "score/linear_fit.h"
+#include "score/metric.h"
 #include "score/score.h"
 #include "store/modelfile.h"
 
@@ -15,11 +15,6 @@ typedef enum gp_scored {
 } gp_scored;
 bool gp_scored_of_training(gp_scored scored); // no other rows were there
 
-enum { GP_LEVELS = 5 };
-extern const double gp_levels[GP_LEVELS]; // 0.5, 0.8, 0.9, 0.95, 0.99
-
-extern const double gp_judged_level; // 0.9: what the figures of one interval are of
-
 enum { GP_TENTHS = 10 };
 typedef struct gp_tenth { // of the rows, in the order of what they are cut by
     double from, to;      // of it
@@ -30,44 +25,40 @@ typedef struct gp_tenth { // of the rows, in the order of what they are cut by
 typedef struct gp_assessment {
     gp_scored scored;
     size_t n_scored;
-    double rmse, mae, mnlp, r2;                               // r2 is not finite where the target is constant
-    double baseline_mean, baseline_linear;                    // RMSE; NaN where there is no such baseline
-    double coverage[GP_LEVELS], coverage_gaussian[GP_LEVELS]; // at gp_levels
-    double width[GP_LEVELS];                                  // of calibrated intervals, on average
-    // Standard errors of rmse, r2 and coverage (doubt.h); NaN of GP_DOUBT_ROWS rows and more, or where nobody knows.
-    double rmse_se, r2_se, coverage_se[GP_LEVELS];
-    // Of the calibrated distribution: CRPS, Winkler's score of the interval at gp_judged_level, likelihood.
-    double crps, winkler, mnlp_calibrated;
-    // That interval by tenth of the prediction and of its standard deviation; n_tenths 0: too few rows.
+    union { // the values by name, and as the table of metrics walks them
+        struct {
+            GP_METRICS(GP_METRIC_ONE, GP_METRIC_EACH)
+        };
+        double values[GP_N_FIGURES];
+    };
+    union { // their standard errors (doubt.h): NaN of GP_DOUBT_ROWS rows and more, or where nobody knows
+        gp_figures se;
+        double errors[GP_N_FIGURES];
+    };
+    double baseline_mean, baseline_linear; // RMSE; NaN where there is no such baseline
+    // The interval at gp_judged_level by tenth of the prediction and of its standard deviation; n_tenths 0: too few
+    // rows.
     size_t n_tenths;
     gp_tenth by_prediction[GP_TENTHS], by_sd[GP_TENTHS];
 } gp_assessment;
-
-// What the calibrated distribution says about one row, in the target's own units; the interval is at gp_judged_level.
-typedef struct gp_row_figures {
-    double error, crps, winkler, width;
-    bool inside;
-} gp_row_figures;
 
 // The sums of an assessment: rows are added one by one, standardised, as score.h has them.
 typedef struct gp_tally {
     const gp_schema *schema;
     const gp_linear *line; // may be NULL: no such baseline
     bool left_out;         // rows are those of training, each left out
-    size_t n;
-    gp_score model, mean, linear;
-    double y_first, y, yy; // the target about its first value, in units of the score
-    double ww;             // squares of weights
-    gp_scores scores;
-    double gaussian[GP_LEVELS]; // ends of intervals, in standard deviations
-    double inside[GP_LEVELS], inside_gaussian[GP_LEVELS], width[GP_LEVELS];
-    double crps, winkler, nlp_calibrated;
-    struct gp_tally_row *kept; // every stride-th row, for the tenths: of many rows a sample
+    gp_sums sums;
+    gp_score mean, linear;
+    const gp_calibration *scores; // of the model
+    double gaussian[GP_LEVELS];   // ends of intervals, in standard deviations
+    double y_first;               // target of the first row
+    gp_judged row;                // the last one
+    struct gp_tally_row *kept;    // every stride-th row, for the tenths: of many rows a sample
     size_t n_kept, stride;
 } gp_tally;
 // model and line are borrowed. On failure, too, fini is due.
 advgp_status gp_tally_init(gp_tally *tally, const gp_model *model, const gp_linear *line, advgp_error *err);
-gp_row_figures gp_tally_add(gp_tally *tally, double w, const double *x, double y, double mean, double var_y);
+const gp_judged *gp_tally_add(gp_tally *tally, double w, const double *x, double y, double mean, double var_y);
 void gp_tally_end(gp_tally *tally, gp_assessment *out); // all but `scored`
 void gp_tally_fini(gp_tally *tally);
 

@@ -20,14 +20,30 @@ const char *gp_scored_name(gp_scored scored)
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-static json_t *levels_json(const double *values)
+typedef struct key {
+    char p[64];
+} key;
+
+static key level_of(size_t level)
 {
+    key k;
+    snprintf(k.p, sizeof k.p, "%g", gp_levels[level]);
+    return k;
+}
+
+static key error_of(const gp_metric *m)
+{
+    key k;
+    snprintf(k.p, sizeof k.p, "%s_se", m->name);
+    return k;
+}
+
+// The figures of a metric: a number, or an object by level.
+static json_t *figures_json(const gp_metric *m, const double *figures)
+{
+    if (m->n == 1) return gp_json_real(figures[m->at]);
     json_t *o = json_object();
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        char level[16];
-        snprintf(level, sizeof level, "%g", gp_levels[l]);
-        json_object_set_new(o, level, gp_json_real(values[l]));
-    }
+    for (size_t l = 0; l < m->n; l++) json_object_set_new(o, level_of(l).p, gp_json_real(figures[m->at + l]));
     return o;
 }
 
@@ -42,38 +58,33 @@ static json_t *tenths_json(const gp_tenth *tenths, size_t n)
     return list;
 }
 
-json_t *gp_assessment_json(const gp_assessment *a)
+void gp_assessment_add(const gp_assessment *a, json_t *o)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coverage",
-                     levels_json(a->coverage), "coverage_se", levels_json(a->coverage_se), "rmse_se",
-                     gp_json_real(a->rmse_se), "r2", gp_json_real(a->r2), "r2_se", gp_json_real(a->r2_se),
-                     "coverage_gaussian", levels_json(a->coverage_gaussian), "width", levels_json(a->width), "crps",
-                     gp_json_real(a->crps), "winkler", gp_json_real(a->winkler), "mnlp_calibrated",
-                     gp_json_real(a->mnlp_calibrated), "coverage_by_prediction",
-                     tenths_json(a->by_prediction, a->n_tenths), "coverage_by_sd", tenths_json(a->by_sd, a->n_tenths));
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++) {
+        json_object_set_new(o, m->name, figures_json(m, a->values));
+        if (m->error) json_object_set_new(o, error_of(m).p, figures_json(m, a->errors));
+    }
+    json_object_set_new(
+        o, "baseline",
+        json_pack("{s:o, s:o}", "mean", gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear)));
+    json_object_set_new(o, "coverage_by_prediction", tenths_json(a->by_prediction, a->n_tenths));
+    json_object_set_new(o, "coverage_by_sd", tenths_json(a->by_sd, a->n_tenths));
 }
 
 json_t *gp_assessment_whole_json(const gp_assessment *a)
 {
-    json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:o, s:o}}", "scored_on", gp_scored_name(a->scored),
-                          "scored_rows", (json_int_t)a->n_scored, "rmse", gp_json_real(a->rmse), "mae",
-                          gp_json_real(a->mae), "mnlp", gp_json_real(a->mnlp), "baseline", "mean",
-                          gp_json_real(a->baseline_mean), "linear", gp_json_real(a->baseline_linear));
-    json_t *figures = gp_assessment_json(a);
-    json_object_update(o, figures);
-    json_decref(figures);
+    json_t *o = json_pack("{s:s, s:I}", "scored_on", gp_scored_name(a->scored), "scored_rows", (json_int_t)a->n_scored);
+    gp_assessment_add(a, o);
     return o;
 }
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-static void read_levels(const json_t *o, double *out)
+static void read_figures(const json_t *o, const gp_metric *m, const char *name, double *out)
 {
-    for (size_t l = 0; l < GP_LEVELS; l++) {
-        char level[16];
-        snprintf(level, sizeof level, "%g", gp_levels[l]);
-        out[l] = gp_json_real_of(o, level);
-    }
+    const json_t *levels = json_object_get(o, name);
+    for (size_t l = 0; l < m->n; l++)
+        out[m->at + l] = m->n == 1 ? gp_json_real_of(o, name) : gp_json_real_of(levels, level_of(l).p);
 }
 
 static size_t read_tenths(const json_t *list, gp_tenth *out)
@@ -96,23 +107,14 @@ bool gp_assessment_read(const json_t *o, gp_assessment *out)
     const double rows = gp_json_real_of(o, "scored_rows");
     const json_t *baseline = json_object_get(o, "baseline");
     const char *scored = json_string_value(json_object_get(o, "scored_on"));
-    *out = (gp_assessment){.rmse = gp_json_real_of(o, "rmse"),
-                           .mae = gp_json_real_of(o, "mae"),
-                           .mnlp = gp_json_real_of(o, "mnlp"),
-                           .r2 = gp_json_real_of(o, "r2"),
-                           .rmse_se = gp_json_real_of(o, "rmse_se"),
-                           .r2_se = gp_json_real_of(o, "r2_se"),
-                           .baseline_mean = gp_json_real_of(baseline, "mean"),
-                           .baseline_linear = gp_json_real_of(baseline, "linear"),
-                           .crps = gp_json_real_of(o, "crps"),
-                           .winkler = gp_json_real_of(o, "winkler"),
-                           .mnlp_calibrated = gp_json_real_of(o, "mnlp_calibrated")};
+    *out = (gp_assessment){.baseline_mean = gp_json_real_of(baseline, "mean"),
+                           .baseline_linear = gp_json_real_of(baseline, "linear")};
+    for (const gp_metric *m = gp_metrics; m < gp_metrics + GP_N_METRICS; m++) {
+        read_figures(o, m, m->name, out->values);
+        read_figures(o, m, error_of(m).p, out->errors);
+    }
     for (size_t i = 0; scored && i < SCORED_NAMES; i++)
         if (!strcmp(scored, scored_names[i])) out->scored = (gp_scored)i;
-    read_levels(json_object_get(o, "coverage"), out->coverage);
-    read_levels(json_object_get(o, "coverage_se"), out->coverage_se);
-    read_levels(json_object_get(o, "coverage_gaussian"), out->coverage_gaussian);
-    read_levels(json_object_get(o, "width"), out->width);
     const size_t n = read_tenths(json_object_get(o, "coverage_by_prediction"), out->by_prediction);
     out->n_tenths = n == read_tenths(json_object_get(o, "coverage_by_sd"), out->by_sd) ? n : 0;
     if (!(rows >= 1 && rows < 1e15)) return false;

@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
-// The members that an assessment has wherever it is printed: coverage and all that the calibrated distribution is
-// judged by.
-json_t *gp_assessment_json(const gp_assessment *assessment);
-// All of it, as the record of a model has it.
+// Adds the members that an assessment has wherever it is printed: every metric, its standard error where there is one,
+// baselines, and coverage by tenth.
+void gp_assessment_add(const gp_assessment *assessment, json_t *object);
+// And of which rows it is, as the record of a model has it.
 json_t *gp_assessment_whole_json(const gp_assessment *assessment);
 const char *gp_scored_name(gp_scored scored); // held-out, leave-one-out, cross-validation or test
 

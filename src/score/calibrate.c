@@ -2,11 +2,9 @@
 #include "score/calibrate.h"
 #include "base/alloc.h"
 #include "base/least.h"
-#include "score/distribution.h"
 #include "score/left_out.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ROWS_MAX = 25000 };       // of a part: beyond the outermost level of the table are 25 of them
 enum { LEFT_OUT_ROWS = 200000 }; // of the training rows
@@ -88,12 +86,11 @@ advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out 
                           advgp_error *err)
 {
     const gp_scored_rows rows = calibrators(held_out, which);
-    const size_t n = rows.n ? rows.n : gp_least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
-    sink s = {.scores = gp_alloc(n, sizeof(double)), .n = rows.n};
-    advgp_status st = s.scores ? ADVGP_OK : gp_no_memory(err);
-    if (st == ADVGP_OK && rows.n) memcpy(s.scores, rows.score, rows.n * sizeof *s.scores);
-    if (st == ADVGP_OK && !rows.n) st = ask_left_out(model, reader, &s, err);
-    if (st == ADVGP_OK) st = gp_model_calibrate(model, s.scores, s.n, err);
+    if (rows.n) return gp_calibration_fit(&model->calibration, rows.score, rows.n, err);
+    const size_t n = gp_least(gp_shards_rows(reader->shards, GP_TRAIN), LEFT_OUT_ROWS);
+    sink s = {.scores = gp_alloc(n, sizeof(double))};
+    advgp_status st = s.scores ? ask_left_out(model, reader, &s, err) : gp_no_memory(err);
+    if (st == ADVGP_OK) st = gp_calibration_fit(&model->calibration, s.scores, s.n, err);
     gp_free(s.scores);
     return st;
 }

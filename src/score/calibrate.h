@@ -22,7 +22,7 @@ void gp_held_out_fini(gp_held_out *held_out);
 // with twice the rows, what intervals cover of new ones is off by chance a third less.
 typedef enum gp_calibrators { GP_HELD_OUT_HALF, GP_HELD_OUT_ALL } gp_calibrators;
 
-// Sets model->calibration from held-out rows, or, where there are none, from training rows that are left out
+// Fits model->calibration to held-out rows, or, where there are none, from training rows that are left out
 // (gp_unseen_rows in score/left_out.h).
 advgp_status gp_calibrate(gp_model *model, gp_reader *reader, const gp_held_out *held_out, gp_calibrators which,
                           advgp_error *err);

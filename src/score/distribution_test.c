@@ -54,34 +54,45 @@ static const struct {
              {"126", skewed, 126}};
 enum { CASES = sizeof cases / sizeof *cases };
 
-static gp_scores scores_of(size_t k, gp_model *model)
+static gp_calibration fitted(const double *scores, size_t n)
+{
+    gp_calibration c;
+    advgp_error err = {0};
+    gp_calibration_init(&c);
+    CHECK_OK(gp_calibration_fit(&c, scores, n, &err), "scores");
+    return c;
+}
+
+static gp_calibration scores_of(size_t k)
 {
     static double values[5000];
     gp_rng rng = gp_rng_seeded(5, k);
-    advgp_error err = {0};
     for (size_t i = 0; i < cases[k].n; i++) values[i] = cases[k].draw(&rng);
-    *model = (gp_model){0};
-    CHECK_OK(gp_model_calibrate(model, values, cases[k].n, &err), cases[k].name);
-    gp_scores s;
-    gp_scores_init(&s, model);
-    return s;
+    return fitted(values, cases[k].n);
 }
 
-// What a model of format 1 has: factors of |e|.
-static gp_scores symmetric_scores(gp_model *model)
+// What a file of format 1 has: factors of |e|.
+static gp_calibration symmetric_scores(void)
 {
-    *model = (gp_model){.n_calibration = 999, .calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof(double))};
-    assert_non_null(model->calibration);
+    gp_calibration c;
+    advgp_error err = {0};
+    gp_calibration_init(&c);
+    c.rows = 999;
+    CHECK_OK(gp_calibration_expect(&c, false, false, &err), "format 1");
     for (size_t i = 0; i < GP_CALIBRATION_LEVELS; i++)
-        model->calibration[i] = 1.3 * gp_gaussian_interval((double)(i < 1000 ? i : 999) / 1000);
-    gp_scores s;
-    gp_scores_init(&s, model);
-    return s;
+        c.factors[i] = 1.3 * gp_gaussian_interval((double)(i < 1000 ? i : 999) / 1000);
+    gp_calibration_ready(&c);
+    return c;
 }
 
-static void free_scores(gp_model *model)
+static void interval(const gp_calibration *c, double p, double ends[2])
 {
-    gp_free(model->calibration);
+    gp_scores_interval(c, gp_scores_of_all(c), p, ends);
+}
+
+static double quantile(const gp_calibration *c, double u)
+{
+    return gp_scores_quantile(c, gp_scores_of_all(c), u);
 }
 
 static void gaussian_factors_are_those_of_the_tables(void **state)
@@ -100,27 +111,24 @@ static void gaussian_factors_are_those_of_the_tables(void **state)
 static void ranks_are_those_of_split_conformal(void **state)
 {
     (void)state;
-    gp_model model = {0};
-    gp_scores s;
     double values[99], ends[2]; // 0.01, 0.02 .. in disorder
     advgp_error err = {0};
     for (size_t i = 0; i < 99; i++) values[i] = (double)(i * 37 % 99 + 1) / 100;
-    CHECK_OK(gp_model_calibrate(&model, values, 99, &err), "99 scores");
-    gp_scores_init(&s, &model);
-    gp_scores_interval(&s, 0.9, ends);
+    gp_calibration s = fitted(values, 99);
+    interval(&s, 0.9, ends);
     CHECK_CLOSE(0.05, ends[0], 1e-15, "rank 5 of 99");
     CHECK_CLOSE(0.95, ends[1], 1e-15, "rank 95");
-    gp_scores_interval(&s, 0.98, ends);
+    interval(&s, 0.98, ends);
     CHECK_CLOSE(0.01, ends[0], 1e-15, "rank 1");
     CHECK_CLOSE(0.99, ends[1], 1e-15, "rank 99");
     assert_true(gp_scores_reach(&s, 0.01) && gp_scores_reach(&s, 0.99) && !gp_scores_reach(&s, 0.005));
-    gp_scores_interval(&s, 0.99, ends);
+    interval(&s, 0.99, ends);
     CHECK_CLOSE(-gp_gaussian_interval(0.99), ends[0], 1e-12, "no such rank: Gaussian");
     CHECK_CLOSE(gp_gaussian_interval(0.99), ends[1], 1e-12, "no such rank: Gaussian");
-    CHECK_CLOSE(0.5, gp_scores_quantile(&s, 0.5), 1e-15, "median");
+    CHECK_CLOSE(0.5, quantile(&s, 0.5), 1e-15, "median");
     values[3] = NAN;
-    CHECK_FAILS(ADVGP_ENUMERIC, gp_model_calibrate(&model, values, 99, &err), "NaN");
-    free_scores(&model);
+    CHECK_FAILS(ADVGP_ENUMERIC, gp_calibration_fit(&s, values, 99, &err), "NaN");
+    gp_calibration_fini(&s);
 }
 
 // 200 tables of 19 scores and a new one each, all of the same kind: the interval of 0.8 holds it in 80 % at least, and
@@ -134,16 +142,12 @@ static void intervals_hold_what_they_say(void **state)
         const size_t repeats = 4000;
         for (size_t r = 0; r < repeats; r++) {
             double values[19], ends[2];
-            gp_model model = {0};
-            gp_scores s;
-            advgp_error err = {0};
             for (size_t i = 0; i < 19; i++) values[i] = cases[k].draw(&rng);
-            CHECK_OK(gp_model_calibrate(&model, values, 19, &err), cases[k].name);
-            gp_scores_init(&s, &model);
-            gp_scores_interval(&s, 0.8, ends);
+            gp_calibration s = fitted(values, 19);
+            interval(&s, 0.8, ends);
             const double e = cases[k].draw(&rng);
             inside += ends[0] <= e && e <= ends[1], below += e<ends[0], above += e> ends[1];
-            free_scores(&model);
+            gp_calibration_fini(&s);
         }
         const double error = sqrt(0.8 * 0.2 / (double)repeats); // (19 + 1) 0.1 = 2: ranks 2 and 18 hold exactly 0.8
         CHECK(fabs(inside / (double)repeats - 0.8) < 3 * error, cases[k].name, "%g inside", inside / (double)repeats);
@@ -161,16 +165,12 @@ static void between_ranks_tails_that_fall_hold_what_they_say(void **state)
     double beyond[2] = {0};
     for (size_t r = 0; r < REPEATS; r++) {
         double values[N], ends[2];
-        gp_model model = {0};
-        gp_scores s;
-        advgp_error err = {0};
         for (size_t i = 0; i < N; i++) values[i] = -log(gp_rng_uniform(&rng)) * (gp_rng_uniform(&rng) < 0.5 ? -1 : 1);
-        CHECK_OK(gp_model_calibrate(&model, values, N, &err), "50 scores");
-        gp_scores_init(&s, &model);
-        gp_scores_interval(&s, 0.95, ends);
+        gp_calibration s = fitted(values, N);
+        interval(&s, 0.95, ends);
         assert_true(ends[0] < 0 && ends[1] > 0); // so that half of e^-|x| is what lies beyond
         beyond[0] += 0.5 * exp(ends[0]) / REPEATS, beyond[1] += 0.5 * exp(-ends[1]) / REPEATS;
-        free_scores(&model);
+        gp_calibration_fini(&s);
     }
     const double error = sqrt(1.275) / (N + 1) / sqrt(REPEATS);
     for (size_t side = 0; side < 2; side++)
@@ -197,22 +197,21 @@ static void quantiles_never_cross_and_levels_nest(void **state)
 {
     (void)state;
     for (size_t k = 0; k <= CASES; k++) {
-        gp_model model;
-        const gp_scores s = k < CASES ? scores_of(k, &model) : symmetric_scores(&model);
+        gp_calibration s = k < CASES ? scores_of(k) : symmetric_scores();
         const char *name = k < CASES ? cases[k].name : "format 1";
         double last = -INFINITY, inner[2] = {INFINITY, -INFINITY};
         for (double u = 1e-6; u < 1; u += 0.00037) {
-            const double q = gp_scores_quantile(&s, u);
+            const double q = quantile(&s, u);
             CHECK(isfinite(q) && q >= last, name, "Q(%g) = %g after %g", u, q, last);
             last = q;
         }
         for (double p = 0.001; p < 0.9995; p += 0.00113) {
             double ends[2];
-            gp_scores_interval(&s, p, ends);
+            interval(&s, p, ends);
             CHECK(ends[0] <= inner[0] && ends[1] >= inner[1], name, "the interval of %g is not around the last", p);
             memcpy(inner, ends, sizeof inner);
         }
-        free_scores(&model);
+        gp_calibration_fini(&s);
     }
 }
 
@@ -220,8 +219,7 @@ static void the_probability_of_a_threshold_agrees_with_quantiles(void **state)
 {
     (void)state;
     for (size_t k = 0; k <= CASES; k++) {
-        gp_model model;
-        const gp_scores s = k < CASES ? scores_of(k, &model) : symmetric_scores(&model);
+        gp_calibration s = k < CASES ? scores_of(k) : symmetric_scores();
         const char *name = k < CASES ? cases[k].name : "format 1";
         for (int kind = 0; kind < 4; kind++) { // a logarithm, with an offset where there are bounds, too
             const bool logarithm = kind % 2, bounded = kind / 2;
@@ -245,7 +243,7 @@ static void the_probability_of_a_threshold_agrees_with_quantiles(void **state)
             CHECK_CLOSE(gp_distribution_quantile(&d, 0.75), ends[1], 1e-12, name);
             assert_true(!logarithm || gp_distribution_exceeds(&d, -1) == 1);
         }
-        free_scores(&model);
+        gp_calibration_fini(&s);
     }
 }
 
@@ -267,8 +265,7 @@ static void crps_is_what_integration_gives(void **state)
 {
     (void)state;
     for (size_t k = 0; k < CASES; k++) {
-        gp_model model;
-        const gp_scores s = scores_of(k, &model);
+        gp_calibration s = scores_of(k);
         for (int logarithm = 0; logarithm < 2; logarithm++) {
             const gp_schema schema = {.y_mean = 1, .y_scale = 0.2, .log_target = logarithm};
             const gp_distribution d = {&s, &schema, 0.3, 0.7};
@@ -283,12 +280,11 @@ static void crps_is_what_integration_gives(void **state)
                       "%g: %.8g, not %.8g", y, gp_distribution_crps(&d, y), plain);
             }
         }
-        free_scores(&model);
+        gp_calibration_fini(&s);
     }
     // Of a normal distribution in closed form: sigma (z (2 Phi - 1) + 2 phi - 1 / sqrt pi).
-    gp_model none = {0};
-    gp_scores s;
-    gp_scores_init(&s, &none);
+    gp_calibration s;
+    gp_calibration_init(&s);
     const gp_schema schema = {.y_mean = 0, .y_scale = 1};
     const gp_distribution d = {&s, &schema, 0, 2};
     const double z = 0.4, phi = exp(-z * z / 2) / sqrt(2 * acos(-1)), Phi = 0.5 * erfc(-z * sqrt(0.5));
@@ -299,25 +295,24 @@ static void the_density_is_one_and_follows_the_scores(void **state)
 {
     (void)state;
     for (size_t k = 0; k <= CASES; k++) {
-        gp_model model;
-        const gp_scores s = k < CASES ? scores_of(k, &model) : symmetric_scores(&model);
+        gp_calibration s = k < CASES ? scores_of(k) : symmetric_scores();
         const char *name = k < CASES ? cases[k].name : "format 1";
         double sum = 0;
-        for (double e = -60; e < 60; e += 1e-4) sum += 1e-4 * exp(gp_scores_log_density(&s, e + 5e-5));
+        for (double e = -60; e < 60; e += 1e-4)
+            sum += 1e-4 * exp(gp_scores_log_density(&s, gp_scores_of_all(&s), e + 5e-5));
         CHECK(fabs(sum - 1) < 0.02, name, "the density sums to %g", sum);
-        free_scores(&model);
+        gp_calibration_fini(&s);
     }
     // On new scores of the same kind it is about as good as the density that made them.
-    gp_model model;
-    const gp_scores s = scores_of(0, &model);
+    gp_calibration s = scores_of(0);
     gp_rng rng = gp_rng_seeded(99, 0);
     double loss = 0;
     for (size_t i = 0; i < 20000; i++) {
         const double e = gp_rng_normal(&rng);
-        loss += -gp_scores_log_density(&s, e) - (0.5 * log(2 * acos(-1)) + 0.5 * e * e);
+        loss += -gp_scores_log_density(&s, gp_scores_of_all(&s), e) - (0.5 * log(2 * acos(-1)) + 0.5 * e * e);
     }
     CHECK(loss / 20000 > 0 && loss / 20000 < 0.04, "normal", "%g worse than the true density", loss / 20000);
-    free_scores(&model);
+    gp_calibration_fini(&s);
 }
 
 static void winkler_is_width_and_misses(void **state)

@@ -33,22 +33,14 @@ static gp_scored_rows draw_rows(gp_rng *rng, size_t n, bool alike)
     return rows;
 }
 
-// A calibrated model with groups.
-static void calibrate(gp_scored_rows left_out, gp_scored_rows unseen, gp_model *model, gp_scores *scores)
+static gp_calibration calibrate(gp_scored_rows left_out, gp_scored_rows unseen)
 {
-    double values[UNSEEN];
+    gp_calibration c;
     advgp_error err = {0};
-    *model = (gp_model){0};
-    memcpy(values, unseen.score, unseen.n * sizeof *values);
-    CHECK_OK(gp_model_calibrate(model, values, unseen.n, &err), "all rows");
-    CHECK_OK(gp_score_groups_new(left_out, unseen, &model->groups, &err), "groups");
-    gp_scores_init(scores, model);
-}
-
-static void forget(gp_model *model)
-{
-    gp_free(model->calibration);
-    gp_free(model->groups);
+    gp_calibration_init(&c);
+    CHECK_OK(gp_calibration_fit(&c, unseen.score, unseen.n, &err), "all rows");
+    CHECK_OK(gp_score_groups_new(left_out, unseen, &c.groups, &err), "groups");
+    return c;
 }
 
 static void repeated_splits_cover_what_they_say(void **state)
@@ -60,12 +52,10 @@ static void repeated_splits_cover_what_they_say(void **state)
     gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, false);
     double by_group[2] = {0}, alike[2] = {0}, n[2] = {0}, sum = 0, squares = 0; // below 0, above
     for (size_t r = 0; r < REPEATS; r++) {
-        gp_model model;
-        gp_scores s;
         gp_scored_rows unseen = draw_rows(&rng, UNSEEN, false);
-        calibrate(left_out, unseen, &model, &s);
+        gp_calibration s = calibrate(left_out, unseen);
         double all[2], inside = 0;
-        gp_scores_interval(&s, level, all);
+        gp_scores_interval(&s, gp_scores_of_all(&s), level, all);
         for (size_t i = 0; i < NEW; i++) {
             double mean, sd, e, ends[2];
             draw(&rng, false, &mean, &sd, &e);
@@ -77,7 +67,7 @@ static void repeated_splits_cover_what_they_say(void **state)
         }
         sum += inside / NEW, squares += inside / NEW * inside / NEW;
         gp_scored_rows_fini(&unseen);
-        forget(&model);
+        gp_calibration_fini(&s);
     }
     const double mean = sum / REPEATS, error = sqrt((squares / REPEATS - mean * mean) / REPEATS);
     // 200 (1 - 0.9) / 2 = 10: ranks 10 and 190 hold exactly 0.9.
@@ -94,17 +84,15 @@ static void where_rows_are_alike_so_are_groups(void **state)
     (void)state;
     gp_rng rng = gp_rng_seeded(24, 0);
     gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, true), unseen = draw_rows(&rng, UNSEEN, true);
-    gp_model model;
-    gp_scores s;
-    calibrate(left_out, unseen, &model, &s);
+    gp_calibration s = calibrate(left_out, unseen);
     for (size_t k = 0; k < GP_GROUPS; k++)
         for (size_t i = 100; i <= 800; i += 100) {
             const double u = (double)i / 1000, spread = sqrt(u * (1 - u) / 200) / (1 - u); // of an exponential quantile
             const double truth = -log(1 - u) - 1;
-            CHECK(fabs(model.groups->quantiles[k][i] - truth) < 4 * spread, "alike",
-                  "group %zu: Q(%g) = %g, in truth %g", k, u, model.groups->quantiles[k][i], truth);
+            CHECK(fabs(s.groups->quantiles[k][i] - truth) < 4 * spread, "alike", "group %zu: Q(%g) = %g, in truth %g",
+                  k, u, s.groups->quantiles[k][i], truth);
         }
-    forget(&model);
+    gp_calibration_fini(&s);
     gp_scored_rows_fini(&left_out);
     gp_scored_rows_fini(&unseen);
 }
@@ -118,20 +106,18 @@ static double cover(double factor, double *off)
     gp_scored_rows left_out = draw_rows(&rng, LEFT_OUT, true);
     double sum = 0, squares = 0;
     for (size_t r = 0; r < REPEATS; r++) {
-        gp_model model;
-        gp_scores s;
         gp_scored_rows unseen = draw_rows(&rng, UNSEEN, true);
         for (size_t i = 0; i < unseen.n; i++) unseen.score[i] *= factor;
-        calibrate(left_out, unseen, &model, &s);
+        gp_calibration s = calibrate(left_out, unseen);
         double inside = 0;
         for (size_t k = 0; k < GP_GROUPS; k++) {
-            const double *q = model.groups->quantiles[k];
+            const double *q = s.groups->quantiles[k];
             inside += exp(-fmax(q[50] / factor + 1, 0)) - exp(-fmax(q[950] / factor + 1, 0));
         }
         inside /= GP_GROUPS;
         sum += inside, squares += (inside - 0.9) * (inside - 0.9);
         gp_scored_rows_fini(&unseen);
-        forget(&model);
+        gp_calibration_fini(&s);
     }
     gp_scored_rows_fini(&left_out);
     *off = sqrt(squares / REPEATS);
@@ -151,7 +137,7 @@ static void what_left_out_rows_know_chance_does_not_spoil(void **state)
     CHECK(fabs(clearly - 0.9) < 0.005, "clearly too small", "%g inside, off by %g", clearly, off);
 }
 
-static void check_laws(const gp_scores *s, double mean, double sd)
+static void check_laws(const gp_calibration *s, double mean, double sd)
 {
     const gp_schema schema = {.y_mean = 1, .y_scale = 0.5};
     const gp_distribution d = {s, &schema, mean, sd};
@@ -185,12 +171,10 @@ static void laws_hold_in_every_group(void **state)
                 if (tied == 1) both[b]->mean[i] = 0.25, both[b]->sd[i] = 1;
                 if (tied == 2 && i % 50) both[b]->score[i] = 0;
             }
-        gp_model model;
-        gp_scores s;
-        calibrate(left_out, unseen, &model, &s);
+        gp_calibration s = calibrate(left_out, unseen);
         for (double mean = -1.5; mean < 1.6; mean += 0.31)
             for (double sd = 0.3; sd < 2; sd += 0.4) check_laws(&s, mean, sd);
-        forget(&model);
+        gp_calibration_fini(&s);
         gp_scored_rows_fini(&left_out);
         gp_scored_rows_fini(&unseen);
     }

@@ -1,4 +1,4 @@
-// score.c: RMSE, mean absolute error and mean negative log probability in the target's own units.
+// score.c: RMSE and mean negative log probability in the target's own units.
 #include "score/score.h"
 #include "base/alloc.h"
 #include "base/constants.h"
@@ -26,7 +26,7 @@ double gp_predicted_sd(const gp_schema *schema, double mean, double var)
 
 // About the size of the targets, and a power of two, so that nothing is rounded: a model of logarithms may answer for
 // targets of 1e-200, whose squares are 0.
-static double unit_of(const gp_schema *schema)
+double gp_target_unit(const gp_schema *schema)
 {
     const double size = schema->log_target ? exp(schema->y_mean) : schema->y_scale;
     return size > 0 && isfinite(size) ? ldexp(1, ilogb(size)) : 1;
@@ -35,29 +35,28 @@ static double unit_of(const gp_schema *schema)
 void gp_score_add_answer(gp_score *score, const gp_schema *schema, double w, double target, double answer)
 {
     const double off = target - answer;
-    if (score->unit == 0) score->unit = unit_of(schema);
+    if (score->unit == 0) score->unit = gp_target_unit(schema);
     score->n += w;
     score->squares += w * (off / score->unit) * (off / score->unit);
-    score->absolute += w * fabs(off);
+}
+
+// The scale, and for a logarithm its derivative 1/target, enter once.
+double gp_gaussian_nlp(const gp_schema *schema, double y, double mean, double var_y)
+{
+    return GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y + log(schema->y_scale) +
+           (schema->log_target ? log(gp_schema_target(schema, y) + schema->log_offset) : 0);
 }
 
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y)
 {
     const double target = gp_schema_target(schema, y);
     gp_score_add_answer(score, schema, w, target, gp_predicted_mean(schema, mean, var_y));
-    // Density of the target itself: the scale, and for a logarithm its derivative 1/target, enter once.
-    score->nlp += w * (GP_HALF_LN_2PI + 0.5 * log(var_y) + 0.5 * (y - mean) * (y - mean) / var_y +
-                       log(schema->y_scale) + (schema->log_target ? log(target + schema->log_offset) : 0));
+    score->nlp += w * gp_gaussian_nlp(schema, y, mean, var_y);
 }
 
 double gp_score_rmse(const gp_score *score)
 {
     return score->n > 0 ? score->unit * sqrt(score->squares / score->n) : NAN;
-}
-
-double gp_score_mae(const gp_score *score)
-{
-    return score->n > 0 ? score->absolute / score->n : NAN;
 }
 
 double gp_score_mnlp(const gp_score *score)

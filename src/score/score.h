@@ -9,16 +9,20 @@
 double gp_predicted_mean(const gp_schema *schema, double mean, double var_y);
 double gp_predicted_sd(const gp_schema *schema, double mean, double var);
 
+// A power of two, about the size of the targets: squares of 1e-200 are 0, of its multiples they are not.
+double gp_target_unit(const gp_schema *schema);
+// Negative log density of the target itself under a Gaussian prediction; y, mean and var_y are standardised.
+double gp_gaussian_nlp(const gp_schema *schema, double y, double mean, double var_y);
+
 typedef struct gp_score {
-    double n, squares, absolute, nlp; // sums over rows, weighted
-    double unit;                      // of which squares are, so that they can be taken; 0 before the first row
+    double n, squares, nlp; // sums over rows, weighted
+    double unit;            // of which squares are; 0 before the first row
 } gp_score;
 // y, mean and var_y are of the standardised target.
 void gp_score_add(gp_score *score, const gp_schema *schema, double w, double y, double mean, double var_y);
 // The errors alone, of an answer in the target's own units.
 void gp_score_add_answer(gp_score *score, const gp_schema *schema, double w, double target, double answer);
 double gp_score_rmse(const gp_score *score);
-double gp_score_mae(const gp_score *score);
 double gp_score_mnlp(const gp_score *score);
 
 // Every row of a part, at most max_rows of it (0: all), with what a predictor says about it: weight, inputs, target,

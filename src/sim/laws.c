@@ -66,10 +66,10 @@ advgp_status gp_watch_new(const gp_server_options *o, size_t n_parameters, bool 
     if (!w) return gp_no_memory(err);
     *w = (gp_watch){.n_shards = o->n_shards,
                     .workers_max = o->workers_max,
-                    .max_delay = o->max_delay,
+                    .max_delay = o->schedule.max_delay,
                     .n_parameters = n_parameters,
                     .fresh_only = fresh_only,
-                    .reassigned = o->on_loss == GP_LOSS_REASSIGN,
+                    .reassigned = o->schedule.on_loss == GP_LOSS_REASSIGN,
                     .checked = UINT64_MAX,
                     .places = gp_alloc(o->workers_max, sizeof *w->places),
                     .weight = gp_alloc(o->n_shards, sizeof *w->weight),

@@ -45,7 +45,7 @@ typedef struct gp_sim_training_options {
     size_t n_workers;
     gp_lead_options lead; // random, report, lost and ctx are the simulator's
     double give_up;       // of the followers
-    const gp_job *job;    // spec, rule, batch, fingerprint, heartbeat
+    const gp_job *job;    // spec, schedule (as the server's), fingerprint, heartbeat
     gp_rule_options rule_options;
     gp_server_options server; // of the runs: rule, run, fingerprint and event are the simulator's
     const uint64_t *shard_rows;

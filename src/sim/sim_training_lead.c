@@ -79,17 +79,8 @@ static void begin_stage(simulation *t, bool again)
                                             .text = GP_LEAD_TEXT},
                                  .shard_rows = o->shard_rows,
                                  .n_shards = o->server.n_shards,
-                                 .on_loss = o->server.on_loss,
-                                 .split = t->interval,
-                                 .service = {.steps = o->server.steps,
-                                             .max_delay = o->server.max_delay,
-                                             .quorum = o->server.quorum,
-                                             .follow_pace = o->server.follow_pace,
-                                             .filter = o->server.filter,
-                                             .wait = o->lead.wait,
-                                             .lost_after = o->lead.lost_after,
-                                             .stuck_after = o->lead.stuck_after,
-                                             .on_loss = o->server.on_loss}};
+                                 .on_loss = o->server.schedule.on_loss,
+                                 .split = t->interval};
         st = gp_lead_begin(t->lead, t->now, &run, t->err);
     }
     gp_sim_fail_with(t, st);

@@ -147,11 +147,11 @@ advgp_status gp_sim_keep(keeper *k, gp_range range, const double *theta, size_t 
     gp_rule_options ro = t->o->rule_options;
     gp_server_options so = t->o->server;
     ro.range = range;
-    advgp_status st = t->o->job->rule->make(&ro, &k->rule, t->err);
+    advgp_status st = t->o->job->schedule.rule->make(&ro, &k->rule, t->err);
     if (st != ADVGP_OK) return st;
     so.rule = k->rule;
     so.theta = theta;
-    so.workers = workers < so.n_shards ? workers : so.n_shards;
+    so.schedule.workers = workers < so.n_shards ? workers : so.n_shards;
     so.workers_max = t->o->lead.workers_max;
     so.lost_after = t->o->lead.lost_after;
     so.run[0] = run[0], so.run[1] = run[1];

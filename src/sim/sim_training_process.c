@@ -151,7 +151,7 @@ void gp_sim_process_opened(simulation *t, process *p)
     if (gp_follower_state_of(p->machine) != GP_FOLLOWER_OPENS) return;
     if (p->serves) {
         const gp_server_copy *begin = &gp_follower_range_state(p->machine)->copy;
-        const advgp_status st = gp_sim_keep(&p->keeps, begin->range, begin->image.theta, job->service.workers,
+        const advgp_status st = gp_sim_keep(&p->keeps, begin->range, begin->image.theta, job->schedule.workers,
                                             gp_follower_run(p->machine));
         gp_sim_fail_with(t, st);
         if (st != ADVGP_OK) return;

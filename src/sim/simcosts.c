@@ -98,10 +98,10 @@ static advgp_status time_gradient(bench *b, size_t rows, double *seconds)
 {
     const gp_row_computer_options o = {.shards = b->shards,
                                        .spec = b->spec,
-                                       .rule = b->rule,
+                                       .schedule.rule = b->rule,
                                        .range = gp_range_all(b->layout),
-                                       .batch = rows,
-                                       .mixed = true};
+                                       .schedule.batch = rows,
+                                       .schedule.mixed = true};
     gp_row_computer_free(b->computer);
     b->computer = NULL;
     const advgp_status st = gp_row_computer_new(&o, &b->computer, b->err);

@@ -14,6 +14,7 @@ enum { SCORE_ROWS = 20000, READ_ROWS = 4096 };
 typedef struct simulation {
     const gp_sim_problem *p;
     const gp_sim_options *o;
+    gp_schedule schedule; // settled
     gp_sim_result *r;
     gp_shards *cut; // a shard or more a worker
     size_t *sizes;  // [workers] where they are cut evenly
@@ -92,7 +93,7 @@ static bool at_version(void *ctx, double time, uint64_t version, const double *t
 
 static advgp_status cut_rows(simulation *s)
 {
-    const size_t W = s->o->workers, n = gp_shards_rows(s->p->shards, GP_TRAIN);
+    const size_t W = s->schedule.workers, n = gp_shards_rows(s->p->shards, GP_TRAIN);
     if (s->o->cut) return gp_shards_cut(s->p->shards, W, s->o->cut, &s->cut, s->err);
     if (n < W) return gp_fail(s->err, ADVGP_EDATA, "%zu training rows are not enough for %zu workers", n, W);
     s->sizes = gp_alloc(W, sizeof *s->sizes);
@@ -104,7 +105,7 @@ static advgp_status cut_rows(simulation *s)
 static size_t most_rows(const simulation *s)
 {
     size_t most = 0;
-    for (size_t k = 0; k < s->o->workers; k++)
+    for (size_t k = 0; k < s->schedule.workers; k++)
         if (s->cut->rows[k] > most) most = s->cut->rows[k];
     return most;
 }
@@ -113,18 +114,15 @@ static advgp_status with_gradients(simulation *s, gp_world_options *w)
 {
     advgp_status st = cut_rows(s);
     if (st != ADVGP_OK) return st;
-    const size_t most = most_rows(s), batch = s->o->batch && s->o->batch < most ? s->o->batch : most;
+    const size_t most = most_rows(s), batch = s->schedule.batch && s->schedule.batch < most ? s->schedule.batch : most;
     const gp_feature_spec *spec = &s->p->learner->spec;
     st = gp_features_new(spec, &s->f, s->err);
     if (st != ADVGP_OK) return st;
     s->layout = s->p->learner->layout;
-    s->step_rows = batch * s->o->workers;
-    const gp_row_computer_options co = {.shards = s->cut,
-                                        .spec = spec,
-                                        .rule = s->p->rule,
-                                        .range = gp_range_all(s->layout),
-                                        .batch = batch,
-                                        .mixed = true};
+    s->step_rows = batch * s->schedule.workers;
+    gp_row_computer_options co = {
+        .shards = s->cut, .spec = spec, .schedule = s->schedule, .range = gp_range_all(s->layout)};
+    co.schedule.batch = batch, co.schedule.mixed = true;
     st = gp_row_computer_new(&co, &s->rows, s->err);
     if (st == ADVGP_OK) st = gp_reader_new(s->p->shards, READ_ROWS, &s->reader, s->err);
     if (st != ADVGP_OK) return st;
@@ -147,7 +145,7 @@ static advgp_status no_gradient(void *ctx, const gp_work *work, double *push, gp
 {
     const simulation *s = ctx;
     (void)err;
-    const size_t n = s->p->rule->push_size(s->layout, gp_range_all(s->layout));
+    const size_t n = s->schedule.rule->push_size(s->layout, gp_range_all(s->layout));
     memset(push, 0, n * sizeof *push);
     double rows = 0;
     for (size_t i = 0; i < work->n_shards; i++) rows += s->weight[work->shards[i]];
@@ -159,7 +157,7 @@ static advgp_status with_costs_alone(simulation *s, gp_world_options *w)
 {
     const gp_component_spec component = {&gp_kernel_ard_rbf, &gp_map_cholesky, {.m = 1}};
     const gp_feature_spec spec = {.d = 1, .n_components = 1, .components = &component, .jitter = 1e-6};
-    const size_t W = s->o->workers;
+    const size_t W = s->schedule.workers;
     const double rows = (double)s->o->rows / (double)W;
     const advgp_status st = gp_features_new(&spec, &s->f, s->err);
     if (st != ADVGP_OK) return st;
@@ -169,7 +167,7 @@ static advgp_status with_costs_alone(simulation *s, gp_world_options *w)
     if (!s->tiny || !s->weight) return gp_no_memory(s->err);
     gp_theta_start_q(s->layout, s->tiny);
     for (size_t k = 0; k < W; k++) s->weight[k] = rows;
-    const double batch = fmin(rows, s->o->batch ? (double)s->o->batch : rows);
+    const double batch = fmin(rows, s->schedule.batch ? (double)s->schedule.batch : rows);
     w->computer = (gp_computer){.ctx = s, .compute = no_gradient};
     w->server.theta = s->tiny;
     w->server.shard_weight = s->weight;
@@ -185,7 +183,8 @@ static advgp_status with_costs_alone(simulation *s, gp_world_options *w)
 static void message_sizes(const simulation *s)
 {
     const gp_theta_layout l = s->p->learner->layout;
-    const gp_message push = {.kind = GP_PUSH, .n_values = s->p->rule->push_size(l, gp_range_all(l)), .n_shards = 1};
+    const gp_message push = {
+        .kind = GP_PUSH, .n_values = s->schedule.rule->push_size(l, gp_range_all(l)), .n_shards = 1};
     const gp_message parameters = {.kind = GP_PARAMETERS, .n_values = l.size, .n_shards = 1};
     s->r->push_bytes = (double)gp_message_size(&push);
     s->r->parameter_bytes = (double)gp_message_size(&parameters);
@@ -195,22 +194,14 @@ static gp_world_options world_of(const simulation *s)
 {
     const gp_sim_options *o = s->o;
     return (gp_world_options){
-        .seed = o->seed,
-        .n_workers = o->workers,
-        .rule = s->p->rule,
-        .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : s->p->rule->age_power,
-                         .natural_rate = s->p->natural_rate,
-                         .adam_rate = s->p->adam_rate,
+        .seed = s->schedule.seed,
+        .n_workers = s->schedule.workers,
+        .rule_options = {.age_power = o->age_power >= 0 ? o->age_power : gp_schedule_age_power(&s->schedule),
+                         .natural_rate = s->schedule.natural_rate,
+                         .adam_rate = s->schedule.adam_rate,
                          .decay = gp_adadelta_decay,
                          .epsilon = gp_adadelta_epsilon},
-        .server = {.n_shards = o->workers,
-                   .workers = o->workers,
-                   .workers_max = o->workers,
-                   .max_delay = o->max_delay,
-                   .quorum = o->quorum,
-                   .follow_pace = o->follow_pace,
-                   .filter = o->filter,
-                   .steps = o->steps},
+        .server = {.schedule = s->schedule, .n_shards = s->schedule.workers, .workers_max = s->schedule.workers},
         .costs = {.spread = o->spread,
                   .slowness = o->slowness,
                   .sleep = o->sleep,
@@ -260,14 +251,14 @@ static void account(const simulation *s, const gp_world_outcome *out)
 
 static advgp_status check(const gp_sim_options *o, advgp_error *err)
 {
-    if (!o->workers) return gp_fail(err, ADVGP_EINVAL, "a simulation of no workers");
+    if (!o->schedule.workers) return gp_fail(err, ADVGP_EINVAL, "a simulation of no workers");
     if (!(o->seconds > 0) && !o->versions)
         return gp_fail(err, ADVGP_EINVAL, "a simulation needs an end: a time or a number of versions");
     if (o->points && !(o->seconds > 0)) return gp_fail(err, ADVGP_EINVAL, "points are spread over a time: give one");
-    if (!o->gradients && (o->rmse > 0 || o->filter > 0 || o->points || o->cut))
+    if (!o->gradients && (o->rmse > 0 || o->schedule.filter > 0 || o->points || o->cut))
         return gp_fail(err, ADVGP_EINVAL, "an error, a filter and unequal shards need real gradients");
-    if (!o->gradients && o->rows < o->workers)
-        return gp_fail(err, ADVGP_EINVAL, "%zu rows are not enough for %zu workers", o->rows, o->workers);
+    if (!o->gradients && o->rows < o->schedule.workers)
+        return gp_fail(err, ADVGP_EINVAL, "%zu rows are not enough for %zu workers", o->rows, o->schedule.workers);
     return ADVGP_OK;
 }
 
@@ -285,7 +276,7 @@ static void close_simulation(simulation *s)
 advgp_status gp_simulate(const gp_sim_problem *p, const gp_sim_options *o, gp_sim_result *r, advgp_error *err)
 {
     *r = (gp_sim_result){.rmse = NAN, .reached = INFINITY};
-    simulation s = {.p = p, .o = o, .r = r, .err = err};
+    simulation s = {.p = p, .o = o, .schedule = gp_schedule_settled(o->schedule), .r = r, .err = err};
     gp_world_outcome out = {0};
     advgp_status st = check(o, err);
     if (st != ADVGP_OK) return st;

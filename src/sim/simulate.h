@@ -11,33 +11,24 @@ typedef struct gp_sim_problem {
     const gp_shards *shards;
     const gp_schema *schema;
     const gp_learner *learner;
-    const gp_rule_ops *rule;
-    double natural_rate, adam_rate; // first steps of the natural rule
 } gp_sim_problem;
 
 typedef struct gp_sim_options {
-    size_t workers;
-    bool gradients;    // real ones, over the rows of the problem; else costs alone
-    size_t rows;       // in all, where only costs are real
-    const size_t *cut; // [workers]: training rows of each; NULL: as equal as can be. Real gradients only
-    size_t batch;      // rows of a push; 0: all rows of the worker
-    size_t max_delay;  // GP_DELAY_ANY: no bound
-    double quorum;
-    bool follow_pace; // as gp_server_options has it
-    double filter;
-    double age_power;               // negative: the rule's own
-    size_t steps;                   // versions over which steps shrink linearly; 0: they stay
+    gp_schedule schedule;           // as asked for, but for batch: rows of a push; 0: all rows of the worker
+    bool gradients;                 // real ones, over the rows of the problem; else costs alone
+    size_t rows;                    // in all, where only costs are real
+    const size_t *cut;              // [workers]: training rows of each; NULL: as equal as can be. Real gradients only
+    double age_power;               // negative: the schedule's
     const double *slowness, *sleep; // [workers], NULL: 1 and 0 (sim/world.h)
     double spread;                  // a push takes 1 - spread to 1 + spread times its time
     double latency;                 // seconds, one way
     double bandwidth;               // bytes a second of every worker's line; 0: without limit
     double server_bandwidth;        // of the server's
     gp_sim_costs costs;
-    double seconds;    // virtual time to end at; 0: no such end
-    uint64_t versions; // to end at; 0: no such end
-    double rmse;       // to end at; 0: no such end
-    size_t points;     // evaluations, evenly over `seconds`; 0: only at the end
-    uint64_t seed;
+    double seconds;         // virtual time to end at; 0: no such end
+    uint64_t versions;      // to end at; 0: no such end
+    double rmse;            // to end at; 0: no such end
+    size_t points;          // evaluations, evenly over `seconds`; 0: only at the end
     int (*stop)(void *ctx); // may be NULL; non-zero ends with ESTOPPED
     void *stop_ctx;
 } gp_sim_options;

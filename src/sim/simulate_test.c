@@ -75,35 +75,37 @@ static void free_table(void)
     t.shards = NULL, t.schema = NULL, t.learner = NULL, t.inducing = NULL;
 }
 
-static gp_sim_problem problem_of(const gp_rule_ops *rule)
+static gp_sim_problem the_table(void)
 {
-    return (gp_sim_problem){t.shards, t.schema, t.learner, rule, 0.2, 0.1};
+    return (gp_sim_problem){t.shards, t.schema, t.learner};
 }
 
 static gp_sim_result simulate(const gp_rule_ops *rule, const gp_sim_options *o)
 {
     advgp_error err;
     gp_sim_result r;
-    const gp_sim_problem p = problem_of(rule);
-    must(gp_simulate(&p, o, &r, &err), &err);
+    const gp_sim_problem p = the_table();
+    gp_sim_options by_rule = *o;
+    by_rule.schedule.rule = rule;
+    must(gp_simulate(&p, &by_rule, &r, &err), &err);
     return r;
 }
 
 // A push takes 1 +- 0.5; the rule's own quorum.
 static gp_sim_options ordinary(size_t max_delay, const double *slowness)
 {
-    return (gp_sim_options){.workers = W,
+    return (gp_sim_options){.schedule.workers = W,
                             .gradients = true,
-                            .batch = 64,
-                            .max_delay = max_delay,
-                            .quorum = gp_rule_natural.quorum,
+                            .schedule.batch = 64,
+                            .schedule.max_delay = max_delay,
+                            .schedule.quorum = gp_rule_natural.quorum,
                             .age_power = -1,
                             .slowness = slowness,
                             .spread = 0.5,
                             .costs = {.push = 1},
                             .seconds = 160,
                             .points = 40,
-                            .seed = 4};
+                            .schedule.seed = 4};
 }
 
 static void asynchrony_pays_and_does_not_ruin_the_fit(void **state)
@@ -141,7 +143,7 @@ static void a_quorum_that_follows_the_pace_does_not_wait_for_sleepers(void **sta
     for (size_t i = 0; i < 4; i++) {
         o[i].seconds = 80;
         o[i].sleep = i < 2 ? sleep : NULL;
-        o[i].follow_pace = i % 2;
+        o[i].schedule.follow_pace = i % 2;
         r[i] = simulate(&gp_rule_natural, &o[i]);
     }
     const double gain = (double)r[1].versions / (double)r[0].versions;
@@ -157,7 +159,7 @@ static void the_same_options_give_the_same_bits(void **state)
     (void)state;
     make_table(ROUGH, 2000, 20, 12);
     gp_sim_options o = ordinary(8, NULL);
-    o.seconds = 10, o.follow_pace = true;
+    o.seconds = 10, o.schedule.follow_pace = true;
     for (const gp_rule_ops *const *rule = gp_rules; *rule; rule++) {
         gp_sim_result a = simulate(*rule, &o), b = simulate(*rule, &o);
         assert_int_equal(a.versions, b.versions);
@@ -175,20 +177,20 @@ static void unequal_shards_do_not_hurt(void **state)
     (void)state;
     const size_t cut[] = {500, 10000}, all[] = {10500};
     make_table(SMOOTH, 13000, 30, 13);
-    gp_sim_options o = {.workers = 2,
+    gp_sim_options o = {.schedule.workers = 2,
                         .gradients = true,
                         .cut = cut,
-                        .batch = 250,
-                        .max_delay = 20,
-                        .quorum = gp_rule_natural.quorum,
+                        .schedule.batch = 250,
+                        .schedule.max_delay = 20,
+                        .schedule.quorum = gp_rule_natural.quorum,
                         .age_power = -1,
-                        .steps = 300,
+                        .schedule.steps = 300,
                         .versions = 300,
                         .spread = 0.5,
                         .costs = {.push = 1},
-                        .seed = 5};
+                        .schedule.seed = 5};
     gp_sim_options one = o;
-    one.workers = 1, one.cut = all, one.batch = 500, one.max_delay = 0;
+    one.schedule.workers = 1, one.cut = all, one.schedule.batch = 500, one.schedule.max_delay = 0;
     gp_sim_result two = simulate(&gp_rule_natural, &o), single = simulate(&gp_rule_natural, &one);
     if (!(two.rmse < 1.01 * single.rmse)) fail_msg("500 and 10,000 rows: %g, all in one: %g", two.rmse, single.rmse);
     gp_sim_result_fini(&two);
@@ -213,13 +215,13 @@ static void unequal_shards_do_not_hurt_a_training(void **state)
                                     .components = 1,
                                     .kernel = &gp_kernel_ard_rbf,
                                     .map = &gp_map_cholesky,
-                                    .batch = 500,
+                                    .schedule.batch = 500,
                                     .epochs = 16,
-                                    .seed = 5,
-                                    .workers = 2,
+                                    .schedule.seed = 5,
+                                    .schedule.workers = 2,
                                     .workers_asked = true,
-                                    .max_delay = 20,
-                                    .quorum = -1};
+                                    .schedule.max_delay = 20,
+                                    .schedule.quorum = -1};
         const gp_train_request request = {.shards = shards, .schema = t.schema, .options = &o};
         must(gp_train(&request, &model, &r, &err), &err);
         t.schema = NULL; // the model's
@@ -265,17 +267,17 @@ static void cut_shards_have_the_same_rows(void **state)
 
 static gp_sim_result costs_alone(gp_sim_costs costs, double bandwidth, size_t max_delay, const double *slowness)
 {
-    const gp_sim_options o = {.workers = W,
+    const gp_sim_options o = {.schedule.workers = W,
                               .rows = 16000,
-                              .max_delay = max_delay,
-                              .quorum = 0.75,
+                              .schedule.max_delay = max_delay,
+                              .schedule.quorum = 0.75,
                               .age_power = -1,
                               .slowness = slowness,
                               .bandwidth = bandwidth,
                               .server_bandwidth = bandwidth,
                               .costs = costs,
                               .seconds = 50,
-                              .seed = 6};
+                              .schedule.seed = 6};
     return simulate(&gp_rule_natural, &o);
 }
 
@@ -328,15 +330,15 @@ static void what_cannot_be_simulated_is_refused(void **state)
     advgp_error err;
     gp_sim_result r;
     make_table(ROUGH, 1000, 5, 17);
-    const gp_sim_problem p = problem_of(&gp_rule_natural);
+    const gp_sim_problem p = the_table();
     const gp_sim_options bad[] = {{.seconds = 1},
-                                  {.workers = 2, .rows = 100},
-                                  {.workers = 2, .rows = 1, .seconds = 1},
-                                  {.workers = 2, .rows = 100, .seconds = 1, .rmse = 1},
-                                  {.workers = 2, .gradients = true, .versions = 3, .points = 5}};
+                                  {.schedule.workers = 2, .rows = 100},
+                                  {.schedule.workers = 2, .rows = 1, .seconds = 1},
+                                  {.schedule.workers = 2, .rows = 100, .seconds = 1, .rmse = 1},
+                                  {.schedule.workers = 2, .gradients = true, .versions = 3, .points = 5}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(gp_simulate(&p, &bad[i], &r, &err), ADVGP_EINVAL);
-    const gp_sim_options many = {.workers = 2000, .gradients = true, .seconds = 1};
+    const gp_sim_options many = {.schedule.workers = 2000, .gradients = true, .seconds = 1};
     assert_int_equal(gp_simulate(&p, &many, &r, &err), ADVGP_EDATA);
     free_table();
 }
@@ -346,8 +348,8 @@ static void without_memory_a_simulation_fails_cleanly_at_every_call(void **state
     (void)state;
     make_table(ROUGH, 600, 5, 18);
     gp_sim_options o = ordinary(4, NULL);
-    o.workers = 2, o.seconds = 3, o.points = 1;
-    const gp_sim_problem p = problem_of(&gp_rule_natural);
+    o.schedule.workers = 2, o.seconds = 3, o.points = 1;
+    const gp_sim_problem p = the_table();
     const long live = gp_alloc_count().live;
     for (long n = 0;; n++) {
         advgp_error err = {0};

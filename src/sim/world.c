@@ -164,15 +164,16 @@ static void worker_starts(world *w, size_t k)
     sim_worker *p = &w->workers[k];
     const gp_world_options *o = w->o;
     if (p->machine || p->ended || w->done) return;
-    const gp_worker_options wo = {.size = w->size,
-                                  .push_size = o->rule->push_size(o->rule_options.layout, o->rule_options.range),
-                                  .n_shards = o->server.n_shards,
-                                  .wish = o->any_place ? GP_ANY_WORKER : (uint32_t)k,
-                                  .run = {o->server.run[0], o->server.run[1]},
-                                  .fingerprint = o->server.fingerprint,
-                                  .token = gp_hash_u64(o->seed, ++w->tokens),
-                                  .resend = o->resend,
-                                  .heartbeat = o->heartbeat};
+    const gp_worker_options wo = {
+        .size = w->size,
+        .push_size = o->server.schedule.rule->push_size(o->rule_options.layout, o->rule_options.range),
+        .n_shards = o->server.n_shards,
+        .wish = o->any_place ? GP_ANY_WORKER : (uint32_t)k,
+        .run = {o->server.run[0], o->server.run[1]},
+        .fingerprint = o->server.fingerprint,
+        .token = gp_hash_u64(o->seed, ++w->tokens),
+        .resend = o->resend,
+        .heartbeat = o->heartbeat};
     const advgp_status st = gp_worker_new(&wo, &p->machine, w->err);
     fail_with(w, st);
     if (st != ADVGP_OK) return;
@@ -213,7 +214,7 @@ static bool is_faithful(const world *w, const gp_work *work)
     if (!w->history) return true;
     if (work->version > w->newest) return false;
     const double *theta = w->history + work->version * w->size;
-    const double far = w->o->server.filter / fmax((double)work->version, 1);
+    const double far = w->o->server.schedule.filter / fmax((double)work->version, 1);
     for (size_t i = 0; i < w->size; i++)
         if (!(fabs(work->theta[i] - theta[i]) <= far)) return false;
     return true;
@@ -317,7 +318,7 @@ static double server_tick_of(const gp_world_options *o)
 static advgp_status server_starts(world *w, bool again)
 {
     gp_server_options o = w->o->server;
-    advgp_status st = w->o->rule->make(&w->o->rule_options, &w->rule, w->err);
+    advgp_status st = w->o->server.schedule.rule->make(&w->o->rule_options, &w->rule, w->err);
     if (st != ADVGP_OK) return st;
     o.rule = w->rule;
     o.event = on_event, o.event_ctx = w;
@@ -549,7 +550,7 @@ static bool allocate(world *w)
 {
     const gp_world_options *o = w->o;
     const size_t shards = o->server.n_shards;
-    const size_t push = o->rule->push_size(o->rule_options.layout, o->rule_options.range);
+    const size_t push = o->server.schedule.rule->push_size(o->rule_options.layout, o->rule_options.range);
     w->limits = (gp_message_limits){.values = push > w->size ? push : w->size, .masked = w->size, .shards = shards};
     w->endpoints = gp_alloc(o->n_workers + 1, sizeof(gp_endpoint *));
     w->workers = gp_alloc(o->n_workers, sizeof *w->workers);
@@ -568,7 +569,7 @@ static advgp_status open_world(world *w, advgp_error *err)
     w->net = gp_sim_net(w->endpoints[0]);
     w->checkpoint_rng = gp_rng_seeded(o->seed, 2);
     gp_net_set_link(w->net, 0, (gp_link){.bandwidth = o->costs.server_bandwidth});
-    if (!o->lawless) st = gp_watch_new(&o->server, w->size, o->rule->fresh_only, &w->watch, err);
+    if (!o->lawless) st = gp_watch_new(&o->server, w->size, o->server.schedule.rule->fresh_only, &w->watch, err);
     if (st != ADVGP_OK) return st;
     if (w->history) memcpy(w->history, o->server.theta, w->size * sizeof(double));
     memcpy(w->out->theta, o->server.theta, w->size * sizeof(double));

@@ -35,7 +35,6 @@ typedef struct gp_fault {
 typedef struct gp_world_options {
     uint64_t seed;
     size_t n_workers;
-    const gp_rule_ops *rule;
     gp_rule_options rule_options;
     gp_server_options server; // rule and event are the world's own
     gp_computer computer;     // of all workers, one after the other

@@ -27,12 +27,11 @@ static gp_world_options options_of(uint64_t seed, size_t n_workers)
     return (gp_world_options){
         .seed = seed,
         .n_workers = n_workers,
-        .rule = &gp_rule_prox,
         .rule_options = {.layout = layout, .range = gp_range_all(layout), .gamma = 0.1 / (double)n_workers},
         .server = {.theta = start,
                    .n_shards = n_workers,
                    .shard_weight = weights,
-                   .workers = n_workers,
+                   .schedule = {.rule = &gp_rule_prox, .workers = n_workers},
                    .workers_max = n_workers},
         .computer = {.compute = compute},
         .costs = {.compute = 1},
@@ -81,7 +80,7 @@ static void sleepers_stop_everybody_at_tau_0_only(void **state)
     for (int i = 0; i < 2; i++) {
         gp_world_options o = options_of(2, 4);
         o.costs.sleep = sleep, o.costs.spread = 0.5;
-        o.server.max_delay = i ? GP_DELAY_ANY : 0;
+        o.server.schedule.max_delay = i ? GP_DELAY_ANY : 0;
         o.rule_options.age_power = 1;
         o.versions = 60;
         gp_world_outcome out = run(&o);
@@ -97,7 +96,7 @@ static void a_server_saturates(void **state)
 {
     (void)state;
     gp_world_options o = options_of(3, 8);
-    o.server.max_delay = GP_DELAY_ANY;
+    o.server.schedule.max_delay = GP_DELAY_ANY;
     o.costs.server_message = 0.5, o.costs.server_step = 1;
     o.versions = 100;
     gp_world_outcome out = run(&o);
@@ -211,7 +210,7 @@ static gp_law law_of(const gp_ps_event *events, size_t n)
     advgp_error err = {0};
     gp_watch *watch;
     static const double weight[] = {10, 10, 10, 10};
-    const gp_server_options o = {.n_shards = 4, .shard_weight = weight, .workers_max = 2, .max_delay = 1};
+    const gp_server_options o = {.n_shards = 4, .shard_weight = weight, .workers_max = 2, .schedule.max_delay = 1};
     CHECK_OK(gp_watch_new(&o, SIZE, true, &watch, &err), "a watch");
     for (size_t i = 0; i < n; i++) gp_watch_event(watch, &events[i]);
     const gp_law law = gp_watch_law(watch);

@@ -30,6 +30,7 @@ advgp_status gp_model_alloc(const gp_model_form *form, size_t n_theta, const cha
     if (!m) return gp_no_memory(err);
     m->form = form;
     m->format = GP_MODEL_FORMAT;
+    gp_calibration_init(&m->calibration);
     m->theta = gp_alloc(n_theta, sizeof *m->theta);
     m->sql = sql ? gp_text_copy(sql, strlen(sql)) : NULL;
     m->record = json_object();

@@ -160,8 +160,7 @@ void gp_model_free(gp_model *m)
     gp_free(m->theta);
     gp_free(m->stats.A.p);
     gp_free(m->stats.b);
-    gp_free(m->calibration);
-    gp_free(m->groups);
+    gp_calibration_fini(&m->calibration);
     gp_free(m->sql);
     gp_schema_free(m->schema);
     gp_model_free(m->noise);

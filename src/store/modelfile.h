@@ -4,6 +4,7 @@
 #pragma once
 #include "base/status.h"
 #include "data/schema.h"
+#include "model/calibration.h"
 #include "model/cells.h"
 #include "model/exact.h"
 #include "model/pass.h"
@@ -14,7 +15,6 @@
 
 enum {
     GP_MODEL_FORMAT = 2, // the version that is written; 1 is read, and what it does not know is absent
-    GP_CALIBRATION_LEVELS = 1001,
     GP_GOLDEN_ROWS = 8,
     GP_MODEL_COMPONENTS_MAX = 1024,
     GP_MODEL_INDUCING_MAX = 20000, // in all components; a file that claims more is refused before memory is taken
@@ -22,16 +22,6 @@ enum {
     GP_MODEL_CELL_INDUCING_MAX = 1000, // of each cell
     GP_MODEL_EXACT_ROWS_MAX = 5000,    // of an exact model: n^3 / 3 flops at every load, 3 n^2 numbers of memory
 };
-
-// Scores whose distribution depends on what the model says of the row: tenths by its mean, each in thirds by its sd_y,
-// both of the standardised target (score/groups.h). A row belongs to the first group whose limits it does not exceed.
-enum { GP_GROUPS_BY_MEAN = 10, GP_GROUPS_BY_SD = 3, GP_GROUPS = GP_GROUPS_BY_MEAN * GP_GROUPS_BY_SD };
-typedef struct gp_score_groups {
-    double means[GP_GROUPS_BY_MEAN - 1];
-    double sds[GP_GROUPS_BY_MEAN][GP_GROUPS_BY_SD - 1];
-    double quantiles[GP_GROUPS][GP_CALIBRATION_LEVELS]; // as gp_model.calibration
-    double tails[GP_GROUPS][2];
-} gp_score_groups;
 
 // What fits without a training row say of it, mean and sd_y, standardised, for the first n of positive weight in the
 // order of their shards. The mean has not seen it in closed form, or, where hyper-parameters were found anew, neither
@@ -63,15 +53,7 @@ typedef struct gp_model {
     // Additive statistics over all training rows, in the features of theta: A and b are owned, all zero at first. An
     // exact model has yy and n.
     gp_stats stats;
-    // Scores (y - mean) / sd_y of rows that training did not see, as a distribution (score/distribution.h):
-    // calibration[i] is its quantile at i/1000, and beyond the first and the last it is exponential with these mean
-    // excesses. In files of format 1 calibration[i] is the factor s for which mean +- s sd_y covers a fraction i/1000.
-    // NULL: not calibrated, all Gaussian.
-    double *calibration;         // [GP_CALIBRATION_LEVELS]
-    double calibration_tails[2]; // below and above
-    bool signed_scores;          // false: as in format 1
-    size_t n_calibration;        // rows behind it
-    gp_score_groups *groups;     // NULL: the same scores for all rows; else these are what counts, that the average
+    gp_calibration calibration; // in files of format 1 its factors alone
     // Noise that depends on the row: a second model, of the logarithm of the factor of both standard deviations. Its
     // schema has no columns, y_mean and y_scale alone: ln g = y_mean + y_scale * mean, held within noise_range, of the
     // inputs of gp_scale_inputs. NULL: constant. docs/math.md 6.

@@ -72,7 +72,7 @@ static advgp_status read_words(const json_t *o, gp_model *model, advgp_error *er
     if (!writer || strlen(writer) >= sizeof model->writer) return gp_metadata_bad(err, "its writer");
     if (!json_is_object(record) || !json_is_object(options) || !json_is_object(baseline))
         return gp_metadata_bad(err, "record, options or baseline");
-    if (!gp_metadata_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->n_calibration))
+    if (!gp_metadata_size(json_object_get(o, "n_calibration"), SIZE_MAX / 2, &model->calibration.rows))
         return gp_metadata_bad(err, "n_calibration");
     model->format = (int)json_integer_value(json_object_get(o, "format"));
     memcpy(model->method, method, strlen(method) + 1);
@@ -240,18 +240,13 @@ static advgp_status build(const gp_tensorfile *file, const json_t *o, gp_trust t
         model->unproven = within != ADVGP_OK;
         if (trust == GP_BOUNDED) st = within;
     }
-    if (st == ADVGP_OK && model->n_calibration) {
-        model->calibration = gp_alloc(GP_CALIBRATION_LEVELS, sizeof *model->calibration);
-        if (!model->calibration) st = gp_no_memory(err);
-        model->signed_scores = gp_tensorfile_find(file, "calibration_tails") != NULL;
-    }
-    if (st == ADVGP_OK && model->signed_scores && gp_tensorfile_find(file, "group_calibration")) {
-        model->groups = gp_alloc(1, sizeof *model->groups);
-        if (!model->groups) st = gp_no_memory(err);
-    }
+    if (st == ADVGP_OK)
+        st = gp_calibration_expect(&model->calibration, gp_tensorfile_find(file, "calibration_tails"),
+                                   gp_tensorfile_find(file, "group_calibration"), err);
     if (st == ADVGP_OK) st = gp_model_image_init(&image, model, err);
     if (st == ADVGP_OK && model->noise) st = gp_model_image_noise(&noise, model, err);
     if (st == ADVGP_OK) st = read_tensors(file, model, &image, &noise, err);
+    if (st == ADVGP_OK) gp_calibration_ready(&model->calibration);
     if (st == ADVGP_OK && !model->unproven) st = prove(model, &image, err);
     gp_model_image_fini(&noise);
     gp_model_image_fini(&image);

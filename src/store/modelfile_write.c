@@ -39,7 +39,7 @@ static json_t *metadata_json(const gp_model *model, uint64_t xxh3)
     json_t *rest = json_pack("{s:o, s:s?, s:O, s:O, s:{s:o, s:o}, s:I, s:s}", "schema", schema_json(model->schema),
                              "sql", model->sql, "options", model->options, "record", model->record, "baseline", "mean",
                              gp_json_real(model->baseline_mean), "linear", gp_json_real(model->baseline_linear),
-                             "n_calibration", (json_int_t)model->n_calibration, "xxh3", hex);
+                             "n_calibration", (json_int_t)model->calibration.rows, "xxh3", hex);
     if (!o || !rest || !model->form->describe(model, o) || json_object_update(o, rest) < 0) {
         json_decref(o);
         o = NULL;

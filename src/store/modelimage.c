@@ -51,16 +51,13 @@ static void list_common(gp_model_image *image, gp_model *model)
     gp_image_vector(image, "x_scale", d, image->x_scale);
     gp_image_scalar(image, "y_mean", &image->y_mean);
     gp_image_scalar(image, "y_scale", &image->y_scale);
-    if (model->calibration) gp_image_vector(image, "calibration", GP_CALIBRATION_LEVELS, model->calibration);
-    if (model->calibration && model->signed_scores)
-        gp_image_vector(image, "calibration_tails", 2, model->calibration_tails);
-    if (model->groups) {
-        gp_score_groups *g = model->groups;
-        gp_image_vector(image, "group_means", GP_GROUPS_BY_MEAN - 1, g->means);
-        gp_image_matrix(image, "group_sds", GP_GROUPS_BY_MEAN, GP_GROUPS_BY_SD - 1, g->sds[0]);
-        gp_image_matrix(image, "group_calibration", GP_GROUPS, GP_CALIBRATION_LEVELS, g->quantiles[0]);
-        gp_image_matrix(image, "group_tails", GP_GROUPS, 2, g->tails[0]);
-    }
+    gp_calibration_part parts[GP_CALIBRATION_PARTS_MAX];
+    const size_t n = gp_calibration_parts(&model->calibration, parts);
+    for (const gp_calibration_part *p = parts; p < parts + n; p++)
+        if (p->cols)
+            gp_image_matrix(image, p->name, p->rows, p->cols, p->data);
+        else
+            gp_image_vector(image, p->name, p->rows, p->data);
     gp_image_scalar(image, "stat_yy", &model->stats.yy);
     gp_image_scalar(image, "stat_n", &model->stats.n);
     gp_image_scalar(image, "stat_residual", &model->stats.residual);

@@ -9,7 +9,7 @@ enum { GP_GOLDEN_VALUES = 3 * GP_GOLDEN_ROWS }; // mean, sd_f, sd_y of each
 typedef struct gp_model_tensor {
     char name[32];
     size_t rank, shape[2];
-    double *data; // in the model, or in the image below; NULL: n_calibration rows have no table
+    double *data; // in the model, or in the image below
 } gp_model_tensor;
 
 typedef struct gp_model_image {
@@ -34,7 +34,7 @@ void gp_image_vector(gp_model_image *image, const char *name, size_t n, double *
 void gp_image_matrix(gp_model_image *image, const char *name, size_t rows, size_t cols, double *data);
 
 // Lists every tensor of a file of this model, each pointing to where its numbers are or belong. The model must outlive
-// the image; calibration is listed if the model has room for it. A scale model has an image of its own (`noise`).
+// the image; calibration is listed if it has rows. A scale model has an image of its own (`noise`).
 advgp_status gp_model_image_init(gp_model_image *image, const gp_model *model, advgp_error *err);
 advgp_status gp_model_image_noise(gp_model_image *image, const gp_model *model, advgp_error *err); // of model->noise
 void gp_model_image_fini(gp_model_image *image);

@@ -173,9 +173,9 @@ static void start_machines(delayed_run *r, size_t n_workers, const json_t *c, co
                                        .theta = theta,
                                        .n_shards = n_workers,
                                        .shard_weight = weight,
-                                       .workers = n_workers,
+                                       .schedule.workers = n_workers,
                                        .workers_max = n_workers,
-                                       .max_delay = golden_size(c, "tau")};
+                                       .schedule.max_delay = golden_size(c, "tau")};
     golden_must(gp_server_new(&options, &r->server, &t->err), &t->err, "server");
     for (size_t k = 0; k < n_workers; k++) {
         const gp_worker_options wo = {.size = t->layout.size,

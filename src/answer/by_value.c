@@ -1,5 +1,5 @@
-// groups.c: a value is found by its hash; the sums are of gp_row_figures.
-#include "answer/groups.h"
+// by_value.c: a value is found by its hash; the sums are those of metric.h.
+#include "answer/by_value.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "report/decode.h"
@@ -58,22 +58,6 @@ static advgp_status find(gp_groups *g, gp_text value, gp_group **out, advgp_erro
     return ADVGP_OK;
 }
 
-void gp_group_add(gp_group *group, double w, const gp_row_figures *f)
-{
-    group->rows++;
-    group->n += w;
-    group->squares += w * f->error * f->error;
-    group->crps += w * f->crps;
-    group->winkler += w * f->winkler;
-    group->width += w * f->width;
-    group->inside += w * f->inside;
-}
-
-double gp_group_rmse(const gp_group *group)
-{
-    return sqrt(group->squares / group->n);
-}
-
 static gp_text text_of(double number, gp_column_type type, char shown[GP_TIME_TEXT_BYTES])
 {
     if (type == GP_TIME)
@@ -85,27 +69,27 @@ static gp_text text_of(double number, gp_column_type type, char shown[GP_TIME_TE
     return (gp_text){.p = shown, .n = strlen(shown)};
 }
 
-advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t row, double w, const gp_row_figures *f,
-                           advgp_error *err)
+advgp_status gp_groups_add(gp_groups *g, const gp_chunk *chunk, size_t at, const gp_judged *row, advgp_error *err)
 {
     if (!g->column) return ADVGP_OK;
     const gp_values *v = &chunk->columns[g->at];
     char shown[GP_TIME_TEXT_BYTES];
     gp_text value = {0};
     if (g->type == GP_TEXT)
-        value = v->text[row];
-    else if (isfinite(v->number[row]))
-        value = text_of(v->number[row], g->type, shown);
+        value = v->text[at];
+    else if (isfinite(v->number[at]))
+        value = text_of(v->number[at], g->type, shown);
     gp_group *group = &g->missing;
     const advgp_status st = value.p ? find(g, value, &group, err) : ADVGP_OK;
-    if (st == ADVGP_OK) gp_group_add(group, w, f);
+    if (st == ADVGP_OK) gp_sums_add(&group->sums, row);
     return st;
 }
 
 static int larger_first(const void *a, const void *b)
 {
     const gp_group *x = a, *y = b;
-    return x->rows != y->rows ? (x->rows < y->rows) - (x->rows > y->rows) : strcmp(x->value, y->value);
+    const size_t n = x->sums.rows, m = y->sums.rows;
+    return n != m ? (n < m) - (n > m) : strcmp(x->value, y->value);
 }
 
 void gp_groups_end(gp_groups *g)
