@@ -364,7 +364,7 @@ static advgp_status choose_start(gp_comparison *c, const char *m, advgp_error *e
         st = gp_inducing_choose(c->data.shards, o.m, o.start_rows, o.start, o.kernel,
                                 gp_train_start_length(c->data.shards->d), &c->inducing, &c->n_inducing, err);
     if (st == ADVGP_OK && c->n_inducing < o.m)
-        gp_host_report(c->host, "note: inducing inputs reduced from %zu to %zu: there are no more distinct rows", o.m,
+        gp_host_report(c->host, "note: inducing points reduced from %zu to %zu: there are no more distinct rows", o.m,
                        c->n_inducing);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "recipe/conductor.h"
+#include "recipe/plan.h"
 
 #include <math.h>
 
@@ -93,6 +94,10 @@ static advgp_status settle_shape(gp_training *t, advgp_error *err)
     if (st == ADVGP_OK && !shape.components) t->conductor->shape(t, &shape);
     if (st == ADVGP_OK && !shape.components) st = gp_training_choose_shape(t, &shape, err);
     t->components = shape.components;
+    if (!o->components && t->result->plan.components.origin == GP_ORIGIN_TRIAL)
+        gp_plan_settle(&t->result->plan.components, shape.components, "%s: a trial on %s decided",
+                       gp_trial_what(GP_TRIAL_COMPONENTS),
+                       gp_training_held_out_decides(t) ? "validation rows" : "the bound");
     if (shape.inducing && shape.inducing < t->m) t->m = shape.inducing;
     return st;
 }

@@ -201,7 +201,7 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
     gp_paired crps;
     gp_held_out h;
     gp_score_groups *groups = NULL;
-    if (s->rows.n < GP_GROUPS_ROWS_MIN || gp_trial_is_off(GP_TRIAL_GROUPS)) return ADVGP_OK;
+    if (s->rows.n < GP_GROUPS_ROWS_MIN) return ADVGP_OK;
     if (model->noise) apply(s, s->scale.ln_g);
     advgp_status st = gp_held_out_ask(model, reader, &h, err);
     if (st != ADVGP_OK) return st;
@@ -212,7 +212,7 @@ static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s,
     groups = model->calibration.groups, model->calibration.groups = NULL;
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     const gp_verdict verdict = gp_judge(GP_TRIAL_GROUPS, &crps, NULL);
-    const bool grouped = st == ADVGP_OK && groups && !verdict.taken;
+    const bool grouped = st == ADVGP_OK && groups && (!verdict.taken || gp_trial_is_off(GP_TRIAL_GROUPS));
     if (st == ADVGP_OK)
         gp_plan_choose(&plan->residuals, grouped ? "by group" : "of all rows", GP_ORIGIN_TRIAL, &verdict,
                        gp_trial_what(GP_TRIAL_GROUPS));

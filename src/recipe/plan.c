@@ -71,7 +71,7 @@ void gp_plan_choose(gp_planned *c, const char *word, gp_origin origin, const gp_
     explain(c, verdict, challenger);
 }
 
-void gp_plan_reduce(gp_planned *c, size_t n, const char *why, ...)
+void gp_plan_settle(gp_planned *c, size_t n, const char *why, ...)
 {
     va_list args;
     c->n = n;
@@ -158,7 +158,7 @@ static void plan_workers(gp_plan *p, const gp_facts *f, const gp_train_options *
     }
     if (f->workers_of_resumed && !o->workers_asked)
         set(&p->workers, f->workers_of_resumed, GP_ORIGIN_RULE, "as the run that is resumed");
-    if (p->workers.n > f->shards) gp_plan_reduce(&p->workers, f->shards, "there are no more shards");
+    if (p->workers.n > f->shards) gp_plan_settle(&p->workers, f->shards, "there are no more shards");
 }
 
 static void plan_batch(gp_plan *p, const gp_facts *f, const gp_train_options *o)

@@ -17,8 +17,8 @@ void gp_plan_choose(gp_planned *choice, const char *word, gp_origin origin, cons
                     const char *challenger);
 // What trials chose before the rows were encoded; encodings may be NULL.
 void gp_plan_take_encodings(gp_plan *plan, const gp_plan *encodings);
-// Something turned out otherwise: fewer distinct rows, less room.
-__attribute__((format(printf, 3, 4))) void gp_plan_reduce(gp_planned *choice, size_t n, const char *why, ...);
+// The number is settled, or turned out otherwise: fewer distinct rows, less room.
+__attribute__((format(printf, 3, 4))) void gp_plan_settle(gp_planned *choice, size_t n, const char *why, ...);
 
 // ---- rules that acts ask again --------------------------------------------------------------------------------------
 

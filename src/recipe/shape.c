@@ -9,6 +9,7 @@
 #include "score/score.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { NUMBERS_MAX = 1 << 23 }; // of the sample
 
@@ -91,8 +92,11 @@ static advgp_status try_one(gp_training *t, const gp_shards *sample, size_t *com
         if (!judged) verdict.taken = one.neg_elbo < sum.neg_elbo; // by the bound, which needs no validation rows
         *components = verdict.taken ? 1 : GP_SHAPE_COMPONENTS;
         *ln_sigma = verdict.taken ? one.ln_sigma : sum.ln_sigma;
-        gp_plan_take(&t->result->plan.components, *components, GP_ORIGIN_TRIAL, &verdict,
-                     gp_trial_what(GP_TRIAL_COMPONENTS));
+        char text[100], said[200];
+        snprintf(said, sizeof said, "trial: %s: %s; %s", gp_trial_what(GP_TRIAL_COMPONENTS),
+                 judged ? gp_verdict_text(&verdict, text, sizeof text) : "by the bound",
+                 verdict.taken ? "it is taken" : "the sum stays");
+        gp_training_phase(t, said, (gp_act){0});
     }
     gp_paired_fini(&crps);
     return st;
@@ -107,7 +111,7 @@ advgp_status gp_training_choose_shape(gp_training *t, gp_run_shape *out, advgp_e
         gp_map_choice_check(gp_training_map(t->options), t->m, GP_SHAPE_COMPONENTS, NULL) != ADVGP_OK)
         return ADVGP_OK;
     if (gp_trial_is_off(GP_TRIAL_COMPONENTS)) {
-        out->components = GP_SHAPE_COMPONENTS;
+        out->components = GP_SHAPE_COMPONENTS, out->inducing = t->m;
         return ADVGP_OK;
     }
     advgp_status st = take_sample(t, &sample, err);

@@ -558,6 +558,9 @@ static void grow(const char *path, size_t m)
 static void a_small_file_does_not_take_the_memory(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); // its shadow memory counts as data, and does not fit under the limit
+#endif
     advgp_error err = {0};
     gp_model *model = sample_nystrom();
     const size_t m = model->components[0].shape.m;

@@ -46,9 +46,9 @@ bad 'a delay tuned without them' 3 '--tune-delay' '--validation' -- \
 
 # what was done, not what was asked
 awk -v OFS=, 'BEGIN { print "x1,y"; for (i = 0; i < 300; i++) print i % 6, i % 6 + i % 2 }' >in/repeated.csv
-good 'few distinct rows' 'inducing inputs reduced from 20 to 6' -- \
+good 'few distinct rows' 'inducing points reduced from 20 to 6' -- \
   compare in/repeated.csv "${y[@]}" "${plain[@]}" --methods advgp,svigp,distgp-gd,mean -m 20 --epochs 3 --max-delay 8
-[[ $(grep -c 'inducing inputs reduced' said.err) == 1 ]] || tell "few distinct rows: not said once: $(cat said.err)"
+[[ $(grep -c 'inducing points reduced' said.err) == 1 ]] || tell "few distinct rows: not said once: $(cat said.err)"
 [[ $(awk '$1 ~ /^(advgp|svigp|distgp-gd|mean)$/ { print $1, $2, $3 }' said.out) == $'advgp 6 8\nsvigp 6 -\ndistgp-gd 6 -\nmean - -' ]] ||
   tell "few distinct rows: m and delay in: $(cat said.out)"
 awk -v OFS=, 'BEGIN { print "x1,x2,y"; for (i = 0; i < 300; i++) print i % 13, 2 * (i % 13), i % 7 }' >in/dependent.csv

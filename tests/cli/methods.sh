@@ -128,7 +128,7 @@ for core in "${cores[@]}"; do
       tell "$m on $core: $(cat said.err)"
   done
 done
-good 'fewer distinct rows than rank and groups' 'inducing inputs reduced' -- train in/few.csv "${y[@]}" --map nystrom -m 100 --rank 60 --epochs 5 -o out/m.safetensors
+good 'fewer distinct rows than rank and groups' 'inducing points reduced' -- train in/few.csv "${y[@]}" --map nystrom -m 100 --rank 60 --epochs 5 -o out/m.safetensors
 good 'fewer distinct rows than groups' -- train in/few.csv "${y[@]}" --map ensemble -m 100 --groups 60 --epochs 5 -o out/m.safetensors
 
 # ---- what does not go together ------------------------------------------------------------------------------------------

@@ -254,17 +254,6 @@ case_few_at_start() {
   lead --resume state; team
   ends_well
 }
-case_few_in_pilot() { # no state of this run is there yet, whatever lies where it would be
-  echo other >state
-  start lead "$advgp" train ../packed --transport zmq --rendezvous rv --workers 2 --min-workers 2 --wait 2 -m 40 --heartbeat 0.2 \
-    --checkpoint state --force -o model
-  lead=$pid
-  work 1
-  ends lead "$lead" 6
-  says lead.err 'pilot: one component' '1 workers have come in 2 s'
-  says_not lead.err '--resume'
-  [[ $(cat state) == other ]] || tell 'the other state is overwritten'
-}
 case_few_later() {
   every=60
   lead --min-workers 3 --wait 3; team
@@ -468,6 +457,6 @@ wanted=() rounds_all=$rounds rounds=1
 cases undisturbed
 [[ -s reference ]] || end_report
 wanted=(${wanted_all[@]+"${wanted_all[@]}"}) rounds=$rounds_all at_once=${ADVGP_AT_ONCE-8} # they sleep most of their time
-cases kill_one kill_two stopped late all_workers worker_term same_id same_id_again full spare prox lbfgs no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_in_pilot few_later \
+cases kill_one kill_two stopped late all_workers worker_term same_id same_id_again full spare prox lbfgs no_lead idle loss_stops loss_drops loss_in_finish loss_in_finish_stops few_at_start few_later \
   lead_same_port lead_other_port lead_twice lead_stopped lead_term lead_term_waiting all_term curve wrong_key not_allowed plain_on_curve garbage descriptors data_elsewhere other_rows damaged_rows
 end_report
