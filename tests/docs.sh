@@ -107,7 +107,7 @@ sees() { # FILE SED_SCRIPT
 while read -r kind name rest; do
   case $kind in
     class) sees "$table" "s/\{$name, /{9$name, /" ;;
-    trial) sees "$table" "s/(\"$name\", )[^,]+/\10.07/"; sees "$page" "s/^(\| \`$name\` \|.* )[0-9.]+ %/\17 %/" ;;
+    trial) sees "$table" "s/(\"$name\", )[^,]+/\10.07/"; sees "$page" "s/^(\| \`$name\` (\|[^|]*){2}\| )[0-9.]+/\17/" ;;
     number) sees "$table" "s/($name = \{?)/\19/"; sees "$page" "s/^(\| \`$name\` \| )/\19/" ;;
   esac
 done <<<"$in_table"
