@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "bench.h"
 #include "linalg/blas.h"
+#include "recipe/train.h"
 #include "shards/packed.h"
 #include "shards/synthetic.h"
-#include "recipe/train.h"
 
 #include <math.h>
 #include <string.h>

@@ -253,13 +253,14 @@ static json_t *row_of(const gp_comparison *c, const gp_train_options *o, const g
 {
     return json_pack("{s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:b, s:s, s:I}", "method",
                      c->label, "inducing", (json_int_t)c->m, "max_delay",
-                     has_delay(c) ? gp_record_delay(o->schedule.max_delay) : json_null(), "cpu_seconds", r->cpu, "wall_seconds",
-                     r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse", gp_json_real(r->assessment.rmse),
-                     "rmse_se", gp_json_real(r->assessment.se.rmse), "mnlp", gp_json_real(r->assessment.mnlp),
-                     "coverage_90", gp_json_real(r->assessment.coverage[GP_JUDGED]), "coverage_90_se",
-                     gp_json_real(r->assessment.se.coverage[GP_JUDGED]), "stopped", gp_stop_reason_words(r->stopped),
-                     "versions", (json_int_t)r->versions, "held_out", !gp_scored_of_training(r->assessment.scored),
-                     "scored_on", gp_record_scored(r), "scored_rows", (json_int_t)r->assessment.n_scored);
+                     has_delay(c) ? gp_record_delay(o->schedule.max_delay) : json_null(), "cpu_seconds", r->cpu,
+                     "wall_seconds", r->wall, "neg_elbo", gp_json_real(r->neg_elbo), "rmse",
+                     gp_json_real(r->assessment.rmse), "rmse_se", gp_json_real(r->assessment.se.rmse), "mnlp",
+                     gp_json_real(r->assessment.mnlp), "coverage_90", gp_json_real(r->assessment.coverage[GP_JUDGED]),
+                     "coverage_90_se", gp_json_real(r->assessment.se.coverage[GP_JUDGED]), "stopped",
+                     gp_stop_reason_words(r->stopped), "versions", (json_int_t)r->versions, "held_out",
+                     !gp_scored_of_training(r->assessment.scored), "scored_on", gp_record_scored(r), "scored_rows",
+                     (json_int_t)r->assessment.n_scored);
 }
 
 static bool has_inducing(const gp_comparison *c)

@@ -4,8 +4,8 @@
 #include "base/host.h"
 #include "load/load.h"
 #include "options/option.h"
-#include "report/courses.h"
 #include "recipe/train.h"
+#include "report/courses.h"
 
 typedef struct gp_report_made {
     size_t rows, bytes; // behind its figures, 0: none; of the page

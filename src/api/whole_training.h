@@ -5,8 +5,8 @@
 #include "base/host.h"
 #include "load/load.h"
 #include "options/option.h"
-#include "run/replay.h"
 #include "recipe/train.h"
+#include "run/replay.h"
 
 typedef struct gp_training_made {
     const char *path; // where the model is: beside its place, or as the checkpoint, if it could not be written there

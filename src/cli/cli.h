@@ -6,8 +6,8 @@
 #include "base/status.h"
 #include "data/notes.h"
 #include "options/option.h"
-#include "run/replay.h"
 #include "recipe/train.h"
+#include "run/replay.h"
 
 #include <jansson.h>
 #include <stdbool.h>

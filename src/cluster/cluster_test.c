@@ -8,9 +8,9 @@
 #include "cluster/join.h"
 #include "cluster/range_state.h"
 #include "fixture.h"
+#include "recipe/rows_test.h"
 #include "run/work.h"
 #include "shards/packed.h"
-#include "recipe/rows_test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

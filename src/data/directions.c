@@ -105,30 +105,6 @@ advgp_status gp_schema_take_directions(gp_schema *s, const gp_schema *from, advg
     return st;
 }
 
-static bool are_alike(const gp_input *a, const gp_input *b, double scale_a, double scale_b)
-{
-    static const double off = 0.05, apart = 1.5; // ends, as a share of the range; scales, as a ratio
-    const bool days = a->time_parts & b->time_parts & 1u << GP_TIME_DAYS;
-    const bool numbers = a->encoding->kind == ADVGP_KIND_NUMBER && b->encoding->kind == ADVGP_KIND_NUMBER;
-    const double span = fmax(a->range.hi - a->range.lo, b->range.hi - b->range.lo);
-    return (numbers || days) && !a->warp.n && !b->warp.n && isfinite(span) && span > 0 &&
-           fabs(a->range.lo - b->range.lo) <= off * span && fabs(a->range.hi - b->range.hi) <= off * span &&
-           fmax(scale_a, scale_b) <= apart * fmin(scale_a, scale_b);
-}
-
-size_t gp_schema_alike(const gp_schema *s, size_t most, size_t inputs[][2])
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_inputs; i++)
-        for (size_t j = i + 1; j < s->n_inputs; j++) {
-            const gp_input *a = &s->inputs[i], *b = &s->inputs[j];
-            if (!are_alike(a, b, s->x_scale[a->first], s->x_scale[b->first])) continue;
-            if (n < most) inputs[n][0] = i, inputs[n][1] = j;
-            n++;
-        }
-    return n;
-}
-
 void gp_schema_follow_directions(const gp_schema *s, double *x)
 {
     const size_t plain = gp_schema_plain(s);

@@ -63,31 +63,6 @@ static gp_schema *fit_with(gp_source *source, size_t n)
     return schema;
 }
 
-// Two readings of one thing have the same range: 0 to 1 and 0.02 to 1.01, not 0 to 2 nor 0 to 1 with another spread.
-static void columns_of_one_range_are_alike(void **state)
-{
-    (void)state;
-    static char name[] = "x";
-    enum { COLUMNS = 5, MOST = 2 };
-    double scale[COLUMNS] = {0.3, 0.29, 0.3, 0.05, 1};
-    const gp_limits days = {0, 1};
-    gp_input inputs[COLUMNS] = {{.name = name, .encoding = &gp_encoding_number, .range = {0, 1}},
-                                {.name = name, .encoding = &gp_encoding_number, .range = {0.02, 1.01}},
-                                {.name = name, .encoding = &gp_encoding_number, .range = {0, 2}},
-                                {.name = name, .encoding = &gp_encoding_number, .range = {0, 1}},
-                                {.name = name, .range = days, .encoding = &gp_encoding_time, .time_parts = 1}};
-    for (size_t i = 0; i < COLUMNS; i++) inputs[i].first = i;
-    const gp_schema s = {.inputs = inputs, .n_inputs = COLUMNS, .d = COLUMNS, .x_scale = scale};
-    size_t pairs[MOST][2];
-    assert_int_equal(gp_schema_alike(&s, MOST, pairs), 1);
-    assert_true(pairs[0][0] == 0 && pairs[0][1] == 1);
-    for (size_t i = 2; i < COLUMNS; i++) inputs[i] = inputs[0], inputs[i].first = i, scale[i] = 0.3;
-    assert_int_equal(gp_schema_alike(&s, MOST, pairs), COLUMNS * (COLUMNS - 1) / 2); // more than there is room for
-    inputs[1].range = gp_no_limits();
-    for (size_t i = 2; i < COLUMNS; i++) inputs[i].encoding = &gp_encoding_onehot;
-    assert_int_equal(gp_schema_alike(&s, MOST, pairs), 0);
-}
-
 static void they_are_named_by_what_weighs_most(void **state)
 {
     (void)state;
@@ -270,7 +245,6 @@ static void failing_memory_leaves_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_one_range_are_alike),
         cmocka_unit_test(they_are_named_by_what_weighs_most),
         cmocka_unit_test(rows_have_the_weighted_sums_of_their_columns),
         cmocka_unit_test(json_has_them_from_version_3_on),

@@ -128,9 +128,6 @@ advgp_status gp_schema_add_directions(gp_schema *schema, size_t n, const double 
 // The directions of another schema, in the units of this one, which has none yet. None are added where a column of
 // theirs is not here.
 advgp_status gp_schema_take_directions(gp_schema *schema, const gp_schema *from, advgp_error *err);
-// Pairs of inputs that look like two readings of one thing: numbers, or times, with the same range, such as the minutes
-// of departure and arrival. inputs: [most][2]; how many there are, which may be more than `most`.
-size_t gp_schema_alike(const gp_schema *schema, size_t most, size_t inputs[][2]);
 // Names of columns, once the weights are there.
 advgp_status gp_schema_name_directions(gp_schema *schema, advgp_error *err);
 // The last columns of an encoded row from its plain ones.

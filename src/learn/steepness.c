@@ -63,7 +63,8 @@ static bool is_a_column(const double *axis, size_t n)
     return false;
 }
 
-bool gp_direction_scale(gp_cmat X, double *weights)
+// Weights [d] are divided by the deviation of what they weigh over the rows of X. False: it does not vary.
+static bool scale_direction(gp_cmat X, double *weights)
 {
     double mean = 0, squares = 0;
     for (size_t i = 0; i < X.rows; i++) {
@@ -91,7 +92,7 @@ advgp_status gp_steepest(const double *sum, size_t n, const size_t *columns, gp_
         if (!(lambda[i] > 0) || is_a_column(axis, n)) continue;
         memset(out, 0, X.cols * sizeof *out);
         for (size_t k = 0; k < n; k++) out[columns[k]] = axis[k];
-        *n_found += gp_direction_scale(X, out);
+        *n_found += scale_direction(X, out);
     }
     gp_free(A);
     return ADVGP_OK;

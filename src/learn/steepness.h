@@ -12,9 +12,6 @@ size_t gp_steepness_columns(const gp_schema *schema, size_t *columns);
 advgp_status gp_steepness_add(const gp_predictor *predictor, gp_cmat X, size_t n, const size_t *columns, double *sum,
                               advgp_error *err);
 
-// Weights [d] are divided by the deviation of what they weigh over the rows of X. False: it does not vary.
-bool gp_direction_scale(gp_cmat X, double *weights);
-
 // The axes of the sum along which it is largest, `most` at most: weights [most x d] of all columns, each such that it
 // has variance 1 over the rows of X. Those that are next to a column of their own are left out. How many.
 advgp_status gp_steepest(const double *sum, size_t n, const size_t *columns, gp_cmat X, size_t most, double *weights,

@@ -303,33 +303,6 @@ static void sums_of_columns_stand_beside_them_where_asked_or_where_it_pays(void 
     gp_options_free(o);
 }
 
-// Begin and end of something, of 200,000 rows: their difference is a column. Weekdays and months are not asked.
-static void columns_that_are_alike_have_a_difference(void **state)
-{
-    (void)state;
-    enum { MANY = 200000 };
-    gp_buffer text = {0};
-    gp_rng rng = gp_rng_seeded(9, 0);
-    gp_buffer_add(&text, "month,weekday,begin,end,y\n");
-    for (size_t i = 0; i < MANY; i++) {
-        const double begin = gp_rng_uniform(&rng), end = gp_rng_uniform(&rng);
-        gp_buffer_add(&text, "%d,%d,%.4f,%.4f,%.3f\n", (int)(1 + i % 7), (int)(1 + i / 7 % 7), begin, end,
-                      begin + gp_rng_normal(&rng));
-    }
-    const char *path = write_file("alike.csv", text.p, text.n);
-    gp_buffer_fini(&text);
-    gp_options *o = train_on_sums(path, "auto");
-    gp_loaded l = load(o);
-    const gp_schema *s = l.schema;
-    assert_int_equal(s->n_directions, 1);
-    assert_string_equal(s->x_names[4], "direction 1 (end - begin)");
-    assert_true(is_noted(&l.notes, "differences of columns with the same range"));
-    const double per_unit = s->directions[3] / s->x_scale[3];
-    assert_true(fabs(s->directions[2] / s->x_scale[2] + per_unit) < 1e-9 * per_unit); // in the units of the table
-    gp_loaded_fini(&l);
-    gp_options_free(o);
-}
-
 static void directions_that_cannot_be_had_are_told(void **state)
 {
     (void)state;
@@ -429,7 +402,6 @@ int main(void)
         cmocka_unit_test(the_logarithm_of_a_price_is_taken_unless_somebody_decides),
         cmocka_unit_test(long_tails_are_ranks_where_asked_or_where_it_pays),
         cmocka_unit_test(sums_of_columns_stand_beside_them_where_asked_or_where_it_pays),
-        cmocka_unit_test(columns_that_are_alike_have_a_difference),
         cmocka_unit_test(directions_that_cannot_be_had_are_told),
         cmocka_unit_test(packing_decides_about_directions),
         cmocka_unit_test(packing_decides_about_the_logarithm),

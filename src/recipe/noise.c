@@ -193,32 +193,37 @@ static advgp_status choose(gp_model *model, gp_reader *reader, bool held_out, co
     return st;
 }
 
-// Scores by groups (score/groups.h) where the rows are enough to tell them, if the CRPS of held-out rows falls; and
-// these as all held-out rows calibrate them.
+// Residuals by groups (score/groups.h) where the rows are enough to tell them, unless the CRPS of validation rows is
+// clearly better with those of all rows; and the groups as all held-out rows calibrate them.
 static advgp_status choose_groups(gp_model *model, gp_reader *reader, sample *s, gp_plan *plan,
                                   gp_score_groups **of_all, advgp_error *err)
 {
     gp_paired crps;
     gp_held_out h;
+    gp_score_groups *groups = NULL;
     if (s->rows.n < GP_GROUPS_ROWS_MIN || gp_trial_is_off(GP_TRIAL_GROUPS)) return ADVGP_OK;
     if (model->noise) apply(s, s->scale.ln_g);
     advgp_status st = gp_held_out_ask(model, reader, &h, err);
     if (st != ADVGP_OK) return st;
     st = gp_paired_init(&crps, GP_JUDGING_ROWS, err);
-    if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
-    gp_paired_turn(&crps);
     if (st == ADVGP_OK) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_HALF, &model->calibration.groups, err);
     if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
+    gp_paired_turn(&crps);
+    groups = model->calibration.groups, model->calibration.groups = NULL;
+    if (st == ADVGP_OK) st = judge_held_out(model, reader, &h, &crps, err);
     const gp_verdict verdict = gp_judge(GP_TRIAL_GROUPS, &crps, NULL);
-    const bool better = verdict.taken;
+    const bool grouped = st == ADVGP_OK && groups && !verdict.taken;
     if (st == ADVGP_OK)
-        gp_plan_choose(&plan->residuals, better ? "by group" : "of all rows", GP_ORIGIN_TRIAL, &verdict,
+        gp_plan_choose(&plan->residuals, grouped ? "by group" : "of all rows", GP_ORIGIN_TRIAL, &verdict,
                        gp_trial_what(GP_TRIAL_GROUPS));
-    if (st == ADVGP_OK && better) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_ALL, of_all, err);
+    if (grouped) st = gp_calibrate_groups(s->rows, &h, GP_HELD_OUT_ALL, of_all, err);
     gp_held_out_fini(&h);
-    if (st != ADVGP_OK || !better) gp_calibration_group(&model->calibration, NULL);
-    json_object_set_new(model->record, "crps_scores_alike", gp_json_real(gp_paired_first(&crps)));
-    json_object_set_new(model->record, "crps_scores_by_group", gp_json_real(gp_paired_second(&crps)));
+    if (st == ADVGP_OK && grouped)
+        model->calibration.groups = groups;
+    else
+        gp_free(groups);
+    json_object_set_new(model->record, "crps_scores_by_group", gp_json_real(gp_paired_first(&crps)));
+    json_object_set_new(model->record, "crps_scores_alike", gp_json_real(gp_paired_second(&crps)));
     gp_paired_fini(&crps);
     return st;
 }

@@ -117,6 +117,6 @@ enum { GP_JUDGING_ROWS = 20000, GP_JUDGING_ROWS_MIN = 100 }; // validation rows;
     X(COMPONENTS, "components", gp_least_gain, "one component instead of a sum of four")                          \
     X(CELLS, "cells", gp_least_gain, "the global process alone, without cells")                                   \
     X(NOISE, "noise", gp_least_gain, "a noise that varies from row to row")                                       \
-    X(GROUPS, "groups", gp_least_gain, "residuals of rows that are alike, instead of those of all rows")
+    X(GROUPS, "groups", gp_least_gain, "residuals of all rows, instead of those of rows that are alike")
 
 // By evidence, which needs no unseen rows: the kernel of the exact process and that of cells.

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "ps/statistics.h"
-#include "run/computer.h"
 #include "recipe/rows_test.h"
+#include "run/computer.h"
 
 enum { BATCH = 70, M_INDUCING = 12 };
 static gp_learner *learner;

@@ -2,9 +2,9 @@
 // log replayed: the same versions, the same bits. What a log cannot say is refused.
 #include "base/alloc.h"
 #include "fixture.h"
-#include "run/replay.h"
 #include "recipe/rows_test.h"
 #include "recipe/train.h"
+#include "run/replay.h"
 
 #include <jansson.h>
 #include <time.h>

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "fixture.h"
-#include "run/run.h"
 #include "recipe/rows_test.h"
 #include "recipe/train.h"
+#include "run/run.h"
 
 enum { WORKERS = 4, VERSIONS = 25, STEPS = 40, BATCH = 60 };
 

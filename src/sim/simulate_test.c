@@ -4,8 +4,8 @@
 #include "base/rng.h"
 #include "cells/inducing.h"
 #include "fixture.h"
-#include "sim/simulate.h"
 #include "recipe/train.h"
+#include "sim/simulate.h"
 
 #include <math.h>
 #include <string.h>
