@@ -73,11 +73,11 @@ numbers_of_table() { # [TABLE_H]: a size class, a trial or a name with its numbe
     { line = $0 }
     /gp_size_classes\[\] = / { classes = 1; next }
     classes && /^};/ { classes = 0 }
-    classes { while (match(line, /{[^}]*}/)) { print "class", numbers(substr(line, RSTART, RLENGTH)); line = substr(line, RSTART + RLENGTH) } next }
+    classes { while (match(line, /[{][^}]*[}]/)) { print "class", numbers(substr(line, RSTART, RLENGTH)); line = substr(line, RSTART + RLENGTH) } next }
     match(line, /X\([A-Z]+, "[a-z]+", [^,]+,/) && line !~ /define/ {
       split(substr(line, RSTART, RLENGTH), part, /, */); gsub(/"/, "", part[2])
       print "trial", part[2], 100 * (part[3] in value ? value[part[3]] : part[3]); next }
-    { while (match(line, /(GP|gp)_[A-Za-z_]+ = ({[0-9., ]+}|[0-9.]+)/)) {
+    { while (match(line, /(GP|gp)_[A-Za-z_]+ = ([{][0-9., ]+[}]|[0-9.]+)/)) {
         split(substr(line, RSTART, RLENGTH), part, / = /); value[part[1]] = part[2]
         print "number", part[1], numbers(part[2]); line = substr(line, RSTART + RLENGTH) } }'
 }
