@@ -70,8 +70,8 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    inducing : int, default 200
-        Inducing points, in all components together.
+    inducing : int
+        Inducing points, in all components together. None: as many as docs/recipe.md says, more on large tables.
     components : int or "auto"
         Kernels that are added up.
     cells : int, "auto" or "none"
@@ -89,8 +89,8 @@ class ADVGPRegressor(RegressorMixin, BaseEstimator):
     validation : float or str
         The fraction of the rows that is held out to stop training and to calibrate intervals, or "last:0.1".
     log_target : bool or "auto"
-        Fit the logarithm of a target that is never negative. "auto": where the target is skewed and a short pilot on
-        some of the rows shows that it pays; `notes_` then says so.
+        Fit the logarithm of a target that is never negative. "auto": where the target is skewed and a trial on some
+        of the rows shows that it pays; `notes_` then says so.
     bounds : (low, high), "auto" or "none"
         Where means, intervals and quantiles are cut; None for an open end.
     workers : int or "auto"

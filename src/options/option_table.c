@@ -392,8 +392,8 @@ const gp_option gp_option_table[] = {
     CHOICE("values", DATA, PACK, "float32|float64", "float32", "how packed numbers are kept"),
 
     COUNT("inducing", MODEL, TRAIN | SIMULATE, "M", "200", 1, GP_MODEL_INDUCING_MAX,
-          "inducing points, in all components together; where nobody says how many, 400 of more than 100,000 rows that "
-          "have cells and are not mostly noise",
+          "inducing points, in all components together; where nobody says how many, more on large tables that have "
+          "cells and are not mostly noise (docs/recipe.md)",
           .letter = 'm'),
     LIST("inducing", MODEL, COMPARE, "M,...", "inducing points; every method is run with each", .letter = 'm',
          .fallback = "200", .min = 1, .max = GP_MODEL_INDUCING_MAX),
@@ -401,8 +401,8 @@ const gp_option gp_option_table[] = {
           "kernels that are added up; auto: short pilots choose", .words = "auto"),
     COUNT("components", MODEL, SIMULATE, "J", "1", 1, GP_COMPONENTS_MAX, "kernels that are added up"),
     COUNT("cells", MODEL, FITS, "N", "auto", 1, GP_CELLS_MAX,
-          "local processes in so many cells of the input space beside the global one; auto: from 5,000 training rows "
-          "on as many as held-out rows agree to; none: one smooth surface",
+          "local processes in so many cells of the input space beside the global one; auto: on larger tables, unless "
+          "validation rows are better without them (docs/recipe.md); none: one smooth surface",
           .words = "auto|none"),
     COUNT("columns", MODEL, SIMULATE | GP_OF_GENERATED, "D", "8", 1, 1000,
           "inputs of generated rows; DATA has its own"),
