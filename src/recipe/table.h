@@ -104,8 +104,8 @@ enum {
 };
 
 // One judge (judge.h) for every yes or no: the mean CRPS of rows that no fit has seen must fall by `least` of itself
-// and by gp_clear_errors standard errors of the paired difference. A trial that changes the mean is refused where
-// squared errors rise by more than their standard error and by more than gp_squares_share.
+// and by gp_clear_errors standard errors of the paired difference. An encoding is refused where squared errors
+// rise by more than their standard error and by more than gp_squares_share.
 static const double gp_clear_errors = 1.5, gp_squares_share = 0.04, gp_least_gain = 0.002;
 enum { GP_JUDGING_ROWS = 20000, GP_JUDGING_ROWS_MIN = 100 }; // validation rows; fewer decide nothing
 
