@@ -2,6 +2,7 @@
 #include "api/record.h"
 #include "answer/evaluate.h"
 #include "base/whole.h"
+#include "data/encoding.h"
 #include "data/split.h"
 #include "linalg/blas.h"
 #include "load/request.h"
@@ -12,6 +13,7 @@
 #include "store/runlog.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +78,31 @@ json_t *gp_record_manifest(const gp_options *o, const char *command)
                      read_files(o), "options", gp_options_json(o), "given", given_options(o));
 }
 
+static void set_end(json_t *column, const char *key, const gp_input *input, double end)
+{
+    gp_buffer text = {0};
+    if (!isfinite(end)) return;
+    input->encoding->show(input, end * input->encoding->unit, &text);
+    if (text.p) json_object_set_new(column, key, gp_json_text(text.p));
+    gp_buffer_fini(&text);
+}
+
+json_t *gp_record_columns(const gp_schema *s)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const gp_input *input = &s->inputs[i];
+        json_t *column = json_pack("{s:o, s:s, s:I}", "name", gp_json_text(input->name), "read",
+                                   input->encoding->described, "encoded", (json_int_t)input->n_encoded);
+        if (column && input->categories.n)
+            json_object_set_new(column, "categories", json_integer((json_int_t)input->categories.n));
+        if (column && !input->categories.n)
+            set_end(column, "from", input, input->range.lo), set_end(column, "to", input, input->range.hi);
+        json_array_append_new(list, column);
+    }
+    return list;
+}
+
 gp_plan gp_record_planned(const gp_train_options *options, const gp_loaded *data)
 {
     const gp_facts facts = gp_facts_measure(data->shards, options);
@@ -108,12 +135,13 @@ json_t *gp_record_plan(const gp_options *o, const gp_train_options *t, const gp_
         if (gp_method_takes(method, said[i].name)) json_object_set(settings, said[i].name, said[i].value);
         json_decref(said[i].value);
     }
-    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o, s:o}", "dry_run", 1,
+    return json_pack("{s:b, s:I, s:I, s:{s:o, s:b, s:o, s:o}, s:I, s:o, s:s, s:o, s:o, s:o, s:o}", "dry_run", 1,
                      "training_rows", (json_int_t)gp_shards_rows(data->shards, GP_TRAIN), "held_out_rows",
                      (json_int_t)held_out, "target", "name", gp_json_text(s->target), "logarithm", s->log_target,
                      "mean", gp_json_real(s->y_mean), "scale", gp_json_real(s->y_scale), "columns",
                      (json_int_t)s->n_inputs, "inputs", inputs, "method", method->name, "settings", settings, "model",
-                     gp_json_text(gp_options_text(o, "output")), "plan", gp_plan_json(&plan));
+                     gp_json_text(gp_options_text(o, "output")), "read", gp_record_columns(s), "plan",
+                     gp_plan_json(&plan));
 }
 
 // ---- how it went ----------------------------------------------------------------------------------------------------
@@ -181,5 +209,6 @@ json_t *gp_record_result(const char *path, const gp_model *model, const gp_train
         (json_int_t)c->dropped, "refused", (json_int_t)c->refused, "rolled_back", (json_int_t)c->rolled_back, "cells",
         (json_int_t)t->cells);
     gp_assessment_add(&t->assessment, o);
+    if (o) json_object_set_new(o, "plan", gp_plan_json(&t->plan));
     return o;
 }

@@ -10,6 +10,8 @@
 json_t *gp_record_manifest(const gp_options *options, const char *command);
 json_t *gp_record_cpu(void); // names of the CPU's features that matter
 
+// How each column is read: name, kind, encoded columns, range or number of categories.
+json_t *gp_record_columns(const gp_schema *schema);
 // What would be trained, for a dry run: the choices, and all of it as JSON.
 gp_plan gp_record_planned(const gp_train_options *options, const gp_loaded *data);
 json_t *gp_record_plan(const gp_options *train, const gp_train_options *request, const gp_loaded *data);

@@ -2,6 +2,7 @@
 #include "api/record.h"
 #include "api/whole_training.h"
 #include "base/clock.h"
+#include "base/width.h"
 #include "cli/cli.h"
 #include "load/request.h"
 #include "method/method.h"
@@ -202,14 +203,33 @@ static void add_split(const gp_shards *shards, gp_buffer *out)
         gp_buffer_add(out, "none held out: each row is judged by a model without it\n");
 }
 
+static void add_columns(const gp_schema *s, gp_buffer *out)
+{
+    json_t *columns = gp_record_columns(s), *column;
+    size_t i;
+    json_array_foreach(columns, i, column)
+    {
+        const char *name = "", *read = "", *from = NULL, *to = NULL;
+        json_int_t categories = 0;
+        json_unpack(column, "{s?s, s?s, s?s, s?s, s?I}", "name", &name, "read", &read, "from", &from, "to", &to,
+                    "categories", &categories);
+        gp_buffer_add(out, "  ");
+        gp_buffer_cell(out, name, 30, GP_LEFT);
+        gp_buffer_add(out, " %-30s", read);
+        if (from && to) gp_buffer_add(out, " %s to %s", from, to);
+        if (categories) gp_buffer_add(out, " %lld values", (long long)categories);
+        gp_buffer_add(out, "\n");
+    }
+    json_decref(columns);
+}
+
 static void add_plan(const gp_options *o, const gp_train_options *t, const gp_loaded *data, gp_buffer *out)
 {
     const gp_schema *s = data->schema;
     add_split(data->shards, out);
     gp_buffer_add(out, "target %s%s: mean %.5g, standard deviation %.5g\n%zu inputs from %zu columns:\n", s->target,
                   s->log_target ? " (logarithm)" : "", s->y_mean, s->y_scale, s->d, s->n_inputs);
-    for (size_t j = 0; j < s->d; j++)
-        gp_buffer_add(out, "  %-30s mean %12.5g  scale %12.5g\n", s->x_names[j], s->x_mean[j], s->x_scale[j]);
+    add_columns(s, out);
     const gp_plan plan = gp_record_planned(t, data);
     gp_buffer_add(out, "would train with the method %s; model to %s\n", plan.method.value,
                   gp_options_text(o, "output"));

@@ -76,10 +76,14 @@ double gp_gaussian_crps(double y, double mean, double sd)
 
 const char *gp_verdict_text(const gp_verdict *v, char *text, size_t size)
 {
-    if (!v->tried)
+    if (!v->tried) {
         snprintf(text, size, "not tried");
-    else
-        snprintf(text, size, "CRPS %.1f %% %s (%.1f standard errors, %zu rows)", 100 * fabs(v->gain),
-                 v->gain < 0 ? "higher" : "lower", fabs(v->errors), v->rows);
+        return text;
+    }
+    char squares[48] = "";
+    if (v->gain > 0 && v->squares > 1) // what may have refused it
+        snprintf(squares, sizeof squares, ", squared errors %.0f %% higher", 100 * (v->squares - 1));
+    snprintf(text, size, "CRPS %.1f %% %s%s (%.1f standard errors, %zu rows)", 100 * fabs(v->gain),
+             v->gain < 0 ? "higher" : "lower", squares, fabs(v->errors), v->rows);
     return text;
 }

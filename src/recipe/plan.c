@@ -51,7 +51,7 @@ __attribute__((format(printf, 4, 5))) static void set_word(gp_planned *c, const 
 
 static void explain(gp_planned *c, const gp_verdict *verdict, const char *challenger)
 {
-    char text[100];
+    char text[120];
     if (verdict->tried)
         snprintf(c->why, sizeof c->why, "%s: %s", challenger, gp_verdict_text(verdict, text, sizeof text));
     else

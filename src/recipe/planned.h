@@ -9,7 +9,7 @@ typedef struct gp_planned {
     size_t n; // where it is a count
     gp_origin origin;
     char value[48]; // in words
-    char why[160];
+    char why[200];
 } gp_planned;
 
 //  X(member, what people read), in the order of a training

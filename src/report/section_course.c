@@ -241,12 +241,33 @@ static void write_runs(const gp_courses *courses, gp_buffer *out)
     gp_html_table_end(out);
 }
 
+// What was chosen, where it came from and why (recipe/plan.h), as the record of the model has it.
+static void write_plan(const gp_report *r, gp_buffer *out)
+{
+    static const char *const cells[] = {"value", "origin", "why"};
+    const json_t *plan = json_object_get(r->model->record, "plan");
+    if (!json_array_size(plan)) return;
+    gp_buffer_add(out, "<details><summary>What was chosen, and why</summary>\n");
+    gp_html_table(out, "Plan of the training", "choice|value|by|why");
+    for (size_t i = 0; i < json_array_size(plan); i++) {
+        const json_t *choice = json_array_get(plan, i);
+        gp_html_row(out, NULL);
+        gp_html_head(out, json_string_value(json_object_get(choice, "choice")));
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            gp_html_cell(out, json_string_value(json_object_get(choice, cells[k])));
+        gp_html_row_end(out);
+    }
+    gp_html_table_end(out);
+    gp_buffer_add(out, "</details>\n");
+}
+
 advgp_status gp_section_course(const gp_report *r, gp_buffer *out, advgp_error *err)
 {
     (void)err;
     size_t points = 0;
     for (size_t i = 0; i < r->courses->n; i++) points += r->courses->list[i].n;
     write_record(r, out);
+    write_plan(r, out);
     if (r->courses->n > 1) write_runs(r->courses, out);
     if (points < 2) {
         gp_buffer_add(out, r->courses->n ? "<p class=\"note\">It took no steps that could be drawn.</p>\n"

@@ -32,7 +32,7 @@ whole() {
   diff -q <(cut -d, -f1 out/p.csv) out/p1.csv >/dev/null || tell "$name: the mean alone is another"
   good "$name: evaluate" -- evaluate "$m" in/good.csv --json
   close_to "$name: figures" "$(number rmse)" "$rmse" 0.5
-  good "$name: inspect" "by ${method-advgp}" 'training record' -- inspect "$m"
+  good "$name: inspect" "by ${method-advgp}" 'training record' 'plan of the training' -- inspect "$m"
   good "$name: inspect --json" -- inspect "$m" --json
   [[ $(number method) == "${method-advgp}" ]] || tell "$name: method $(number method)"
   rm -f in/log

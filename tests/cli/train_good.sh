@@ -300,9 +300,10 @@ good 'its query is kept' -- predict out/m.safetensors in/left.csv in/right.csv -
 
 rm -rf out && mkdir out
 before=$(state)
-good 'dry run' 'would train' 'x1' -- train in/good.csv "${y[@]}" --dry-run -o out/dry.safetensors --log out/log --checkpoint out/c
+good 'dry run' 'would train' 'x1' 'an option asks for it' 'to come: one component instead of a sum of four' -- train in/good.csv "${y[@]}" --dry-run -o out/dry.safetensors --log out/log --checkpoint out/c
 [[ $(state) == "$before" ]] || tell "--dry-run wrote: $(ls -R out)"
 good 'dry run in JSON' -- train in/good.csv "${y[@]}" --dry-run --json -o out/dry.safetensors
+grep -q '"plan": \[{"choice": "method", "value": "exact", "origin": "rule"' said.out && grep -q '"read": "number"' said.out || tell "--dry-run --json has no plan: $(cat said.out)"
 [[ $(number training_rows) -gt 0 && $(number target/name) == y && $(number method) == exact && $(number model) == out/dry.safetensors ]] ||
   tell "--dry-run --json: $(cat said.out)"
 [[ $(wc -l <said.out) == 1 && $(state) == "$before" ]] || tell "--dry-run --json: more than an object, or something written"
