@@ -87,8 +87,9 @@ static void note_checkpoint(const gp_logged_run *s, json_t *places, const json_t
 
 static advgp_status note_begin(gp_logged_run *s, const json_t *places, json_t *event, advgp_error *err)
 {
-    if (s->n_stretches >= STRETCHES_MAX ||
-        !gp_grow(&s->stretches, &s->room, s->n_stretches, s->n_stretches + 1, sizeof *s->stretches))
+    if (s->n_stretches >= STRETCHES_MAX)
+        return gp_fail(err, ADVGP_EFILE, "the log tells of a run that began more than %d times", (int)STRETCHES_MAX);
+    if (!gp_grow(&s->stretches, &s->room, s->n_stretches, s->n_stretches + 1, sizeof *s->stretches))
         return gp_no_memory(err);
     const char *id = json_string_value(json_object_get(event, "checkpoint"));
     const json_t *place = id ? json_object_get(places, id) : NULL;

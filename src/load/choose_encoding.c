@@ -191,7 +191,10 @@ static advgp_status add_notes(const gp_encoding_choice *c, const gp_schema *sche
                           "%zu columns of long tails are taken by their ranks, since the CRPS of a pilot on %zu rows "
                           "falls by %.1f %% with them ({warp} none leaves them as they are)",
                           c->n_ranks, c->ranks.rows, 100 * c->ranks.gain);
-    if (st == ADVGP_OK && c->directions.taken)
+    if (st == ADVGP_OK && c->directions.taken && c->asked)
+        st = gp_notes_add(notes, err, c->n_directions, "%zu sums of columns stand beside them, as {directions} asks",
+                          c->n_directions);
+    if (st == ADVGP_OK && c->directions.taken && !c->asked)
         st = gp_notes_add(
             notes, err, c->n_directions,
             "%zu sums of columns stand beside them, since the CRPS of a pilot on %zu rows falls by %.1f %% "
@@ -205,27 +208,31 @@ static advgp_status add_notes(const gp_encoding_choice *c, const gp_schema *sche
 
 // An option that names it, a trial that was held, or a rule: there was nothing to try.
 static void plan_one(const gp_options *o, const char *option, const gp_verdict *verdict, bool is, gp_trial trial,
-                     gp_planned *out)
+                     const char *why_open, gp_planned *out)
 {
     const char *word = is ? "yes" : "no";
     char asked[40];
-    if (verdict->tried) {
+    const bool given = !gp_options_is(o, option, "auto");
+    if (verdict->tried && !given) {
         gp_plan_choose(out, word, GP_ORIGIN_TRIAL, verdict, gp_trial_what(trial));
     } else {
-        const bool given = !gp_options_is(o, option, "auto");
         snprintf(asked, sizeof asked, "option %s", option);
         *out = (gp_planned){.n = is, .origin = given ? GP_ORIGIN_ASKED : GP_ORIGIN_RULE};
         snprintf(out->value, sizeof out->value, "%s", word);
-        snprintf(out->why, sizeof out->why, "%s", given ? asked : "nothing in the columns asks for it");
+        snprintf(out->why, sizeof out->why, "%s",
+                 given      ? asked
+                 : why_open ? why_open
+                            : "nothing in the columns asks for it");
     }
 }
 
 static void make_plan(const gp_encoding_choice *c, const gp_options *o, const gp_schema *schema, gp_plan *plan)
 {
     plan_one(o, "warp", &c->ranks, c->ranks.taken || (c->n_ranks && gp_options_is(o, "warp", "ranks")), GP_TRIAL_RANKS,
-             &plan->ranks);
-    plan_one(o, "directions", &c->directions, schema->n_directions > 0, GP_TRIAL_DIRECTIONS, &plan->directions);
-    plan_one(o, "log-target", &c->logarithm, schema->log_target, GP_TRIAL_LOGARITHM, &plan->logarithm);
+             c->why_open, &plan->ranks);
+    plan_one(o, "directions", &c->directions, schema->n_directions > 0, GP_TRIAL_DIRECTIONS, c->why_open,
+             &plan->directions);
+    plan_one(o, "log-target", &c->logarithm, schema->log_target, GP_TRIAL_LOGARITHM, c->why_open, &plan->logarithm);
 }
 
 advgp_status gp_encoding_settle(const gp_encoding_choice *c, const gp_options *o, gp_schema *schema, gp_plan *plan,
@@ -246,12 +253,16 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
     *choice = (gp_encoding_choice){.n_ranks = long_tailed(schema)};
     const char *start = strcmp(o->verb->name, "train") == 0 ? gp_request_start(o) : NULL;
     if (start) {
+        choice->why_open = "as the model that it starts from";
         as_start(o, start, options, choice);
         return ADVGP_OK;
     }
     const bool asked = !gp_options_is(o, "directions", "auto") && !gp_options_is(o, "directions", "none");
     if (asked) choice->why_none = why_no_directions(o, schema);
-    if (!has_process(o)) return ADVGP_OK;
+    if (!has_process(o)) {
+        choice->why_open = "the method fits no process";
+        return ADVGP_OK;
+    }
     const size_t wanted = asked                                           ? (size_t)gp_options_int(o, "directions")
                           : is_open(o, "directions", GP_TRIAL_DIRECTIONS) ? DIRECTIONS
                                                                           : 0;
@@ -260,6 +271,7 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                             .directions = may_have_directions(schema) ? wanted : 0};
     if (!open.logarithm && !open.ranks && !open.directions) return ADVGP_OK;
     choice->no_room = !asked && !gp_blas_has_room(PILOT_THREADS);
+    if (choice->no_room) choice->why_open = "the limit of this process leaves no room for a trial";
     if (choice->no_room) return ADVGP_OK;
     sample s = {.host = host};
     advgp_status st = read_sample(&s, source, schema, split, err);
@@ -273,7 +285,9 @@ advgp_status gp_choose_encoding(const gp_options *o, gp_source *source, const gp
                                            .seed = split->seed,
                                            .stop = gp_host_stopper(host)->stop,
                                            .stop_ctx = gp_host_stopper(host)->ctx};
-    if (st == ADVGP_OK) st = ask_pilots(&question, open, host, options, choice, err);
+    choice->asked = asked;
+    if (rows.n < GP_PILOT_ROWS_MIN) choice->why_open = "too few rows for a trial";
+    if (st == ADVGP_OK && rows.n >= GP_PILOT_ROWS_MIN) st = ask_pilots(&question, open, host, options, choice, err);
     if (asked && open.directions && !choice->n_directions)
         choice->why_none = rows.n < GP_PILOT_ROWS_MIN ? "a pilot needs 300 rows"
                                                       : "the target changes along single columns";

@@ -14,6 +14,8 @@ typedef struct gp_encoding_choice {
     double *weights; // [n_directions x d]: of directions that pilots found
     size_t n_directions, d;
     gp_model *start;      // a run goes on from it: its directions are taken; NULL: from none, or it has none
+    const char *why_open; // why nothing was tried of what options leave open; NULL: there was nothing to try
+    bool asked;           // somebody wants directions
     const char *why_none; // somebody wants directions, and there are none; else NULL
     bool no_room;         // for the threads of pilots: nothing was asked
 } gp_encoding_choice;

@@ -282,7 +282,7 @@ static void sums_of_columns_stand_beside_them_where_asked_or_where_it_pays(void 
         assert_true(s->n_directions >= cases[i].least && s->n_directions <= cases[i].most);
         assert_int_equal(s->d, 4 + s->n_directions); // x, z, two kinds
         assert_int_equal(l.shards->d, s->d);
-        assert_int_equal(is_noted(&l.notes, "{directions} none leaves them out"), cases[i].noted);
+        assert_int_equal(is_noted(&l.notes, "sums of columns stand beside them"), cases[i].noted);
         if (s->n_directions) {
             const double *weights = s->directions;
             assert_true(weights[0] * weights[1] < 0 && fabs(weights[0] + weights[1]) < 0.2 * fabs(weights[0]));

@@ -1,4 +1,4 @@
-// method_advgp.c: the sparse variational process of train.c as a method.
+// method_advgp.c: the sparse variational process of recipe.c as a method.
 #include "method/method.h"
 
 const gp_method gp_method_advgp = {

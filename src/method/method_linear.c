@@ -74,8 +74,10 @@ static advgp_status fit_lines(const char *name, bool slopes, const gp_train_requ
                                .rows = (double)gp_shards_rows(shards, GP_TRAIN),
                                .neg_elbo = NAN};
         if (request->options) {
-            const gp_facts facts = gp_facts_measure(shards, request->options);
+            gp_facts facts = gp_facts_measure(shards, request->options);
+            facts.method = name;
             r->plan = gp_plan_make(&facts, request->options);
+            gp_plan_take_encodings(&r->plan, request->encodings);
         }
         st = gp_train_conclude(*model, &reader, request->options, began, r, request->notes, err);
         if (st == ADVGP_OK) {

@@ -81,7 +81,19 @@ static advgp_status differs(const gp_training *t, const char *what, size_t was, 
                    t->options->resume, was, what, is);
 }
 
-// Of a run that goes on, of one that is replayed, or as pilots choose.
+// In the same words of a run that goes on, which holds no trial again.
+static void plan_shape(gp_training *t, size_t components)
+{
+    gp_planned *plan = &t->result->plan.components;
+    const char *why = gp_training_why_no_trial(t), *what = gp_trial_what(GP_TRIAL_COMPONENTS);
+    if (why)
+        gp_plan_settle(plan, components, "%s", why), plan->origin = GP_ORIGIN_RULE;
+    else
+        gp_plan_settle(plan, components, "%s: a trial on %s decided", what,
+                       gp_training_held_out_decides(t) ? "validation rows" : "the bound");
+}
+
+// Of a run that goes on, of one that is replayed, or as the trial decides.
 static advgp_status settle_shape(gp_training *t, advgp_error *err)
 {
     const gp_train_options *o = t->options;
@@ -94,11 +106,11 @@ static advgp_status settle_shape(gp_training *t, advgp_error *err)
     if (st == ADVGP_OK && !shape.components) t->conductor->shape(t, &shape);
     if (st == ADVGP_OK && !shape.components) st = gp_training_choose_shape(t, &shape, err);
     t->components = shape.components;
-    if (!o->components && t->result->plan.components.origin == GP_ORIGIN_TRIAL)
-        gp_plan_settle(&t->result->plan.components, shape.components, "%s: a trial on %s decided",
-                       gp_trial_what(GP_TRIAL_COMPONENTS),
-                       gp_training_held_out_decides(t) ? "validation rows" : "the bound");
-    if (shape.inducing && shape.inducing < t->m) t->m = shape.inducing;
+    if (st == ADVGP_OK && !o->components) plan_shape(t, shape.components);
+    if (shape.inducing && shape.inducing < t->m) {
+        t->m = shape.inducing;
+        gp_plan_settle(&t->result->plan.inducing, t->m, "the usual number: most of the target is noise");
+    }
     return st;
 }
 

@@ -9,9 +9,32 @@
 #include "store/form.h"
 #include "store/runlog.h"
 
+#include <stdio.h>
+#include <string.h>
+
 gp_stopwatch gp_stopwatch_start(void)
 {
     return (gp_stopwatch){.wall = gp_clock_wall(), .cpu = gp_clock_cpu()};
+}
+
+static void settle_word(gp_planned *c, const char *word)
+{
+    if (c->origin == GP_ORIGIN_NONE || (!strstr(c->why, "to come") && !strcmp(c->value, word))) return;
+    snprintf(c->value, sizeof c->value, "%s", word);
+    snprintf(c->why, sizeof c->why, "no trial was held: too few rows, no room, or the training ended early");
+    c->origin = GP_ORIGIN_RULE;
+}
+
+// What the model has, where a trial that the plan promised was not held or its part could not be had.
+static void settle_plan(const gp_model *model, gp_train_result *r)
+{
+    gp_plan *plan = &r->plan;
+    char cells[24];
+    snprintf(cells, sizeof cells, "%zu", r->cells);
+    settle_word(&plan->cells, cells);
+    plan->cells.n = r->cells;
+    settle_word(&plan->noise, model->noise ? "varying" : "constant");
+    settle_word(&plan->residuals, model->calibration.groups ? "by group" : "of all rows");
 }
 
 static advgp_status write_record(gp_model *model, const gp_train_result *r, advgp_error *err)
@@ -71,6 +94,7 @@ advgp_status gp_train_conclude(gp_model *model, gp_reader *reader, const gp_trai
     gp_free(of_all);
     model->baseline_mean = r->assessment.baseline_mean, model->baseline_linear = r->assessment.baseline_linear;
     r->wall = gp_clock_wall() - began.wall, r->cpu = gp_clock_cpu() - began.cpu;
+    settle_plan(model, r);
     if (st == ADVGP_OK) st = write_record(model, r, err); // of rows that every training has, with --test or without
     if (st == ADVGP_OK && test) {
         st = gp_assess_test(&assessor, test, reader->capacity, &r->assessment, err);

@@ -116,7 +116,8 @@ static advgp_status finish(gp_training *t, size_t *rows, advgp_error *err)
     }
 }
 
-// Where the model has none, they were not better, or someone stopped the run while they were fitted.
+// Where the model has none, validation rows were better off without them, or someone stopped the run while they were
+// fitted.
 static bool fits_cells(const gp_training *t)
 {
     return feed_of(t)->cells > 0;

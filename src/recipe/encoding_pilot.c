@@ -373,6 +373,7 @@ static advgp_status see_part(gp_encoding_pilot *p, trial *t, size_t part, bool *
     const gp_encoding_question *q = &p->question;
     advgp_status st = ADVGP_OK;
     if (t->parts > part || *stopped) return st;
+    t->n_judged = part ? t->seen[part - 1] : 0; // a fit that failed on the way left nothing behind
     if (t->how.directions && !p->settled) st = find_directions(p, part, 1, t->how.directions, err);
     if (t->how.directions) t->d = q->rows->d + p->n_directions;
     if (st == ADVGP_OK) take_rows(q, t, part);
@@ -409,7 +410,8 @@ advgp_status gp_encoding_pilot_try(gp_encoding_pilot *pilot, gp_encodings other,
     advgp_status st = trial_init(&t, pilot, other, err);
     if (st == ADVGP_OK) st = try_parts(pilot, &t, out, err);
     if (st == ADVGP_ENUMERIC) st = ADVGP_OK, out->taken = false; // what cannot be computed does not pay
-    if (st == ADVGP_OK && pilot->question.directions_asked && other.directions) out->taken = pilot->n_directions > 0;
+    if (st == ADVGP_OK && pilot->question.directions_asked && other.directions && out->tried)
+        out->taken = pilot->n_directions > 0;
     const bool settles = out->taken && other.directions && !pilot->settled;
     if (st == ADVGP_OK && settles) {
         st = find_directions(pilot, 0, pilot->present.parts, other.directions, err);

@@ -1,5 +1,5 @@
 // facts.h: what a plan rests on: measured before anything is decided, and never changed. Only the noise is measured
-// later, by the first trial; a plan that is made again with it is the same but for what depends on it.
+// later, by the trial of the shape; what depends on it is settled then.
 #pragma once
 #include "recipe/train.h"
 
@@ -9,7 +9,6 @@ typedef struct gp_facts {
     size_t validation_rows;    // held out, to rank and to stop by
     size_t calibration_rows;   // held out, for the intervals
     size_t shards;             // of the training rows
-    size_t cores;              // threads that may work
     size_t cluster_workers;    // in processes of their own; 0: no cluster
     size_t workers_of_resumed; // of the checkpoint that a run goes on from; 0: none
     double noise;              // share of the target's variance; NaN: not measured yet

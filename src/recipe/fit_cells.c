@@ -1,5 +1,5 @@
 // fit_cells.c: the act after the finish: local processes in cells of the input space beside the global one
-// (model/cells.h), kept only if the bound is better and held-out rows do not contradict. docs/math.md 10.
+// (model/cells.h), kept unless validation rows are clearly better off without them. docs/math.md 10.
 //
 // Everything here is a function of the parameters, the rows and the seed: tasks are cells, each with a place of its own
 // for what it finds, so neither the number of threads nor who was faster changes a bit.

@@ -14,11 +14,6 @@ static const struct {
 #undef X
 };
 
-const char *gp_trial_word(gp_trial trial)
-{
-    return trials[trial].word;
-}
-
 const char *gp_trial_what(gp_trial trial)
 {
     return trials[trial].what;
@@ -53,6 +48,7 @@ gp_verdict gp_verdict_none(void)
 
 gp_verdict gp_judge(gp_trial trial, const gp_paired *crps, const gp_paired *squares)
 {
+    if (!crps->n || !(gp_paired_first(crps) > 0)) return gp_verdict_none(); // nothing to judge by
     gp_verdict v = {.tried = true,
                     .rows = crps->n,
                     .gain = 1 - gp_paired_second(crps) / gp_paired_first(crps),

@@ -19,10 +19,9 @@ typedef struct gp_verdict {
     double squares;    // mean squared error of the challenger over that of the incumbent; NaN: both have the same mean
 } gp_verdict;
 
-const char *gp_trial_word(gp_trial trial);
 const char *gp_trial_what(gp_trial trial); // what the challenger is
 double gp_trial_least(gp_trial trial);
-// For bench/recipe and tests: a trial named in ADVGP_WITHOUT ("noise,groups") is not held, its incumbent stays.
+// For bench/recipe and tests: a trial named in ADVGP_WITHOUT ("noise,groups") does not count, its incumbent stays.
 bool gp_trial_is_off(gp_trial trial);
 
 gp_verdict gp_verdict_none(void); // of a trial that was not held

@@ -260,7 +260,9 @@ advgp_status gp_noise_fit(gp_model *model, gp_reader *reader, const gp_train_opt
     if (!o || o->noise == GP_NOISE_CONSTANT || (o->noise == GP_NOISE_AUTO && gp_trial_is_off(GP_TRIAL_NOISE)) ||
         model->form == &gp_form_linear)
         return ADVGP_OK;
-    if (o->noise == GP_NOISE_AUTO && result->interrupted) return ADVGP_OK; // somebody waits for the model so far
+    // Somebody waits for the model so far. By what the record says, as a replay has it.
+    const bool interrupted = result->interrupted || result->stopped == GP_STOPPED_INTERRUPTED;
+    if (o->noise == GP_NOISE_AUTO && interrupted) return ADVGP_OK;
     advgp_error why = {0};
     sample s = {0};
     advgp_status st = fit(model, reader, o, result->workers, held_out, &s, &why);

@@ -1,7 +1,6 @@
 // plan.c: the rules of a training, read from the tables of table.h.
 #include "recipe/plan.h"
 #include "base/least.h"
-#include "base/machine.h"
 #include "base/memory.h"
 #include "base/whole.h"
 #include "cluster/cluster.h"
@@ -20,7 +19,6 @@ gp_facts gp_facts_measure(const gp_shards *shards, const gp_train_options *o)
                       .validation_rows = gp_shards_rows(shards, GP_STOP),
                       .calibration_rows = gp_shards_rows(shards, GP_CALIBRATE),
                       .shards = shards->n_train,
-                      .cores = gp_cores(),
                       .cluster_workers = o->cluster ? gp_cluster_workers(o->cluster) : 0,
                       .noise = NAN,
                       .memory = gp_memory_bytes()};
@@ -52,10 +50,7 @@ __attribute__((format(printf, 4, 5))) static void set_word(gp_planned *c, const 
 static void explain(gp_planned *c, const gp_verdict *verdict, const char *challenger)
 {
     char text[120];
-    if (verdict->tried)
-        snprintf(c->why, sizeof c->why, "%s: %s", challenger, gp_verdict_text(verdict, text, sizeof text));
-    else
-        snprintf(c->why, sizeof c->why, "%s: by the bound, for too few rows are held out", challenger);
+    snprintf(c->why, sizeof c->why, "%s: %s", challenger, gp_verdict_text(verdict, text, sizeof text));
 }
 
 void gp_plan_take(gp_planned *c, size_t n, gp_origin origin, const gp_verdict *verdict, const char *challenger)
@@ -153,8 +148,7 @@ static void plan_workers(gp_plan *p, const gp_facts *f, const gp_train_options *
     else {
         size_t n = within(wanted, f->rows / GP_THREAD_ROWS_MIN);
         n = within(n, step_rows(f, o, n) / GP_PUSH_ROWS_MIN);
-        set(&p->workers, n, GP_ORIGIN_RULE, "one for %d rows of a step, and no more than there are cores",
-            GP_PUSH_ROWS_MIN);
+        set(&p->workers, n, GP_ORIGIN_RULE, "one for %d rows of a step, and no more than may work", GP_PUSH_ROWS_MIN);
     }
     if (f->workers_of_resumed && !o->workers_asked)
         set(&p->workers, f->workers_of_resumed, GP_ORIGIN_RULE, "as the run that is resumed");
@@ -195,6 +189,13 @@ static void plan_steps(gp_plan *p, const gp_facts *f, const gp_train_options *o)
         set(&p->steps, gp_index(fmax(1, ceil(steps)), SIZE_MAX), GP_ORIGIN_RULE,
             "%g epochs%s, at least %.0f steps, at most %d", epochs, cells ? " before cells" : "", least, GP_STEPS_MAX);
     }
+}
+
+void gp_plan_set_workers(gp_plan *p, const gp_facts *f, const gp_train_options *o, size_t workers, const char *why)
+{
+    gp_plan_settle(&p->workers, workers, "%s", why);
+    plan_batch(p, f, o);
+    plan_steps(p, f, o);
 }
 
 static void plan_inducing(gp_plan *p, const gp_facts *f, const gp_train_options *o)
@@ -327,7 +328,7 @@ gp_plan gp_plan_make(const gp_facts *f, const gp_train_options *o)
                exact = open ? gp_plan_is_exact(o, f->rows) : !strcmp(f->method, "exact");
     plan_method(&p, f, exact);
     if (!strcmp(f->method, "linear") || !strcmp(f->method, "mean")) return p;
-    if (o->kernel && !o->kernel_open)
+    if (o->kernel && !o->cells_kernel_open)
         set_word(&p.kernel, o->kernel->name, GP_ORIGIN_ASKED, "option kernel");
     else if (exact)
         set_word(&p.kernel, "by evidence", GP_ORIGIN_TRIAL, "to come: the kernel under which the rows are likeliest");
@@ -343,6 +344,8 @@ gp_plan gp_plan_make(const gp_facts *f, const gp_train_options *o)
     }
     plan_noise(&p, f, o);
     plan_cost(&p, f, o, exact);
+    if (!exact && !open && strcmp(f->method, "advgp") != 0) // the method has steps of its own, and no trials
+        p.batch.origin = p.steps.origin = p.components.origin = p.cells.origin = p.time.origin = GP_ORIGIN_NONE;
     return p;
 }
 

@@ -15,6 +15,9 @@ gp_plan gp_plan_make(const gp_facts *facts, const gp_train_options *options);
 void gp_plan_take(gp_planned *choice, size_t n, gp_origin origin, const gp_verdict *verdict, const char *challenger);
 void gp_plan_choose(gp_planned *choice, const char *word, gp_origin origin, const gp_verdict *verdict,
                     const char *challenger);
+// With so many workers instead, and why: the rows of a step and the steps follow from their number.
+void gp_plan_set_workers(gp_plan *plan, const gp_facts *facts, const gp_train_options *options, size_t workers,
+                         const char *why);
 // What trials chose before the rows were encoded; encodings may be NULL.
 void gp_plan_take_encodings(gp_plan *plan, const gp_plan *encodings);
 // The number is settled, or turned out otherwise: fewer distinct rows, less room.

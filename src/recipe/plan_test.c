@@ -12,7 +12,6 @@ static gp_facts table(size_t rows, size_t columns, size_t held_out)
                       .validation_rows = held_out / 2,
                       .calibration_rows = held_out - held_out / 2,
                       .shards = 64,
-                      .cores = 2,
                       .noise = NAN,
                       .memory = 16e9};
 }
@@ -84,7 +83,7 @@ static void what_is_asked_for_is_done(void **state)
     gp_train_options o = nothing_asked();
     o.m = 50, o.m_open = false, o.components = 2, o.cells = 0, o.schedule.batch = 100, o.epochs = 2,
     o.schedule.workers = 3;
-    o.workers_asked = true, o.noise = GP_NOISE_CONSTANT, o.kernel_open = false;
+    o.workers_asked = true, o.noise = GP_NOISE_CONSTANT, o.kernel_open = o.cells_kernel_open = false;
     const gp_plan p = gp_plan_make(&f, &o);
     assert_int_equal(p.inducing.n, 50);
     assert_int_equal(p.components.n, 2);

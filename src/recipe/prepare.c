@@ -51,7 +51,7 @@ static advgp_status settle_workers(gp_training *t, advgp_error *err)
     const size_t before = o->workers_asked ? o->schedule.workers : t->workers;
     const advgp_status st = fit_threads(t, &reduced, err);
     if (st != ADVGP_OK || !reduced) return st; // said once, whatever the reasons
-    gp_plan_settle(&t->result->plan.workers, t->workers, "%s", reduced);
+    gp_plan_set_workers(&t->result->plan, &t->facts, o, t->workers, reduced);
     return gp_notes_add(t->notes, err, t->workers, "workers reduced from %zu to %zu: %s", before, t->workers, reduced);
 }
 
@@ -87,8 +87,9 @@ static advgp_status choose_inducing(gp_training *t, advgp_error *err)
         const advgp_status st = gp_inducing_choose(t->shards, m, o->start_rows, o->start, o->kernel,
                                                    gp_train_start_length(t->shards->d), &t->inducing, &t->m, err);
         (void)gp_interrupt_close(&scope);
+        if (st == ADVGP_OK && t->m < m)
+            gp_plan_settle(&t->result->plan.inducing, t->m, "there are no more distinct rows");
         if (st != ADVGP_OK || t->m >= o->m || t->m >= m) return st;
-        gp_plan_settle(&t->result->plan.inducing, t->m, "there are no more distinct rows");
         return gp_notes_add(t->notes, err, t->m,
                             "inducing points reduced from %zu to %zu: there are no more distinct rows", o->m, t->m);
     }

@@ -102,23 +102,29 @@ static advgp_status try_one(gp_training *t, const gp_shards *sample, size_t *com
     return st;
 }
 
+const char *gp_training_why_no_trial(const gp_training *t)
+{
+    if (t->undecided) return "the training was interrupted before a trial could decide";
+    if (gp_trial_is_off(GP_TRIAL_COMPONENTS)) return "the trial is switched off";
+    if (t->m < GP_SHAPE_INDUCING_MIN) return "too few inducing points to be divided";
+    return gp_map_choice_check(gp_training_map(t->options), t->m, GP_SHAPE_COMPONENTS, NULL) == ADVGP_OK
+               ? NULL
+               : "the map does not divide these inducing points";
+}
+
 advgp_status gp_training_choose_shape(gp_training *t, gp_run_shape *out, advgp_error *err)
 {
     double ln_sigma = 0;
     gp_shards *sample = NULL;
     *out = (gp_run_shape){.components = 1, .inducing = gp_least(t->m, t->options->m)};
-    if (t->m < GP_SHAPE_INDUCING_MIN ||
-        gp_map_choice_check(gp_training_map(t->options), t->m, GP_SHAPE_COMPONENTS, NULL) != ADVGP_OK)
-        return ADVGP_OK;
-    if (gp_trial_is_off(GP_TRIAL_COMPONENTS)) {
-        out->components = GP_SHAPE_COMPONENTS, out->inducing = t->m;
-        return ADVGP_OK;
-    }
+    if (gp_trial_is_off(GP_TRIAL_COMPONENTS)) out->components = GP_SHAPE_COMPONENTS, out->inducing = t->m;
+    if (gp_training_why_no_trial(t)) return ADVGP_OK;
     advgp_status st = take_sample(t, &sample, err);
     if (st == ADVGP_OK) st = try_one(t, sample, &out->components, &ln_sigma, err);
     gp_shards_free(sample);
     // Then the comparison is void; what there is becomes a model, and resuming begins again.
     t->undecided = gp_training_stop_asked(t);
+    t->facts.noise = exp(2 * ln_sigma);
     if (!gp_training_mostly_noise(ln_sigma) && !t->undecided) out->inducing = t->m;
     return st;
 }

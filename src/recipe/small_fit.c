@@ -23,7 +23,7 @@ advgp_status gp_small_fit_run(const gp_small_fit *fit, gp_learner **out, double 
     // The schema is looked at and not kept: no model is made.
     const gp_train_request request = {
         .shards = fit->shards, .schema = (gp_schema *)(uintptr_t)fit->schema, .options = &o, .host = &host};
-    gp_train_result result;
+    gp_train_result result = {0};
     gp_training t;
     size_t rows = 0;
     *out = NULL;

@@ -1,4 +1,4 @@
-// train.h: from encoded rows to a model: starting points, the choice of components by short pilots, steps by a
+// train.h: from encoded rows to a model: starting points, the choice of components by a short trial, steps by a
 // parameter server and its workers, early stopping on held-out rows, the finish pass, calibration, and the baselines
 // beside it. docs/math.md 4 - 6.
 //

@@ -1,5 +1,5 @@
-// training.h: a sparse training under way, for the methods that share it: defaults, pilots, steps, finish, assessment.
-// They differ in the steps. Each act has a file of its own; train.c calls them in their order.
+// training.h: a sparse training under way, for the methods that share it: facts, plan, trials, steps, finish,
+// assessment. They differ in the steps. Each act has a file of its own; recipe.c calls them in their order.
 #pragma once
 #include "learn/checkpoint.h"
 #include "learn/evaluator.h"
@@ -102,6 +102,7 @@ advgp_status gp_training_measure(gp_training *training, advgp_error *err);
 advgp_status gp_training_prepare(gp_training *training, advgp_error *err);
 // shape.c: one component or a sum, by a trial; and whether more inducing points than usual pay.
 advgp_status gp_training_choose_shape(gp_training *training, gp_run_shape *out, advgp_error *err);
+const char *gp_training_why_no_trial(const gp_training *training); // of the shape; NULL: there is one
 // begin.c: a fresh learner with as many components as pilots choose or a checkpoint holds; then the run. And the run
 // alone, with what a checkpoint (may be NULL) knows of it.
 advgp_status gp_training_begin(gp_training *training, advgp_error *err);

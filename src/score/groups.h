@@ -1,5 +1,5 @@
 // groups.h: scores whose distribution depends on what the model says of a row. A factor for its standard deviation
-// (train/noise.c) makes errors as large as they are, not of the same shape: where half of the targets are the same
+// (recipe/noise.c) makes errors as large as they are, not of the same shape: where half of the targets are the same
 // number, or a delay cannot be far below zero, errors of small and of large predictions lean and tail off differently.
 // Training rows, each left out, are many and tell the shape of a group; rows that training did not see are few and tell
 // at which shares of it the quantiles are, for all groups at once. docs/math.md 6.

@@ -51,5 +51,6 @@ double gp_paired_gain(const gp_paired *p)
 {
     const double mean = p->fall / p->w, sum = p->w2_fall_fall - 2 * mean * p->w2_fall + mean * mean * p->w2;
     const double least = rounding * fabs(p->first / p->w);
-    return sum > least * least * p->w2 ? mean * p->w / sqrt(sum) : 0;
+    if (sum > least * least * p->w2) return mean * p->w / sqrt(sum);
+    return fabs(mean) > least ? copysign(INFINITY, mean) : 0; // the same on every row
 }

@@ -40,6 +40,15 @@ static void rows_count_by_their_weight(void **state)
     gp_paired_fini(&p);
 }
 
+static void a_gain_of_every_row_is_no_chance(void **state)
+{
+    (void)state;
+    const double first[] = {3, 5, 4}, second[] = {2, 4, 3}, w[] = {1, 1, 1};
+    gp_paired p = compare(3, first, second, w);
+    assert_true(gp_paired_gain(&p) == INFINITY);
+    gp_paired_fini(&p);
+}
+
 static void what_rounding_has_changed_is_no_gain(void **state)
 {
     (void)state;
@@ -58,6 +67,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gain_is_the_mean_difference_over_its_error),
         cmocka_unit_test(rows_count_by_their_weight),
+        cmocka_unit_test(a_gain_of_every_row_is_no_chance),
         cmocka_unit_test(what_rounding_has_changed_is_no_gain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,7 @@ for ((round = 0; round < rounds; round++)); do
   interrupted 'interrupted' . $((1000 + 400 * round)) in/rows.csv "${endless[@]}" --optimizer prox
   interrupted 'interrupted among pilots' '"command"' 1 in/rows.csv -q -m 40 --noise constant --target y --workers 4
   has 'interrupted among pilots' '"stopped":"interrupted"'
+  interrupted 'interrupted, whatever the noise would be' '"advance"' 3 in/rows.csv -q -m 20 --components 1 --target y --workers 2 --epochs 2000 --patience inf
   interrupted 'interrupted in the steps of a small table' '"advance"' $((5 + round)) in/small.csv "${shape[@]}" --epochs 2000 --patience inf
   interrupted 'interrupted in the end by L-BFGS' '"collect"' $((1 + round)) in/small.csv -q -m 60 --components 1 --noise constant --target y --patience 1
   has 'interrupted in the end by L-BFGS' '"stopped":"no gain on held-out rows"\|"stopped":"the schedule ended"'
