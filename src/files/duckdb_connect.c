@@ -53,9 +53,11 @@ advgp_status gp_duckdb_connect(size_t memory_bytes, size_t threads, const char *
 advgp_status gp_duckdb_lock(gp_duckdb *d, const char *paths, advgp_error *err)
 {
     gp_buffer sql = {0};
+    // The word user is a column of many tables; where it is none, DuckDB would answer with the name of its session. A
+    // macro that wants an argument is refused instead (file_error.c).
     gp_buffer_add(&sql,
-                  "SET TimeZone = 'UTC'; SET allowed_paths = [%s]; SET enable_external_access = false; SET "
-                  "lock_configuration = true",
+                  "CREATE OR REPLACE TEMP MACRO \"user\"(x) AS x; SET TimeZone = 'UTC'; SET allowed_paths = [%s]; SET "
+                  "enable_external_access = false; SET lock_configuration = true",
                   paths);
     duckdb_result result = {0};
     advgp_status st = ADVGP_OK;

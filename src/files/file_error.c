@@ -198,6 +198,8 @@ advgp_status gp_file_error(const gp_inputs *inputs, bool user_sql, const char *m
         return gp_fail(err, ADVGP_EDATA, "%s is not JSON lines: %s", shown, first_line(line, message));
     bool about_sql = strncmp(message, "Parser", 6) == 0 || strncmp(message, "Binder", 6) == 0 ||
                      strncmp(message, "Catalog", 7) == 0;
+    if (user_sql && strstr(message, "Macro user() does not")) // gp_duckdb_lock
+        return gp_fail(err, ADVGP_EINVAL, "{sql}: there is no column 'user'");
     if (user_sql && about_sql) return gp_fail(err, ADVGP_EINVAL, "{sql}: %s", first_line(line, message));
     if (strncmp(message, "IO Error", 8) == 0)
         return gp_fail(err, ADVGP_EIO, "cannot read %s: %s", shown, first_line(line, message));

@@ -108,6 +108,9 @@ static void a_query_may_call_what_computes(void **state)
         assert_int_equal(n, 2);
     }
     ASSERT_OK(one("SELECT t.current_user AS a, y FROM (SELECT a AS current_user, y FROM t) t", path, &n, err));
+    ASSERT_OK(one("SELECT user AS a, y FROM (SELECT a AS user, y FROM t)", path, &n, err)); // a column, or nothing
+    ASSERT_FAILS(one("SELECT a, user, y FROM t", path, &n, err), ADVGP_EINVAL, "there is no column 'user'");
+    ASSERT_FAILS(one("SELECT a, y FROM t WHERE USER = 'duckdb'", path, &n, err), ADVGP_EINVAL, "no column 'user'");
     ASSERT_FAILS(one("SELECT current_setting('threads') AS a, y FROM t", path, &n, err), ADVGP_EINVAL,
                  "may not call current_setting()");
     ASSERT_FAILS(one("SELECT t.* FROM t, (SHOW ALL TABLES)", path, &n, err), ADVGP_EINVAL, "DESCRIBE");

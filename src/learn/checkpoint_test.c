@@ -278,6 +278,47 @@ static void every_number_of_a_file_has_its_range(void **state)
     unlink(path);
 }
 
+// Any number in any place, with a checksum that is right: refused with a sentence, or a run of finite numbers.
+static void no_forged_number_gets_past_the_checks(void **state)
+{
+    (void)state;
+    static const double reals[] = {NAN, INFINITY, -1, 0, 1e300, -1e300, 5e-324};
+    static const uint64_t counts[] = {0, 1, 2, 255, UINT32_MAX, (uint64_t)INT64_MAX, UINT64_MAX};
+    enum { VALUES = 7 };
+    const char *path = scratch_path("run.ckpt");
+    char forged[512];
+    snprintf(forged, sizeof forged, "%s.forged", path);
+    rig r;
+    save(&r, path, 0.1);
+    gp_tensorfile *file;
+    advgp_error err = {0};
+    CHECK_OK(gp_tensorfile_read(path, &file, &err), "read");
+    size_t tried = 0, refused = 0;
+    for (size_t k = 0; k < file->n; k++) {
+        const size_t n = gp_tensor_count(&file->tensors[k]);
+        for (size_t at = 0; at<n; at += n> 20 ? n / 4 : 1)
+            for (size_t v = 0; v < VALUES; v++, tried++) {
+                rig next;
+                gp_run_state back = course;
+                forge(forged, path, &(forgery){file->tensors[k].name, at, reals[v], counts[v], NULL});
+                rig_init(&next, 5, 0.1);
+                const advgp_status st = gp_checkpoint_load(forged, &next.parts, &back, NULL, &err);
+                CHECK(st == ADVGP_OK || ((st == ADVGP_EFILE || st == ADVGP_EINVAL) && err.text[0]),
+                      file->tensors[k].name, "%zu: \"%s\"", at, err.text);
+                if (st == ADVGP_OK)
+                    for (size_t i = 0; i < next.l->layout.size; i++)
+                        CHECK(isfinite(gp_server_theta(next.parts.server)[i]), file->tensors[k].name, "%zu", at);
+                refused += st != ADVGP_OK;
+                rig_fini(&next);
+            }
+    }
+    CHECK(tried >= 300 && refused >= tried / 4, "forged", "%zu tried, %zu refused", tried, refused);
+    gp_tensorfile_free(file);
+    unlink(forged);
+    rig_fini(&r);
+    unlink(path);
+}
+
 static void loading_fails_cleanly_without_memory(void **state)
 {
     (void)state;
@@ -305,6 +346,7 @@ int main(void)
         cmocka_unit_test(places_for_workers_are_no_part_of_a_checkpoint),
         cmocka_unit_test(a_checkpoint_before_anybody_came_is_one),
         cmocka_unit_test(every_number_of_a_file_has_its_range),
+        cmocka_unit_test(no_forged_number_gets_past_the_checks),
         cmocka_unit_test(loading_fails_cleanly_without_memory),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

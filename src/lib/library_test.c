@@ -119,7 +119,9 @@ static void pieces_make_the_same_table(void **state)
     ASSERT_OK(advgp_data_new(2, &other, err));
     ASSERT_OK(advgp_data_add(other, &columns[0], err));
     ASSERT_FAILS(advgp_data_append(grown, other, err), ADVGP_EDATA, "1 columns");
+    ASSERT_FAILS(advgp_data_append(grown, grown, err), ADVGP_EINVAL, "appended to itself");
     assert_int_equal(advgp_data_rows(grown), ROWS);
+    check_same_model(grown, a, whole);
     ASSERT_FAILS(advgp_data_append(whole, other, err), ADVGP_EINVAL, "began without rows");
     advgp_data_free(other);
     advgp_answer_free(a);

@@ -14,9 +14,9 @@
 #include <math.h>
 
 enum { N = 1200 };
-static const char model_file[] = "model.safetensors";
+static const char model_file[] = "model.safetensors", log_file[] = "run.jsonl";
 static gp_model *model;
-static char rows_path[256], model_path[256];
+static char rows_path[256], model_path[256], forged_path[256];
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
@@ -109,9 +109,10 @@ static int prepare(void **state)
     snprintf(rows_path, sizeof rows_path, "%s", in_folder("rows.csv"));
     snprintf(model_path, sizeof model_path, "%s", in_folder(model_file));
     const char *const operands[] = {rows_path};
-    const char *const train[][2] = {
-        {"target", "y"},   {"method", "advgp"}, {"inducing", "15"},    {"components", "1"},    {"epochs", "3"},
-        {"cells", "none"}, {"workers", "1"},    {"noise", "constant"}, {"output", model_file}, {NULL, NULL}};
+    const char *const train[][2] = {{"target", "y"},     {"method", "advgp"},   {"inducing", "15"},
+                                    {"components", "1"}, {"epochs", "3"},       {"cells", "none"},
+                                    {"workers", "1"},    {"noise", "constant"}, {"output", model_file},
+                                    {"log", log_file},   {NULL, NULL}};
     gp_options *o = options_of("train", operands, 1, train);
     ASSERT_OK(gp_training(&(gp_training_job){.options = o}, NULL, err));
     gp_options_free(o);
@@ -363,11 +364,113 @@ static void tables_at_the_ends_of_numbers_have_a_page(void **state)
     gp_options_free(o);
 }
 
+// ... or sentences, where the model is forged: golden rows and checksums are made anew.
+static void forged_models_have_a_page_or_a_sentence(void **state)
+{
+    (void)state;
+    snprintf(forged_path, sizeof forged_path, "%s", in_folder("forged.safetensors"));
+    const char *const operands[] = {forged_path};
+    const char *const with[][2] = {{"data", "rows.csv"}, {NULL, NULL}};
+    gp_options *o = options_of("report", operands, 1, with);
+    gp_rng rng = gp_rng_seeded(14, 0);
+    size_t n_pages = 0;
+    for (size_t i = 0; i < (getenv("ADVGP_LONG") ? 1000 : 60); i++) {
+        gp_model *forged = NULL;
+        gp_buffer page = {0};
+        gp_report_made made;
+        advgp_error why = {0};
+        ASSERT_OK(gp_model_load(model_path, &forged, err));
+        gp_calibration *c = &forged->calibration;
+        double *const places[] = {&forged->schema->y_mean,
+                                  &forged->schema->y_scale,
+                                  forged->schema->x_mean,
+                                  forged->schema->x_scale,
+                                  &forged->stats.n,
+                                  &forged->stats.yy,
+                                  &forged->baseline_mean,
+                                  &forged->baseline_linear,
+                                  c->tails,
+                                  c->tails + 1,
+                                  c->q + 1,
+                                  c->q + GP_CALIBRATION_LEVELS - 2,
+                                  forged->theta,
+                                  forged->theta + 1 + i % 5,
+                                  forged->theta + forged->layout.n_rest};
+        for (size_t k = 0; k < 1 + i % 2; k++)
+            *places[gp_rng_below(&rng, sizeof places / sizeof *places)] = hostile[gp_rng_below(&rng, N_HOSTILE)];
+        if (i % 7 == 0) c->q[GP_CALIBRATION_LEVELS - 2] = c->tails[0] = 1.7e308;
+        const advgp_status written = gp_model_save(forged, forged_path, &why);
+        gp_model_free(forged);
+        if (written != ADVGP_OK) continue;
+        const advgp_status st = gp_make_report(o, NULL, &page, &made, &why);
+        CHECK(st == ADVGP_OK || ((st == ADVGP_EFILE || st == ADVGP_EDATA || st == ADVGP_ENUMERIC) && why.text[0]),
+              "forged model", "%zu: %s", i, advgp_status_name(st));
+        if (st == ADVGP_OK) assert_non_null(strstr(page.p, "</html>"));
+        n_pages += st == ADVGP_OK;
+        gp_buffer_fini(&page);
+    }
+    assert_true(n_pages > 5);
+    gp_options_free(o);
+}
+
+// A log with one of its bytes, or of its numbers, forged.
+static void forge_log(gp_buffer *out, const char *text, size_t n, gp_rng *rng)
+{
+    static const char *const words[] = {"null", "-1", "1e308", "-1e308", "1e999", "18446744073709551616", "\"x\"",
+                                        "[]",   "{}", "true",  "0",      "[[1]]", "9223372036854775807"};
+    size_t at = gp_rng_below(rng, n), end;
+    if (gp_rng_below(rng, 4) == 0) { // a byte
+        gp_buffer_bytes(out, text, n);
+        out->p[at] = (char)gp_rng_below(rng, 256);
+        return;
+    }
+    while (at < n && !(text[at] == ':' || text[at] == '[' || text[at] == ',')) at++; // what stands behind it
+    for (end = at + (at < n); end < n && !strchr(",]}\n", text[end]); end++) {}
+    gp_buffer_bytes(out, text, at + (at < n));
+    gp_buffer_add(out, "%s", words[gp_rng_below(rng, sizeof words / sizeof *words)]);
+    gp_buffer_bytes(out, text + end, n - end);
+}
+
+static void forged_logs_have_a_page_or_a_sentence(void **state)
+{
+    (void)state;
+    snprintf(forged_path, sizeof forged_path, "%s", in_folder("forged.jsonl"));
+    const char *const operands[] = {model_path, forged_path}, *const none[][2] = {{NULL, NULL}};
+    gp_options *o = options_of("report", operands, 2, none);
+    static char text[1 << 20];
+    FILE *log = fopen(in_folder(log_file), "rb");
+    assert_non_null(log);
+    const size_t n = fread(text, 1, sizeof text, log);
+    fclose(log);
+    assert_true(n > 1000 && n < sizeof text);
+    gp_rng rng = gp_rng_seeded(19, 0);
+    size_t n_pages = 0, n_refused = 0;
+    for (size_t i = 0; i < (getenv("ADVGP_LONG") ? 1109 : 150); i++) {
+        gp_buffer forged = {0}, page = {0};
+        gp_report_made made;
+        advgp_error why = {0};
+        forge_log(&forged, text, n, &rng);
+        write_file("forged.jsonl", forged.p, forged.n);
+        const advgp_status st = gp_make_report(o, NULL, &page, &made, &why);
+        CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && why.text[0]), "forged log", "%zu: %s %s", i,
+              advgp_status_name(st), why.text);
+        if (st == ADVGP_OK) assert_non_null(strstr(page.p, "</html>"));
+        n_pages += st == ADVGP_OK;
+        n_refused += st != ADVGP_OK;
+        gp_buffer_fini(&forged);
+        gp_buffer_fini(&page);
+    }
+    assert_true(n_pages > 5 && n_refused > 5);
+    gp_options_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_survive_any_number),
         cmocka_unit_test(tables_at_the_ends_of_numbers_have_a_page),
+        cmocka_unit_test(forged_models_have_a_page_or_a_sentence),
+        cmocka_unit_test(forged_logs_have_a_page_or_a_sentence),
         cmocka_unit_test(text_cannot_become_an_element),
         cmocka_unit_test(json_cannot_end_its_script),
         cmocka_unit_test(numbers_are_written_for_people),

@@ -730,6 +730,74 @@ static void a_forged_file_is_refused(void **state)
     unlink(path);
 }
 
+// Any number of a model at the ends of what a double can say, golden rows and checksums made anew by whoever forged it:
+// not written, refused with a sentence, or loaded; then an answer is finite or the row is said to be too far.
+static double *any_number(gp_model *m, gp_rng *rng)
+{
+    gp_schema *s = m->schema;
+    gp_calibration *c = &m->calibration;
+    double *const single[] = {&s->y_mean,          &s->y_scale,    &m->stats.n,       &m->stats.yy,
+                              &m->stats.residual,  c->tails,       c->tails + 1,      &m->baseline_mean,
+                              &m->baseline_linear, m->noise_range, m->noise_range + 1};
+    switch (gp_rng_below(rng, 6)) {
+    case 0:
+        return single[gp_rng_below(rng, sizeof single / sizeof *single)];
+    case 1:
+        return s->x_mean + gp_rng_below(rng, s->d);
+    case 2:
+        return s->x_scale + gp_rng_below(rng, s->d);
+    case 3:
+        return c->q + (gp_rng_below(rng, 2) ? 1 : GP_CALIBRATION_LEVELS - 2);
+    case 4:
+        return m->noise ? m->noise->theta + gp_rng_below(rng, m->noise->layout.size) : &s->y_mean;
+    default:
+        return m->theta + gp_rng_below(rng, m->layout.size);
+    }
+}
+
+static void a_forged_model_answers_or_is_refused(void **state)
+{
+    (void)state;
+    static const sampler samplers[] = {sample_model,   sample_varying, sample_varying_alone, sample_cells,
+                                       sample_nystrom, sample_linear,  sample_exact,         sample_grouped};
+    static const double hostile[] = {1e308, -1e308, 1e300, 1e160, -1e160, 1e-160, 5e-324, 0,        -1,
+                                     700,   -700,   300,   -300,  40,     -40,    NAN,    INFINITY, -INFINITY};
+    static const double X[] = {0, 0, 1, -1, 1e100, -1e160};
+    enum { SAMPLERS = sizeof samplers / sizeof *samplers, FORGED = 2264, ROWS = 3 };
+    const char *path = scratch_path("hostile.safetensors");
+    gp_rng rng = gp_rng_seeded(35, 0);
+    size_t n_written = 0, n_loaded = 0;
+    for (size_t i = 0; i < FORGED; i++) {
+        gp_model *model = samplers[i % SAMPLERS](), *loaded = NULL;
+        advgp_error err = {0};
+        *any_number(model, &rng) = hostile[gp_rng_below(&rng, sizeof hostile / sizeof *hostile)];
+        advgp_status st = gp_model_save(model, path, &err);
+        CHECK(st == ADVGP_OK || err.text[0], "forged", "%zu: no sentence", i);
+        gp_model_free(model);
+        if (st != ADVGP_OK) continue;
+        n_written++;
+        st = gp_model_load(path, &loaded, &err);
+        CHECK(st == ADVGP_OK || (st == ADVGP_EFILE && err.text[0]), "forged", "%zu: %s", i, err.text);
+        if (st != ADVGP_OK) continue;
+        n_loaded++;
+        gp_predictor *predictor = NULL;
+        gp_predict_work *work = NULL;
+        double told[3 * ROWS];
+        CHECK_OK(gp_model_predictor(loaded, &predictor, &err), "forged");
+        CHECK_OK(gp_predict_work_new(predictor, 1, &work, &err), "forged");
+        for (size_t k = 0; k < ROWS; k++) {
+            st = gp_predict(predictor, work, gp_cmat_of(X + 2 * k, 1, 2), told, told + 1, told + 2, &err);
+            CHECK(st == ADVGP_ENUMERIC || (st == ADVGP_OK && gp_all_finite(3, told)), "forged", "%zu, row %zu: %s", i,
+                  k, err.text);
+        }
+        gp_predict_work_free(work);
+        gp_predictor_free(predictor);
+        gp_model_free(loaded);
+    }
+    CHECK(n_written > FORGED / 8 && n_loaded > FORGED / 8, "forged", "%zu written, %zu loaded", n_written, n_loaded);
+    unlink(path);
+}
+
 static void a_foreign_file_is_refused(void **state)
 {
     (void)state;
@@ -927,6 +995,7 @@ int main(void)
         cmocka_unit_test(a_forged_file_is_refused),
         cmocka_unit_test(a_small_file_does_not_take_the_memory),
         cmocka_unit_test(a_forged_file_of_any_form_is_refused),
+        cmocka_unit_test(a_forged_model_answers_or_is_refused),
         cmocka_unit_test(a_foreign_file_is_refused),
         cmocka_unit_test(a_model_without_a_place_is_written_to_another),
         cmocka_unit_test(a_model_that_cannot_predict_is_not_written),

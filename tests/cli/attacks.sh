@@ -80,7 +80,7 @@ attack 'the catalog'               "SELECT a, b, table_name AS color, y FROM t, 
 attack 'an address'                "SELECT * FROM read_csv('http://127.0.0.1:9/x.csv')"
 attack 'an address as a table'     "SELECT t.* FROM t, 'http://127.0.0.1:9/x.csv'"
 told() { attack "what $1 tells" "SELECT a, b, ($1)::VARCHAR AS color, y FROM t"; }
-for call in "current_setting('temp_directory')" "main.current_setting('threads')" 'version()' 'current_user' 'session_user' \
+for call in "current_setting('temp_directory')" "main.current_setting('threads')" 'version()' 'current_user' 'session_user' 'user' \
   'current_schema' 'current_catalog' 'current_role' 'current_database()' 'current_schemas(true)' 'current_query()' \
   'current_connection_id()' 'txid_current()' "getvariable('x')" 'inet_server_addr()' 'pg_postmaster_start_time()' \
   'pg_conf_load_time()' "has_table_privilege('t', 'select')" "nextval('s')" "write_log('x')" 'setseed(0.5)' "stats(a)" \

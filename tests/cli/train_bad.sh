@@ -345,4 +345,32 @@ else
   limited 'many columns of linear regression' '5000 encoded columns' '--exclude' -- train "${wide[@]}" --method linear
 fi
 
-end_report 120
+# ---- numbers at the ends of what a double can say: a model with a page, whose answers are finite or missing, or a sentence
+extreme() { # NAME AWK: of 200 rows; v is the number with either sign
+  local code
+  n_cases=$((n_cases + 1))
+  table 200 | awk -F, -v OFS=, -v CONVFMT=%.17g "NR > 1 { v = (NR % 4 < 2 ? \"-\" : \"\") \"$3\"; $2 } 1" >in/extreme.csv
+  rm -f out/extreme.* out/answers.csv
+  "${bounded[@]}" "$advgp" train in/extreme.csv "${y[@]}" --method linear -q -o out/extreme.safetensors --report out/extreme.html >said.out 2>said.err
+  code=$?
+  if [[ $code == 0 ]]; then
+    "${bounded[@]}" "$advgp" predict out/extreme.safetensors in/extreme.csv -q -o out/answers.csv >said.out 2>said.err || tell "$1 of $3: predict: $(cat said.err)"
+    [[ $(wc -l <out/answers.csv) == 201 ]] || tell "$1 of $3: $(wc -l <out/answers.csv) lines"
+    ! grep -qiE 'nan|inf' out/answers.csv || tell "$1 of $3: an answer that is no number"
+    grep -q '</html>' out/extreme.html || tell "$1 of $3: no page"
+  else
+    [[ $code == 3 && ! -e out/extreme.safetensors && ! -e out/extreme.html ]] && grep -q "^advgp: .*double precision" said.err ||
+      tell "$1 of $3: exit $code: $(tail -n 3 said.err)"
+  fi
+}
+for size in 1.7976931348623157e308 9e307 1e200 1e160 1e-160 1e-200 1e-308 5e-324; do
+  extreme 'a target' 'if (NR == 78) $3 = v' $size
+  extreme 'targets' 'if (NR % 10 < 2) $3 = v' $size
+  extreme 'an input' 'if (NR == 78) $1 = v' $size
+  extreme 'inputs' 'if (NR % 10 < 2) $1 = v' $size
+  extreme 'a column' '$1 = v' $size
+  extreme 'inputs and targets' 'if (NR % 10 < 2) $3 = v; if (NR % 10 > 7) $1 = v' $size
+done
+rm -f out/extreme.* out/answers.csv
+
+end_report 168
