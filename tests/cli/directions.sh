@@ -30,7 +30,7 @@ for n in 0 9 -1 1.5 some; do bad "--directions $n" 2 '--directions' -- train in/
 good 'inspect' 'directions, sums of standardised columns:' '  1: ' 'direction 1 (' -- inspect out/m
 grep -Eq '^  1: -?0\.[0-9]+ [ab] [+-] 0\.[0-9]+ [ab]$' said.out || tell "inspect: $(grep -A 2 '^directions' said.out)"
 good 'inspect without' -- inspect out/none
-grep -q direction said.out && tell 'inspect without: it speaks of some'
+grep -Eq '^directions|direction [0-9]' said.out && tell 'inspect without: it speaks of some'
 good 'inspect --json' -- inspect out/m --json
 perl -MJSON::PP -0777 -e 'my $o = decode_json(<STDIN>); my ($d) = @{$o->{directions}}; my $w = $d->{weights};
   my %columns = map { $_->{name} => 1 } @{$o->{columns}};

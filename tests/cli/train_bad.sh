@@ -141,7 +141,7 @@ t 'columns that are aligned' 3 'in/aligned.txt' '--delimiter' "tr -s ' '" -- tra
 t 'no header, with text'     3 'in/rows.csv' '--header no' -- train in/rows.csv --target c3
 for size in e-200 e160 e307; do
   t "a target of $size"      3 "'y'" 'double precision' '--sql' '--log-target' -- train "in/target$size.csv" "${y[@]}"
-  t "an input of $size"      3 "'x1'" 'double precision' '--exclude x1' -- train "in/input$size.csv" "${y[@]}"
+  t "an input of $size"      3 "'x1'" 'double precision' "--exclude 'x1'" -- train "in/input$size.csv" "${y[@]}"
   t "a weight of $size"      3 "'w'" 'double precision' '--sql' -- train "in/weight$size.csv" "${y[@]}" --weights w
 done
 t 'counts without weights'   2 '--weights-are' '--weights COL' -- train in/good.csv "${y[@]}" --weights-are counts
