@@ -77,7 +77,7 @@ const char *gp_verdict_text(const gp_verdict *v, char *text, size_t size)
         return text;
     }
     char squares[48] = "";
-    if (v->gain > 0 && v->squares > 1) // what may have refused it
+    if (v->gain > 0 && v->squares > 1 + gp_squares_share) // what may have refused it
         snprintf(squares, sizeof squares, ", squared errors %.0f %% higher", 100 * (v->squares - 1));
     snprintf(text, size, "CRPS %.1f %% %s%s (%.1f standard errors, %zu rows)", 100 * fabs(v->gain),
              v->gain < 0 ? "higher" : "lower", squares, fabs(v->errors), v->rows);
